@@ -1,0 +1,33 @@
+"""Optimization-modelling toolkit for edge AI.
+
+Importing this package is cheap: rooms and shortest names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_ROOMS = ("bounds", "errors", "instances", "models", "online", "solvers", "studies")
+_SHORT = {
+    "check": "edgeopt.bounds",
+    "simulate": "edgeopt.online",
+    "solve": "edgeopt.solvers",
+    "study": "edgeopt.studies",
+}
+
+__all__ = ["__version__", "check", "simulate", "solve", "study", *_ROOMS]  # noqa: F822
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"edgeopt.{name}")
+    if name in _SHORT:
+        return getattr(importlib.import_module(_SHORT[name]), name)
+    raise AttributeError(f"module 'edgeopt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,106 @@
+"""One family of errors and warnings; each error is also the builtin that a caller would expect.
+
+The text of an error says what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "EdgeOptError",
+    "EdgeOptWarning",
+    "InstanceError",
+    "MissingDependencyError",
+    "OptionError",
+    "ProblemTypeError",
+    "QualityWarning",
+    "ScalingWarning",
+    "SolverError",
+]
+
+
+class EdgeOptError(Exception):
+    """Base of every error that edgeopt raises on purpose."""
+
+
+class InstanceError(EdgeOptError, ValueError):
+    """Data of an instance break a rule.
+
+    Parameters
+    ----------
+    field
+        Name of the offending field, or of the file that could not be read.
+    rule
+        The rule that is broken, as a short sentence.
+    index
+        Position of the first offending entry, where there is one.
+    value
+        What was found there.
+
+    Examples
+    --------
+    >>> raise InstanceError("arrival", "must be a probability", index=(3, 0), value=1.5)
+    Traceback (most recent call last):
+    ...
+    edgeopt.errors.InstanceError: arrival[3, 0] = 1.5: must be a probability
+    """
+
+    def __init__(
+        self, field: str, rule: str, *, index: tuple[int, ...] | None = None, value: object = None
+    ) -> None:
+        self.field = field
+        self.rule = rule
+        self.index = index
+        self.value = value
+        where = field if index is None else f"{field}[{', '.join(map(str, index))}]"
+        found = "" if value is None else f" = {value}"
+        super().__init__(f"{where}{found}: {rule}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default would replay the formatted text as `field` and lose the rest between processes.
+        return _restore_instance_error, (self.field, self.rule, self.index, self.value)
+
+
+def _restore_instance_error(
+    field: str, rule: str, index: tuple[int, ...] | None, value: object
+) -> InstanceError:
+    return InstanceError(field, rule, index=index, value=value)
+
+
+class OptionError(EdgeOptError, ValueError):
+    """An argument or option has a value that it cannot take."""
+
+
+class ProblemTypeError(EdgeOptError, TypeError):
+    """A solver was handed a problem that it does not take."""
+
+
+class MissingDependencyError(EdgeOptError, ImportError):
+    """An optional package is needed and not installed; the text names the extra that brings it."""
+
+
+class SolverError(EdgeOptError, RuntimeError):
+    """A solve ended without a usable solution (only where the caller asked to raise).
+
+    Parameters
+    ----------
+    message
+        What happened and what to try next.
+    solution
+        Whatever is known all the same: status, bound, timings.
+    """
+
+    def __init__(self, message: str, solution: object = None) -> None:
+        self.solution = solution
+        super().__init__(message)
+
+
+class EdgeOptWarning(UserWarning):
+    """Base of every warning that edgeopt gives."""
+
+
+class ScalingWarning(EdgeOptWarning):
+    """Coefficients span so many orders of magnitude that a solver may lose digits."""
+
+
+class QualityWarning(EdgeOptWarning):
+    """A solver claimed more than the recomputed residuals support."""

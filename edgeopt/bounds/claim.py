@@ -1,0 +1,219 @@
+"""A theorem as an object: what is claimed, what it assumes, and a check that returns a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
+from edgeopt.errors import EdgeOptError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Assumption", "Claim", "Measurement", "NotApplicableError"]
+
+
+class NotApplicableError(EdgeOptError):
+    """Raised inside a measurement that cannot be made: the claim is empty or too large here.
+
+    `Claim.check` turns it into the verdict `vacuous` with the text as its reason.
+    """
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A named predicate that an instance must satisfy for a claim to speak about it.
+
+    Parameters
+    ----------
+    name
+        Identifier in words, `"exclusive arrivals"`.
+    statement
+        The condition in LaTeX or in one sentence.
+    holds
+        The test itself, on the instance.
+    """
+
+    name: str
+    statement: str
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The two numbers that a claim compares, and what proves them.
+
+    Parameters
+    ----------
+    measured
+        The quantity found on the instance.
+    guaranteed
+        What the claim promises for it.
+    certificate
+        Arrays and numbers from which both can be recomputed.
+    """
+
+    measured: float
+    guaranteed: float
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    r"""A checkable statement of a paper, or its correction.
+
+    Parameters
+    ----------
+    id
+        `system.name`, with `.printed` at the end for a statement that is kept as printed
+        although it is false.
+    statement
+        The statement in LaTeX.
+    source
+        Where it stands.
+    measure
+        Takes the view of an instance and returns a `Measurement`, or raises
+        `NotApplicableError`.
+    relation
+        How measured must stand to guaranteed.
+    instance_type
+        Type, or types, of the instances it speaks about.
+    family
+        Named instances on which the claim is checked when the caller brings none: the
+        counterexample of a false claim, a spread of cases for a true one.
+    assumptions
+        Predicates on the instance; where one fails the verdict is vacuous.
+    view
+        Turns an instance and options into what `measure` reads. Claims that share a view share
+        its work (an LP solved once) within one call of `check`.
+    tolerance
+        The relation may be missed by `tolerance * max(1, |guaranteed|)`.
+    counterexample
+        Name in `family` of the instance that refutes a false claim.
+    corrected_by
+        Identifiers of the true claims that stand in place of a false one.
+    """
+
+    id: str
+    statement: str
+    source: Source
+    measure: Callable[[Any], Measurement]
+    relation: Relation
+    instance_type: type | tuple[type, ...]
+    family: Mapping[str, Callable[[], Any]]
+    assumptions: tuple[Assumption, ...] = ()
+    view: Callable[..., Any] = lambda instance: instance
+    tolerance: float = 1e-6
+    counterexample: str | None = None
+    corrected_by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.family:
+            raise OptionError(f"claim {self.id}: needs at least one named instance")
+        if self.counterexample is not None and self.counterexample not in self.family:
+            raise OptionError(f"claim {self.id}: counterexample {self.counterexample} is unknown")
+
+    def check(self, instance: Any = None, **options: Any) -> Verdict:
+        """Check the claim.
+
+        Parameters
+        ----------
+        instance
+            The instance; by default the worst one of the claim's own family.
+        **options
+            Passed to the view, such as a plan that is already solved.
+
+        Returns
+        -------
+        Verdict
+            The finding with its numbers and certificate.
+
+        Raises
+        ------
+        OptionError
+            If the instance has a type the claim does not speak about.
+        """
+        if instance is None:
+            return self.worst(lambda build: self.view(build(), **options))
+        if not isinstance(instance, self.instance_type):
+            raise OptionError(f"claim {self.id} does not speak about {type(instance).__name__}")
+        return self.decide(instance, lambda: self.view(instance, **options))
+
+    def worst(self, view_of: Callable[[Callable[[], Any]], Any]) -> Verdict:
+        """Check the claim's own family and return the worst verdict.
+
+        Parameters
+        ----------
+        view_of
+            Maps an entry of `family` to the view of the instance that it builds.
+
+        Returns
+        -------
+        Verdict
+            A violated one if there is any, then the smallest slack; vacuous only if all are.
+        """
+        verdicts = [
+            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
+            for name, build in self.family.items()
+        ]
+        order = (Finding.VIOLATED, Finding.HOLDS, Finding.VACUOUS)
+        worst = min(verdicts, key=lambda v: (order.index(v.verdict), _last_if_nan(v.slack)))
+        if len(verdicts) == 1 or worst.verdict is Finding.VACUOUS:
+            return worst
+        vacuous = sum(v.verdict is Finding.VACUOUS for v in verdicts)
+        reason = f"worst of {len(verdicts)} named instances, {vacuous} of them vacuous"
+        return Verdict(**{**vars(worst), "reason": reason})
+
+    def decide(self, instance: Any, view: Callable[[], Any], name: str | None = None) -> Verdict:
+        """Compare the two numbers on one instance.
+
+        Parameters
+        ----------
+        instance
+            The instance, for the assumptions.
+        view
+            Gives the view of the instance; called only when all assumptions hold.
+        name
+            What to call the instance; its fingerprint by default.
+
+        Returns
+        -------
+        Verdict
+            The finding.
+        """
+        label = _fingerprint(instance) if name is None else name
+        for assumption in self.assumptions:
+            if not assumption.holds(instance):
+                reason = f"assumption fails: {assumption.name}"
+                return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
+        try:
+            found = self.measure(view())
+        except NotApplicableError as why:
+            return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
+        measured, guaranteed = float(found.measured), float(found.guaranteed)
+        slack = self.relation.slack(measured, guaranteed)
+        if math.isnan(slack):
+            raise EdgeOptError(f"claim {self.id}: compares {measured} with {guaranteed}")
+        allowed = self.tolerance * max(1.0, abs(guaranteed))
+        finding = Finding.HOLDS if slack >= -allowed else Finding.VIOLATED
+        return Verdict(
+            self.id,
+            self.source,
+            finding,
+            measured,
+            guaranteed,
+            slack,
+            found.certificate,
+            instance=label,
+        )
+
+
+def _last_if_nan(number: float) -> float:
+    return math.inf if math.isnan(number) else number
+
+
+def _fingerprint(instance: Any) -> str:
+    fingerprint = getattr(instance, "fingerprint", None)
+    return str(fingerprint()) if callable(fingerprint) else ""

@@ -1,0 +1,178 @@
+"""All claims by their identifiers, and one call that checks them."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import importlib
+import inspect
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.bounds.claim import Claim
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from edgeopt.bounds.verdict import Verdict
+
+__all__ = ["check", "claims"]
+
+ENTRY_POINT_GROUP = "edgeopt.claims"
+"""Group under which another package offers a sequence of `Claim`."""
+
+_SYSTEMS = {"rescue": "edgeopt.bounds.rescue"}
+
+
+def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
+    """Return the claims whose identifiers match.
+
+    Parameters
+    ----------
+    pattern
+        An identifier, a glob pattern such as `"rescue.lemma1*"`, the name of a system, or several
+        of them; all claims by default.
+
+    Returns
+    -------
+    Mapping
+        Identifier to claim, in the order of the table.
+
+    Raises
+    ------
+    OptionError
+        If a pattern matches nothing (near matches are named) or two claims share an identifier.
+    """
+    known = _all_claims()
+    if pattern is None:
+        return known
+    wanted = [pattern] if isinstance(pattern, str) else list(pattern)
+    chosen: dict[str, Claim] = {}
+    for one in wanted:
+        names = [name for name in known if _matches(name, one)]
+        if not names:
+            raise OptionError(_unknown(one, known))
+        chosen |= {name: known[name] for name in names}
+    return chosen
+
+
+def check(
+    claims: str | Claim | Iterable[str | Claim] | None = None,
+    instance: Any = None,
+    **options: Any,
+) -> list[Verdict]:
+    """Check claims on given instances, or each on its own named ones.
+
+    Parameters
+    ----------
+    claims
+        Identifiers, glob patterns or `Claim` objects; all known claims by default.
+    instance
+        An instance or a sequence of instances. Claims about other types of instances are left
+        out. By default every claim is checked on its own family: a false one on its
+        counterexample, a true one on named and drawn instances, of which the worst is reported.
+    **options
+        Passed to the claims' view of an instance. For RESCUE: `plan`, the solved P1-LP of the
+        instance, when it is at hand.
+
+    Returns
+    -------
+    list of Verdict
+        One verdict per claim, or per instance and claim when instances are given.
+
+    Raises
+    ------
+    OptionError
+        If an identifier or an option is unknown, or no chosen claim speaks about an instance.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import check
+    >>> [verdict] = check("rescue.theorem2")
+    >>> verdict.verdict.value
+    'holds'
+    """
+    chosen = _resolve(claims)
+    views = _Views(options)
+    if instance is None:
+        return [claim.worst(views.of_named(claim)) for claim in chosen]
+    several = isinstance(instance, Sequence) and not isinstance(instance, str)
+    verdicts = []
+    for one in instance if several else [instance]:
+        about = [claim for claim in chosen if isinstance(one, claim.instance_type)]
+        if not about:
+            raise OptionError(f"no chosen claim speaks about an instance of {type(one).__name__}")
+        verdicts += [claim.decide(one, views.of(claim, one)) for claim in about]
+    return verdicts
+
+
+class _Views:
+    """Views of instances, each computed once in a call of `check`."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._made: dict[tuple[Any, int], Any] = {}
+
+    def of(self, claim: Claim, instance: Any) -> Callable[[], Any]:
+        return lambda: self._make(claim, instance, lambda: instance)
+
+    def of_named(self, claim: Claim) -> Callable[[Callable[[], Any]], Any]:
+        return lambda build: self._make(claim, build, build)
+
+    def _make(self, claim: Claim, key: Any, build: Callable[[], Any]) -> Any:
+        # The keyed object is kept alive beside the view, so its id cannot be taken by another one.
+        place = (claim.view, id(key))
+        if place not in self._made:
+            self._made[place] = key, claim.view(build(), **self._accepted(claim))
+        return self._made[place][1]
+
+    def _accepted(self, claim: Claim) -> Mapping[str, Any]:
+        if not self._options:
+            return {}
+        accepted = list(inspect.signature(claim.view).parameters)[1:]
+        unknown = set(self._options) - set(accepted)
+        if unknown:
+            takes = ", ".join(accepted) or "none"
+            raise OptionError(f"{claim.id}: unknown options {sorted(unknown)}; it takes {takes}")
+        return self._options
+
+
+def _resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
+    if wanted is None or isinstance(wanted, str):
+        return list(claims(wanted).values())
+    if isinstance(wanted, Claim):
+        return [wanted]
+    chosen: dict[str, Claim] = {}
+    for one in wanted:
+        chosen |= {one.id: one} if isinstance(one, Claim) else claims(one)
+    if not chosen:
+        raise OptionError("claims: nothing to check; leave it out to check all")
+    return list(chosen.values())
+
+
+def _all_claims() -> dict[str, Claim]:
+    table: dict[str, Claim] = {}
+    for module in _SYSTEMS.values():
+        _add(table, importlib.import_module(module).CLAIMS, module)
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        _add(table, point.load(), point.value)
+    return table
+
+
+def _add(table: dict[str, Claim], offered: Iterable[Claim], origin: str) -> None:
+    for claim in offered:
+        if claim.id in table:
+            raise OptionError(f"{origin}: claim {claim.id} is already taken")
+        table[claim.id] = claim
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name, pattern) or name.split(".")[0] == pattern
+
+
+def _unknown(pattern: str, known: Mapping[str, Claim]) -> str:
+    near = difflib.get_close_matches(pattern, known, n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+    return f"claim {pattern!r} is unknown; {hint}"

@@ -1,0 +1,168 @@
+"""The oracles themselves, against values known in closed form and against each other."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import pytest
+
+from tests.oracles.rescue import build, hindsight, paths, policies, programs, reserved, values
+
+DELTA, EPSILON = F(1, 100), F(1, 100)
+
+
+def routed(instance, forbidden=None):
+    """Return the optimum of the relaxation and an exact routing that attains it."""
+    program = programs.p1_lp(instance, forbidden)
+    value, point = programs.optimum(program)
+    exact = programs.exact_optimum(program)
+    assert value == pytest.approx(float(exact), abs=1e-9)
+    y = programs.routing(instance, program, [F(v).limit_denominator(10**6) for v in point])
+    return exact, y
+
+
+def two_slots(first, second, epsilon):
+    """Return one device and one server: a sure small task, then a rare large one."""
+    return build(
+        [[1], [epsilon]],
+        [[0, 1]],
+        [[1, 1]],
+        [[[[[0, first]]]], [[[[0, second]]]]],
+    )
+
+
+def test_the_tight_instance_is_earned_once_but_bounded_twice():
+    e = F(1, 10)
+    instance = two_slots(1, 1 / e, e)
+    value, y = routed(instance)
+    assert value == 2 - e
+    _, B = values.value_functions(instance, y)
+    assert B[0][0] == 1
+    assert hindsight.arrival_clairvoyant(instance) == 2 - e
+    assert hindsight.online_optimum(instance) == 1
+    assert programs.p1_brute_force(instance) == 1
+
+
+def test_independent_arrivals_break_the_guarantee_of_the_printed_rule():
+    e = d = F(1, 100)
+    instance = build([[1, e]], [[1]], [[1]], [[[[[d]]], [[[1 / e]]]]], independent=True)
+    value, y = routed(instance)
+    assert value == (1 - e) * d + 1
+    # Printed rule: threshold B(t+1) = 0 for every task of the slot, so the sure one goes first.
+    assert y == ((((1 - e,),), ((e,),)),)
+    printed = policies.Rescue(instance, y)
+    printed.margin = [[[[d]], [[1 / e]]]]
+    assert paths.evaluate(instance, printed).profit == pytest.approx(float((1 - e) * d + e * 1))
+    # Micro-slots: the value of waiting for the rare task rejects the sure one.
+    assert paths.evaluate(instance, policies.Rescue(instance, y)).profit >= value / 2
+
+
+def test_slot_level_occupation_is_wrong_for_independent_arrivals():
+    half = F(1, 2)
+    instance = build([[1, 1]], [[1]], [[1]], 1, independent=True)
+    y = ((((half,),), ((half,),)),)
+    assert values.forward_profit(instance, y) == [F(3, 4)]
+    assert values.prior_occupation(instance, y) == [half]
+    assert paths.evaluate(instance, policies.Rescue(instance, y)).profit == F(3, 4)
+
+
+def test_reserved_work_fails_with_the_known_probability():
+    d = F(1, 10)
+    instance = build(
+        [[1], [0]], [[1 - d, d]], [[1, 1]], [[[[[1, 1]]]], [[[[0, 0]]]]], [(0, 0, 1, 1)]
+    )
+    value, y = routed(instance)
+    assert value == pytest.approx(float(1 / (1 + d)))
+    y = ((((1 / (1 + d),),),), (((0,),),))
+    outcome = paths.evaluate(instance, policies.Rescue(instance, y))
+    assert outcome.profit == 1 / (1 + d)
+    assert outcome.failure == (d / (1 + d),)
+    assert outcome.any_failure == d / (1 + d)
+    guarded = paths.evaluate(instance, policies.Rescue(instance, y, guarded=True))
+    assert guarded.profit == guarded.any_failure == 0
+    assert hindsight.arrival_clairvoyant(instance, pathwise=True) == 0
+    assert reserved.unsafe_cells(instance)[0] == [[True]]
+
+
+def test_pricing_reserved_work_repairs_the_guarded_policy():
+    e = d = F(1, 10)
+    instance = build([[1], [e]], [[1]], [[1, 1]], [[[[[d]]]], [[[[1 / e]]]]], [(0, 0, 1, 1)])
+    value, _ = routed(instance)
+    assert value == hindsight.arrival_clairvoyant(instance, pathwise=True) == 1 + (1 - e) * d
+    y = ((((1 - e,),),), (((e,),),))
+    guarded = paths.evaluate(instance, policies.Rescue(instance, y, guarded=True))
+    assert guarded.profit == (1 - e) * d + e * (1 - (1 - e)) * (1 / e)
+    charged = instance.priced(policies.reserved_charge(instance, [-d]))
+    plus = policies.RescuePlus(instance, y, guarded=True, threshold=1e-9)
+    plus.margin = policies.margins(charged, y)
+    outcome = paths.evaluate(instance, plus)
+    assert outcome.profit == 1
+    assert outcome.any_failure == 0
+
+
+def test_knowing_durations_beats_the_relaxation():
+    instance = build([[1], [1]], [[F(1, 2)] * 2], [[1, 1]], [[[[[1, 1]]]], [[[[2, 2]]]]])
+    value, _ = routed(instance)
+    assert value == 2
+    assert hindsight.duration_clairvoyant(instance) == F(5, 2)
+    assert hindsight.arrival_clairvoyant(instance) == 2
+
+
+def test_reserved_tasks_only_in_the_relaxation_void_the_bound():
+    instance = build([[1]], [[1]], [[1]], 1, [(0, 0, 0, 1)])
+    assert routed(instance)[0] == 0
+    assert hindsight.arrival_clairvoyant(instance) == 1
+    assert hindsight.arrival_clairvoyant(instance, pathwise=True) == 0
+
+
+def test_two_tasks_that_fit_alone_and_not_together():
+    instance = build([[1]], [[1]], [[1]], 1, [(0, 0, 0, F(3, 5)), (0, 0, 0, F(3, 5))])
+    tasks = instance.reserved
+    left = [task.demand for task in tasks]
+    assert programs.exact_optimum(programs.p1_lp(instance)) is None
+    assert programs.p1_brute_force(instance) is None
+    assert reserved.edf_remainder(tasks, left, [1], 0) == F(1, 5)
+    assert reserved.demand_excess(tasks, left, [1], 0) == F(1, 5)
+    assert reserved.shortfall_by_lp(tasks, left, [1], 0) == pytest.approx(0.2)
+
+
+def test_state_law_and_single_paths_agree(random_plain):
+    for seed in range(40):
+        instance = random_plain(seed, slots=3)
+        _, y = routed(instance)
+        for guarded in (False, True):
+            for name, policy in policies.all_policies(instance, y, guarded=guarded).items():
+                every = list(paths.sample_paths(instance, policy))
+                outcome = paths.evaluate(instance, policy)
+                assert sum(path.probability for path in every) == 1
+                assert sum(v.probability * v.profit for v in every) == outcome.profit, name
+                failed = sum(v.probability for v in every if v.failed)
+                assert failed == outcome.any_failure
+                for i, chance in enumerate(outcome.failure):
+                    assert chance == sum(v.probability for v in every if i in v.failed)
+
+
+def test_three_ways_to_the_value_of_the_routed_policy(random_plain):
+    for seed in range(40):
+        instance = random_plain(seed, slots=4)
+        _, y = routed(instance)
+        if instance.independent:
+            _, M = values.micro_value_functions(instance, y)
+            backward = [M[k][0][0] for k in range(instance.K)]
+        else:
+            _, B = values.value_functions(instance, y)
+            backward = [B[k][0] for k in range(instance.K)]
+        assert values.forward_profit(instance, y) == backward
+        if not instance.reserved:
+            outcome = paths.evaluate(instance, policies.Rescue(instance, y))
+            assert outcome.profit == sum(backward)
+
+
+def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
+    for seed in range(40):
+        instance = random_plain(seed, slots=3)
+        value, _ = routed(instance)
+        mu = [[F(v) for v in row] for row in rng.random((instance.T, instance.J)).tolist()]
+        lam = [[F(v) for v in row] for row in rng.random((instance.K, instance.T)).tolist()]
+        pi = [F(-v) for v in rng.random(len(instance.reserved)).tolist()]
+        assert programs.dual_bound(instance, mu, lam, pi) >= value

@@ -1,0 +1,87 @@
+# The commands of edgeopt. Every target makes its own environment in .venv; nothing else is needed.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+# An interpreter may be forced: make demo PYTHON=/path/to/python
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+DEMO := demo-report
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+# A stamp tells which set of packages the environment holds; newer pins or metadata renew it.
+RUNTIME := $(VENV)/.edgeopt-runtime
+DEV := $(VENV)/.edgeopt-dev
+PINS := pyproject.toml constraints.txt
+
+.PHONY: help demo test lint format bench bench-large docs clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
+	@$(BIN)/edgeopt study rescue --out $(DEMO)
+	@echo
+	@echo "The page is $(DEMO)/index.html: open it in a browser."
+
+test: $(DEV) ## the whole test suite and the examples in the docstrings
+	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt $(PYTEST_ARGS)
+
+lint: $(DEV) ## style, format, types and the layering of the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV) ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV) ## measure edgeopt beside its peers (under 15 minutes)
+	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+bench-large: $(DEV) ## the sizes that take longer (up to an hour)
+	@$(BIN)/python -m benchmarks --large $(BENCH_ARGS)
+
+docs: $(DEV) ## the documentation, in docs/_build/html
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "The documentation is docs/_build/html/index.html."
+
+clean: ## remove everything that these commands made
+	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@found=""; seen=""; \
+	for candidate in $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python); do \
+	  version=$$($$candidate -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) \
+	    || continue; \
+	  seen="$$seen $$candidate is $$version;"; \
+	  $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' || continue; \
+	  if ! $$candidate -c 'import ensurepip, venv' 2>/dev/null; then \
+	    seen="$$seen but lacks the venv module (on Debian or Ubuntu: apt install python3-venv);"; \
+	    continue; \
+	  fi; \
+	  found=$$candidate; break; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "edgeopt needs Python 3.11 or newer with the venv module. Found:$${seen:- no Python at all}" >&2; \
+	  echo "Install one, or name it: make demo PYTHON=/path/to/python3.11" >&2; \
+	  exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$found"; \
+	$$found -m venv $(VENV)
+
+$(RUNTIME): $(PINS) | $(BIN)/python
+	@echo "Installing edgeopt and its pinned dependencies into $(VENV) (about a minute)"
+	@$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(DEV): $(PINS) | $(BIN)/python
+	@echo "Installing edgeopt, its pinned dependencies and the tools into $(VENV) (about a minute)"
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(RUNTIME) $@

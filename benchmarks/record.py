@@ -1,0 +1,123 @@
+"""What a benchmark is: a question, candidates that answer it, sizes, and what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Quantity = Literal["ratio", "rate", "seconds", "gap", "memory"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one call of a candidate reports beside its time.
+
+    Parameters
+    ----------
+    objective
+        Value reached, which all candidates must share; None where there is none.
+    gap
+        Proven relative gap.
+    work
+        Units of work that the call did, for a rate.
+    finished
+        False when a time limit ended the call early.
+    """
+
+    objective: float | None = None
+    gap: float | None = None
+    work: float | None = None
+    finished: bool = True
+
+
+Candidate = Callable[[float | None], Reading]
+"""One timed call; its argument is a time limit in seconds, or None."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A promise about one quantity, printed as met or missed.
+
+    Parameters
+    ----------
+    quantity
+        `ratio` (fastest peer's median / ours), `rate` (units of work per second), `seconds`, `gap`
+        (proven, relative) or `memory` (peak, GiB).
+    at_least, at_most
+        The promised limit; one of the two.
+    """
+
+    quantity: Quantity
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def met(self, value: float) -> bool:
+        low = self.at_least is None or value >= self.at_least
+        high = self.at_most is None or value <= self.at_most
+        return low and high
+
+    def __str__(self) -> str:
+        if self.at_least is not None:
+            return f"{self.quantity} >= {self.at_least:g}"
+        return f"{self.quantity} <= {self.at_most:g}"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One question, answered by edgeopt and by its peers in the same run.
+
+    Parameters
+    ----------
+    name
+        What `--only` selects.
+    question
+        One line for the reader.
+    build
+        `build(size, candidate)` makes everything that is not timed and returns the timed call.
+    sizes
+        Keyword arguments of the instance by name: `full` and `smoke`.
+    subject
+        Name of edgeopt's candidate.
+    peers
+        Names of the others, the one expected to be fastest first.
+    goals
+        Promises about the subject.
+    repeats
+        Timed calls of the subject.
+    peer_repeats
+        Timed calls of each peer.
+    warm
+        One untimed call first, for code that is compiled on first use.
+    race
+        Peers get this many times the fastest peer's seconds; None gives them all the time they want.
+    time_limit
+        Seconds for the subject; None gives it all the time it wants.
+    unit
+        Unit of the work of a rate.
+    large
+        Runs only when asked for.
+    tolerance
+        Relative agreement of the objectives.
+    """
+
+    name: str
+    question: str
+    build: Callable[[Mapping[str, Any], str], Candidate]
+    sizes: Mapping[str, Mapping[str, Any]]
+    subject: str
+    peers: tuple[str, ...] = ()
+    goals: tuple[Goal, ...] = ()
+    repeats: int = 5
+    peer_repeats: int = 3
+    warm: bool = True
+    race: float | None = None
+    time_limit: float | None = None
+    unit: str = ""
+    large: bool = False
+    tolerance: float = 1e-6
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        return (self.subject, *self.peers)

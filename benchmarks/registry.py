@@ -1,0 +1,37 @@
+"""The explicit table of all benchmarks, in the order in which they run."""
+
+from __future__ import annotations
+
+from benchmarks.record import Benchmark
+from benchmarks.specs import (
+    rescue_build,
+    rescue_lp,
+    rescue_lp_huge,
+    rescue_lp_large,
+    rescue_simulate,
+    rescue_values,
+)
+
+BENCHMARKS: tuple[Benchmark, ...] = (
+    rescue_build.BENCHMARK,
+    rescue_values.BENCHMARK,
+    rescue_simulate.BENCHMARK,
+    rescue_lp.BENCHMARK,
+    rescue_lp_large.BENCHMARK,
+    rescue_lp_huge.BENCHMARK,
+)
+
+
+def find(name: str) -> Benchmark:
+    """Return the benchmark called `name`.
+
+    Raises
+    ------
+    KeyError
+        There is none; the text lists the names.
+    """
+    for benchmark in BENCHMARKS:
+        if benchmark.name == name:
+            return benchmark
+    known = ", ".join(benchmark.name for benchmark in BENCHMARKS)
+    raise KeyError(f"no benchmark is called {name!r}; there are: {known}")

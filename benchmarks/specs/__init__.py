@@ -1,0 +1,1 @@
+"""One benchmark per file; the table of all is `benchmarks.registry`."""

@@ -1,0 +1,42 @@
+"""Does the relaxation stay within a workstation's minutes and memory at millions of columns?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+
+def build(size: Mapping[str, Any], candidate: str) -> Candidate:
+    from edgeopt.instances.rescue import generate
+    from edgeopt.models.rescue import solve_p1_lp
+
+    instance = generate(**size)
+
+    def call(time_limit: float | None) -> Reading:
+        limits = {} if time_limit is None else {"time_limit": time_limit}
+        plan = solve_p1_lp(instance, gap=1e-4, **limits)
+        gap = (plan.bound - plan.objective) / max(1.0, abs(plan.objective))
+        return Reading(objective=plan.objective, gap=gap)
+
+    return call
+
+
+BENCHMARK = Benchmark(
+    name="rescue-lp-large",
+    question="Solving the relaxation, 3.8 million columns, to a proven gap of 1e-4",
+    build=build,
+    sizes={
+        "full": {"servers": 20, "devices": 60, "profiles": 8, "horizon": 400, "reserved": 80},
+        "smoke": {"servers": 2, "devices": 3, "profiles": 2, "horizon": 12, "reserved": 2},
+    },
+    subject="solve_p1_lp",
+    goals=(
+        Goal("seconds", at_most=180.0),
+        Goal("memory", at_most=8.0),
+        Goal("gap", at_most=1e-4),
+    ),
+    repeats=1,
+    warm=False,
+)

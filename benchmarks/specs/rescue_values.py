@@ -1,0 +1,60 @@
+"""What does compiling the backward recursion of the value functions buy?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+
+def plain_baseline(instance: Any, y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return `baseline[K, T+1]` by array operations per slot, the recursion as it is written."""
+    horizon, _, servers, _ = y.shape
+    profit = instance.expected_profit
+    baseline = np.zeros((servers, horizon + 1))
+    for t in range(horizon - 1, -1, -1):
+        reach = min(instance.max_duration, horizon - t)
+        future = baseline[:, t + 1 : t + 1 + reach] @ instance.duration[:, :reach].T
+        activation = profit[t] + future
+        gain = y[t] * np.maximum(activation - baseline[None, :, t + 1, None], 0.0)
+        baseline[:, t] = baseline[:, t + 1] + gain.sum(axis=(0, 2))
+    return baseline
+
+
+def build(size: Mapping[str, Any], candidate: str) -> Candidate:
+    from edgeopt.instances.rescue import generate
+    from edgeopt.models.rescue import solve_p1_lp
+    from edgeopt.online.rescue import value_functions
+
+    instance = generate(**size)
+    y = np.asarray(solve_p1_lp(instance).y)
+    # Expected profits are cached on the instance; neither candidate is charged for them.
+    _ = instance.expected_profit
+
+    def compiled(_: float | None) -> Reading:
+        baseline = value_functions(instance, y)[1]
+        return Reading(objective=float(baseline[:, 0].sum()))
+
+    def plain(_: float | None) -> Reading:
+        return Reading(objective=float(plain_baseline(instance, y)[:, 0].sum()))
+
+    return compiled if candidate == BENCHMARK.subject else plain
+
+
+BENCHMARK = Benchmark(
+    name="rescue-values",
+    question="Value functions of the online policy: compiled against NumPy slot by slot",
+    build=build,
+    sizes={
+        "full": {"servers": 4, "devices": 14, "profiles": 5, "horizon": 100},
+        "smoke": {"servers": 2, "devices": 3, "profiles": 2, "horizon": 12, "reserved": 2},
+    },
+    subject="compiled",
+    peers=("NumPy",),
+    goals=(Goal("ratio", at_least=1.0),),
+    repeats=15,
+    peer_repeats=15,
+)

@@ -1,0 +1,46 @@
+"""Sphinx settings: everything is built from the sources, without a network."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed_version
+
+project = "edgeopt"
+author = "The edgeopt developers"
+copyright = "2026, The edgeopt developers"
+version = release = installed_version("edgeopt")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build"]
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+# Pages that stand at the root of the repository link to each other and to its folders.
+suppress_warnings = ["myst.xref_missing"]
+
+autosummary_generate = True
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+numpydoc_show_class_members = False
+numpydoc_use_plots = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "edgeopt"
+html_static_path = ["_static"]
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+}

@@ -1,0 +1,286 @@
+r"""Preemptive earliest-deadline-first service of windowed work on one divisible resource.
+
+A task :math:`i` may be served in its inclusive window :math:`s_i..e_i` and needs :math:`\phi_i`
+units; slot :math:`\tau` offers :math:`c_\tau` units that may be split at will. Serving the released
+task with the earliest deadline first meets every deadline whenever any schedule does, and that
+is so exactly when the *demand criterion* holds,
+
+.. math::
+
+    \sum_{i:\, s_i \ge a,\ e_i \le b} \phi_i \;\le\; \sum_{\tau=a}^{b} c_\tau
+    \qquad \text{for every release } a \text{ and deadline } b.
+
+The functions whose first argument is ``order`` are compiled and can be called from other compiled
+code; they see the tasks of one server only, as a slice of indices sorted by deadline (`edf_order`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "FEASIBLE",
+    "VIOLATED",
+    "Conflict",
+    "demand_criterion",
+    "edf_feasible",
+    "edf_longest_block",
+    "edf_order",
+    "edf_serve",
+]
+
+FEASIBLE: Final = 1e-9
+"""Work that may be left at a deadline by a plan that still counts as feasible."""
+
+VIOLATED: Final = 1e-7
+"""Work left at a deadline beyond which a task has failed; above `FEASIBLE`, so no plan that was
+judged feasible can fail by rounding."""
+
+
+class Conflict(NamedTuple):
+    """An interval whose tasks need more than it offers.
+
+    Attributes
+    ----------
+    first, last
+        The interval of slots, both inclusive.
+    tasks
+        Indices of the tasks whose windows lie inside.
+    demand, offer
+        What they need together and what the interval offers.
+    """
+
+    first: int
+    last: int
+    tasks: tuple[int, ...]
+    demand: float
+    offer: float
+
+
+def edf_order(
+    server: NDArray[np.int64], end: NDArray[np.int64], servers: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort tasks by server, then deadline, then index.
+
+    Parameters
+    ----------
+    server, end
+        Server and last slot of each task, shape [H].
+    servers
+        Number of servers K.
+
+    Returns
+    -------
+    order
+        Task indices, shape [H].
+    offset
+        Shape [K+1]; the tasks of server k are ``order[offset[k]:offset[k+1]]``.
+    """
+    order = np.lexsort((end, server)).astype(np.int64)
+    offset = np.searchsorted(server[order], np.arange(servers + 1)).astype(np.int64)
+    return order, offset
+
+
+@njit(cache=True)
+def edf_serve(
+    order: NDArray[np.int64],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    slot: int,
+    capacity: float,
+) -> float:
+    """Serve one slot and subtract the work done from ``remaining``, in place (compiled).
+
+    Parameters
+    ----------
+    order
+        Indices of the server's tasks by deadline, ties by index.
+    start, end
+        Inclusive windows of all tasks, shape [H].
+    remaining
+        Work left of all tasks, shape [H].
+    slot
+        The slot to serve; tasks outside their window get nothing.
+    capacity
+        What the slot offers.
+
+    Returns
+    -------
+    The work done.
+    """
+    left = capacity
+    for i in order:
+        if start[i] <= slot <= end[i] and remaining[i] > 0.0:
+            if remaining[i] >= left:
+                remaining[i] -= left
+                return capacity
+            left -= remaining[i]
+            remaining[i] = 0.0
+    return capacity - left
+
+
+@njit(cache=True)
+def edf_feasible(
+    order: NDArray[np.int64],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    slot: int,
+    free: int,
+) -> bool:
+    """Tell whether the remaining work meets every deadline if the server is blocked for a while.
+
+    The server offers nothing in ``slot..free-1`` and ``capacity`` from slot ``free`` on (compiled).
+
+    Parameters
+    ----------
+    order
+        Indices of the server's tasks by deadline, ties by index.
+    start, end
+        Inclusive windows of all tasks, shape [H].
+    remaining
+        Work left of all tasks at the start of ``slot``, shape [H]; not changed.
+    capacity
+        What each slot of the horizon offers, shape [T].
+    slot
+        The first slot that is still to come; tasks whose window has passed are ignored.
+    free
+        The first slot that offers anything; ``free <= slot`` for a server that is not blocked.
+
+    Returns
+    -------
+    Whether EDF leaves at most `FEASIBLE` of each task at its deadline.
+    """
+    n = order.size
+    if n == 0:
+        return True
+    work = np.empty(n)
+    for m in range(n):
+        work[m] = remaining[order[m]]
+    head = 0  # tasks before it are past, or done for good
+    while head < n and end[order[head]] < slot:
+        head += 1
+    tau = max(slot, free)
+    while head < n:
+        due = order[head]
+        if work[head] <= FEASIBLE:
+            head += 1
+            continue
+        if end[due] < tau:
+            return False
+        left = capacity[tau]
+        upcoming = capacity.size  # earliest release of unfinished work after tau
+        busy = False
+        for m in range(head, n):
+            i = order[m]
+            if work[m] <= 0.0:
+                continue
+            if start[i] > tau:
+                upcoming = min(upcoming, start[i])
+                continue
+            if work[m] > left:
+                work[m] -= left
+                busy = True
+                break
+            left -= work[m]
+            work[m] = 0.0
+        # Nothing released is left: jump to the next release.
+        tau = tau + 1 if busy else max(tau + 1, upcoming)
+    return True
+
+
+@njit(cache=True)
+def edf_longest_block(
+    order: NDArray[np.int64],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    slot: int,
+    limit: int,
+) -> int:
+    """Return the largest number of slots, from ``slot`` on, that the server may be blocked for.
+
+    Bisection on `edf_feasible`, which is monotone in the length of the block (compiled).
+
+    Parameters
+    ----------
+    order, start, end, remaining, capacity, slot
+        As in `edf_feasible`.
+    limit
+        Longest block of interest, in slots.
+
+    Returns
+    -------
+    A number in 0..limit; -1 if the deadlines cannot be met even without a block.
+    """
+    if edf_feasible(order, start, end, remaining, capacity, slot, slot + limit):
+        return limit
+    low, high = -1, limit  # low is safe (or unknown at -1), high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if edf_feasible(order, start, end, remaining, capacity, slot, slot + middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def demand_criterion(
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    demand: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    *,
+    slot: int = 0,
+    free: int = 0,
+    tolerance: float = FEASIBLE,
+) -> Conflict | None:
+    """Look for an interval whose tasks need more than it offers.
+
+    Parameters
+    ----------
+    start, end
+        Inclusive windows of the tasks of one server, shape [n].
+    demand
+        Work that each task needs, shape [n].
+    capacity
+        What each slot offers, shape [T].
+    slot
+        The first slot still to come; tasks whose window has passed are ignored.
+    free
+        The first slot that offers anything.
+    tolerance
+        Excess of need over offer that is not held against an interval.
+
+    Returns
+    -------
+    None if every deadline can be met; otherwise the conflict of fewest tasks, the most overloaded
+    one among those.
+    """
+    release = np.maximum(start, slot)
+    alive = end >= slot
+    open_capacity = np.where(np.arange(capacity.size) < free, 0.0, capacity)
+    offered = np.concatenate(([0.0], np.cumsum(open_capacity)))
+    worst: tuple[int, float] | None = None
+    found: Conflict | None = None
+    for a in np.unique(release[alive]):
+        for b in np.unique(end[alive]):
+            inside = np.flatnonzero(alive & (release >= a) & (end <= b))
+            if inside.size == 0:
+                continue
+            need, offer = float(demand[inside].sum()), float(offered[b + 1] - offered[a])
+            if need - offer > tolerance:
+                rank = (inside.size, offer - need)
+                if worst is None or rank < worst:
+                    worst = rank
+                    found = Conflict(int(a), int(b), tuple(inside.tolist()), need, offer)
+    return found

@@ -1,0 +1,23 @@
+"""Opportunistic retraining on underutilised edges: the data of RESCUE.
+
+Source: Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on
+Underutilized Edges.
+"""
+
+from __future__ import annotations
+
+from edgeopt.instances.rescue.generate import generate
+from edgeopt.instances.rescue.instance import RescueInstance
+from edgeopt.instances.rescue.profit import LogProfit, ProfitModel
+from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.instances.rescue.special import small, tight
+
+__all__ = [
+    "LogProfit",
+    "ProfitModel",
+    "RescueInstance",
+    "ReservedTasks",
+    "generate",
+    "small",
+    "tight",
+]

@@ -1,0 +1,212 @@
+"""Random instances in the setting of the paper's evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.rescue.durations import duration_table
+from edgeopt.instances.rescue.instance import RescueInstance
+from edgeopt.instances.rescue.physical import link_rate, retraining_budget
+from edgeopt.instances.rescue.profit import LogProfit
+from edgeopt.instances.rescue.reserved import ReservedTasks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["draw_arrival", "draw_capacity", "draw_reserved", "generate"]
+
+
+def generate(
+    *,
+    servers: int = 4,
+    devices: int = 14,
+    profiles: int = 5,
+    horizon: int = 100,
+    arrival: float = 0.5,
+    reserved: int = 16,
+    density: float = 0.4,
+    demand: float = 0.15,
+    sla: float = 23,
+    distribution: Literal["normal", "bimodal", "uniform", "heavy"] = "normal",
+    rng: int | np.random.Generator = 0,
+    shortest: float = 4,
+    longest: float = 20,
+    slot_seconds: float = 10,
+    radio: Literal["thermal", "literal"] = "thermal",
+    beyond: Literal["hold", "drop"] = "hold",
+) -> RescueInstance:
+    """Draw a random instance in the paper's setting.
+
+    The profit is a `LogProfit`: nothing of the size of the LP is stored, whatever the sizes.
+
+    Parameters
+    ----------
+    servers, devices, profiles, horizon
+        Sizes K, J, L, T. The paper uses 2-7, 10-18 and 3-8, and does not print T.
+    arrival
+        Mean probability that any task arrives in a slot (0.2-0.7 in the paper); it swings by 40 %
+        as a sine of one period over the horizon.
+    reserved
+        Number of reserved tasks (6-36), spread evenly over the servers.
+    density
+        Share of slots that lie in a reserved window (0.1-0.6).
+    demand
+        Share of all capacity that reserved tasks need (0.05-0.3), clipped where windows offer less.
+    sla
+        Mean deadline, slots (18-28); each device's own lies within 2 slots of it.
+    distribution
+        Family of the retraining durations.
+    rng
+        Seed or generator; equal seeds give equal instances.
+    shortest, longest
+        Mean duration of the first and the last profile, slots (not printed in the paper).
+    slot_seconds
+        Length of a slot, seconds (not printed in the paper).
+    radio
+        Link model, see `link_rate`.
+    beyond
+        Whether a run that lasts beyond the horizon earns its profit.
+
+    Returns
+    -------
+    A validated instance with exclusive arrivals.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+    InstanceError
+        If the discretised mean durations do not increase with the profile.
+
+    Notes
+    -----
+    Printed in section VI-A of Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model
+    Retraining on Underutilized Edges: capacity 5-10 TMAC per slot, 3 MHz, 100 mW, 0.15-0.45 km,
+    8-32 MB up and 1-4 MB down, weights 0.5-10, and the ranges above. Chosen here: accuracy model,
+    profit curves, path loss, noise, mean durations and their spreads, placement of windows.
+    """
+    for name, value in (
+        ("servers", servers),
+        ("devices", devices),
+        ("profiles", profiles),
+        ("horizon", horizon),
+    ):
+        if value < 1:
+            raise OptionError(f"{name} must be at least 1, got {value}")
+    generator = np.random.default_rng(rng)
+    capacity = draw_capacity(generator, servers, horizon)
+    tasks = draw_reserved(generator, capacity, reserved, density, demand)
+    probability = draw_arrival(generator, horizon, devices, arrival)
+    duration = duration_table(distribution, profiles, shortest, longest)
+
+    distance = generator.uniform(0.15, 0.45, (devices, servers))
+    upload = generator.uniform(8, 32, devices)
+    download = generator.uniform(1, 4, devices)
+    deadline = np.round(sla + generator.uniform(-2, 2, devices))
+    budget = retraining_budget(
+        deadline, upload + download, link_rate(distance, radio), slot_seconds
+    )
+    profit = LogProfit(
+        weight=generator.uniform(0.5, 10, devices),
+        best_accuracy=0.95,
+        accuracy=generator.uniform(0.75, 0.9, devices),
+        decay=generator.uniform(0.002, 0.01, devices),
+        trained=np.full(devices, -1),
+        gain=generator.uniform(0.05, 0.25, devices),
+        curvature=generator.uniform(0.02, 0.2, devices),
+        capacity=capacity,
+        budget=budget,
+        max_duration=duration.shape[1],
+    )
+    return RescueInstance(probability, duration, capacity, tasks, profit, beyond=beyond)
+
+
+def draw_capacity(
+    generator: np.random.Generator, servers: int, horizon: int
+) -> NDArray[np.float64]:
+    """Draw capacities of 5-10 TMAC per slot, shape [K, T]: a level per server, 10 % noise."""
+    level = generator.uniform(5, 10, servers)
+    noise = generator.uniform(0.9, 1.1, (servers, horizon))
+    return np.clip(level[:, None] * noise, 5, 10)
+
+
+def draw_reserved(
+    generator: np.random.Generator,
+    capacity: NDArray[np.float64],
+    reserved: int,
+    density: float,
+    demand: float,
+) -> ReservedTasks:
+    """Draw reserved tasks with disjoint windows, so that they fit together by construction.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    capacity
+        TMAC per slot, shape [K, T].
+    reserved
+        Number of tasks, spread evenly over the servers, the first ones taking the rest.
+    density
+        Share of slots that lie in a window.
+    demand
+        Share of a server's capacity that its tasks need together.
+
+    Returns
+    -------
+    The tasks; every task needs the same share of what its window offers.
+
+    Raises
+    ------
+    OptionError
+        If a share is outside its range or a server has more tasks than slots.
+    """
+    servers, horizon = capacity.shape
+    if reserved < 0:
+        raise OptionError(f"reserved must not be negative, got {reserved}")
+    if not 0 <= density <= 1:
+        raise OptionError(f"density must lie in [0, 1], got {density}")
+    if reserved and not demand > 0:
+        raise OptionError(f"demand must be positive, got {demand}; use reserved=0 for no tasks")
+    counts = [reserved // servers + (k < reserved % servers) for k in range(servers)]
+    if max(counts) > horizon:
+        raise OptionError(
+            f"{max(counts)} reserved tasks of a server need more than {horizon} slots"
+        )
+    rows: list[tuple[int, int, int, float]] = []
+    for k, n in enumerate(counts):
+        if n == 0:
+            continue
+        total = max(n, round(density * horizon))
+        length = 1 + generator.multinomial(total - n, generator.dirichlet(np.full(n, 5.0)))
+        gap = generator.multinomial(horizon - total, generator.dirichlet(np.ones(n + 1)))
+        start = np.cumsum(gap[:n]) + np.concatenate(([0], np.cumsum(length[:-1])))
+        end = start + length - 1
+        offer = np.array([capacity[k, a : b + 1].sum() for a, b in zip(start, end, strict=True)])
+        share = min(1.0, demand * capacity[k].sum() / offer.sum())
+        rows += zip([k] * n, start.tolist(), end.tolist(), (share * offer).tolist(), strict=True)
+    if not rows:
+        return ReservedTasks.none()
+    server, first, last, work = zip(*rows, strict=True)
+    return ReservedTasks(np.array(server), np.array(first), np.array(last), np.array(work))
+
+
+def draw_arrival(
+    generator: np.random.Generator, horizon: int, devices: int, arrival: float
+) -> NDArray[np.float64]:
+    """Draw arrival probabilities: a sine over the horizon, shared out over devices, shape [T, J].
+
+    Raises
+    ------
+    OptionError
+        If the mean probability is outside [0, 1].
+    """
+    if not 0 <= arrival <= 1:
+        raise OptionError(f"arrival must be a probability, got {arrival}")
+    phase = 2 * np.pi * np.arange(1, horizon + 1) / horizon
+    total = np.clip(arrival * (1 + 0.4 * np.sin(phase)), 0, 1)
+    share = generator.dirichlet(np.full(devices, 5.0))
+    return total[:, None] * share

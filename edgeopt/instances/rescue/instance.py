@@ -1,0 +1,359 @@
+"""The instance of RESCUE: who may arrive, how long runs last, what is reserved, what is earned."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.rescue.profit import (
+    LogProfit,
+    ProfitModel,
+    expected_from_block,
+    mask_beyond,
+    slot_range,
+)
+from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.instances.validate import (
+    check_choice,
+    check_probabilities,
+    frozen_array,
+    require,
+)
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+__all__ = ["RescueInstance"]
+
+_ROW_SUM = 1e-12  # rounding allowed in sums of arrival probabilities
+_UNIT_MASS = 1e-9  # rounding allowed in sums of duration probabilities
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RescueInstance:
+    r"""Everything that a RESCUE problem is given, validated and read-only.
+
+    Slots, devices, servers, profiles and tasks count from 0; entry ``d - 1`` along the axis of
+    durations stands for a run of d slots.
+
+    Parameters
+    ----------
+    arrival
+        Probability :math:`p_j(t)` that a retraining task of device j arrives in slot t,
+        shape [T, J].
+    duration
+        Probability :math:`\Pr(d_l = d)` that a run of profile l lasts d slots, shape [L, D]; rows
+        sum to 1, means increase strictly with l.
+    capacity
+        Work :math:`c_k(t) > 0` that each server does per slot, TMAC, shape [K, T].
+    reserved
+        Tasks promised in advance, jointly feasible on servers that do nothing else.
+    profit
+        What a run of profile l for device j on server k accepted in slot t earns if it lasts d
+        slots: an array broadcastable to [T, J, K, L, D] (axes of size 1 stay unexpanded, in memory
+        and in files) or a `ProfitModel`.
+    arrivals
+        ``"exclusive"``: at most one task arrives per slot, so that probabilities sum to at most 1
+        over devices, and the guarantees of the paper hold. ``"independent"``: devices draw
+        independently of each other.
+    beyond
+        ``"hold"``: a run that lasts beyond the horizon earns its full profit. ``"drop"``: it earns
+        nothing.
+
+    Raises
+    ------
+    InstanceError
+        If any rule above is broken, with field, index, value and rule.
+
+    Notes
+    -----
+    Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
+    Edges, section III.
+    """
+
+    arrival: NDArray[np.float64]
+    duration: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    reserved: ReservedTasks
+    profit: NDArray[np.float64] | ProfitModel
+    arrivals: Literal["exclusive", "independent"] = "exclusive"
+    beyond: Literal["hold", "drop"] = "hold"
+
+    def __post_init__(self) -> None:
+        check_choice("arrivals", self.arrivals, ("exclusive", "independent"))
+        check_choice("beyond", self.beyond, ("hold", "drop"))
+        arrival = frozen_array("arrival", self.arrival, ("slot", "device"))
+        duration = frozen_array("duration", self.duration, ("profile", "duration"))
+        capacity = frozen_array(
+            "capacity", self.capacity, ("server", "slot"), {"slot": arrival.shape[0]}
+        )
+        object.__setattr__(self, "arrival", arrival)
+        object.__setattr__(self, "duration", duration)
+        object.__setattr__(self, "capacity", capacity)
+        self._check_arrival()
+        self._check_duration()
+        require("capacity", capacity > 0, capacity, "must be positive")
+        if not isinstance(self.reserved, ReservedTasks):
+            raise InstanceError(
+                "reserved", "must be a ReservedTasks", value=type(self.reserved).__name__
+            )
+        self.reserved.check(capacity)
+        self._check_profit()
+
+    def _check_arrival(self) -> None:
+        check_probabilities("arrival", self.arrival)
+        if self.arrivals == "exclusive":
+            total = self.arrival.sum(axis=1)
+            require(
+                "arrival",
+                total <= 1 + _ROW_SUM,
+                total,
+                "probabilities of the slot must sum to at most 1 over devices "
+                '(use arrivals="independent" if several tasks may arrive in a slot)',
+            )
+
+    def _check_duration(self) -> None:
+        check_probabilities("duration", self.duration)
+        total = self.duration.sum(axis=1)
+        unit = np.abs(total - 1) <= _UNIT_MASS
+        require("duration", unit, total, "probabilities of the profile must sum to 1")
+        mean = self.mean_duration
+        increasing = np.concatenate(([True], np.diff(mean) > 0))
+        require("duration", increasing, mean, "mean must exceed that of the profile before")
+
+    def _check_profit(self) -> None:
+        if isinstance(self.profit, ProfitModel):
+            self._check_profit_shape(self.profit.shape)
+            if isinstance(self.profit, LogProfit):
+                same = self.profit.capacity == self.capacity
+                require(
+                    "profit.capacity",
+                    same,
+                    self.profit.capacity,
+                    "must equal the capacity of the instance (replace both together)",
+                )
+            else:
+                self.profit_block(slice(0, 1))
+            return
+        axes = ("slot", "device", "server", "profile", "duration")
+        profit = frozen_array("profit", self.profit, axes)
+        self._check_profit_shape(profit.shape)
+        require("profit", profit >= 0, profit, "must not be negative")
+        object.__setattr__(self, "profit", profit)
+
+    def _check_profit_shape(self, shape: tuple[int, ...]) -> None:
+        full = self.shape
+        if len(shape) != 5 or any(
+            n not in (1, whole) for n, whole in zip(shape, full, strict=True)
+        ):
+            raise InstanceError(
+                "profit",
+                f"must be broadcastable to [slot, device, server, profile, duration] = {full}",
+                value=f"shape {shape}",
+            )
+
+    # --- sizes -----------------------------------------------------------------------------
+
+    @property
+    def horizon(self) -> int:
+        """Number of slots T."""
+        return int(self.arrival.shape[0])
+
+    @property
+    def devices(self) -> int:
+        """Number of devices J."""
+        return int(self.arrival.shape[1])
+
+    @property
+    def servers(self) -> int:
+        """Number of servers K."""
+        return int(self.capacity.shape[0])
+
+    @property
+    def profiles(self) -> int:
+        """Number of profiles L."""
+        return int(self.duration.shape[0])
+
+    @property
+    def max_duration(self) -> int:
+        """Length D of the axis of durations."""
+        return int(self.duration.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int, int, int, int]:
+        """The sizes (T, J, K, L, D)."""
+        return self.horizon, self.devices, self.servers, self.profiles, self.max_duration
+
+    # --- durations -------------------------------------------------------------------------
+
+    @cached_property
+    def survival(self) -> NDArray[np.float64]:
+        r"""Probability :math:`\Pr(d_l \ge a + 1)` of still running a slots on, shape [L, D].
+
+        Exactly 1 at a = 0.
+        """
+        survival = np.cumsum(self.duration[:, ::-1], axis=1)[:, ::-1].copy()
+        survival[:, 0] = 1.0
+        return _frozen(np.minimum(survival, 1.0))
+
+    @cached_property
+    def longest(self) -> NDArray[np.int64]:
+        """Longest duration of positive probability under each profile, slots, shape [L]."""
+        reverse = np.argmax(self.duration[:, ::-1] > 0, axis=1)
+        return _frozen((self.max_duration - reverse).astype(np.int64))
+
+    @cached_property
+    def mean_duration(self) -> NDArray[np.float64]:
+        """Mean duration of each profile, slots, shape [L]."""
+        return _frozen(self.duration @ np.arange(1.0, self.max_duration + 1))
+
+    # --- profits ---------------------------------------------------------------------------
+
+    @cached_property
+    def expected_profit(self) -> NDArray[np.float64]:
+        r"""Expected profit :math:`R_{jkl}(t)` of an accepted task, shape [T, J, K, L].
+
+        Equation (1) of the paper.
+        Computed once and kept: use `expected_profit_block` where that is too large.
+        """
+        return _frozen(self._expected(0, self.horizon))
+
+    def expected_profit_block(self, slots: slice) -> NDArray[np.float64]:
+        """Compute expected profits of a contiguous range of n slots, shape [n, J, K, L]."""
+        first, stop = slot_range(slots, self.horizon)
+        if "expected_profit" in self.__dict__:
+            return self.expected_profit[first:stop]
+        return self._expected(first, stop)
+
+    def _expected(self, first: int, stop: int) -> NDArray[np.float64]:
+        drop = self.beyond == "drop"
+        if isinstance(self.profit, ProfitModel):
+            direct = self.profit.expected(slice(first, stop), self.duration, drop=drop)
+            if direct is not None:
+                return direct
+        block = self.profit_block(slice(first, stop))
+        return expected_from_block(block, self.duration, (stop - first, *self.shape[1:4]))
+
+    def profit_block(self, slots: slice) -> NDArray[np.float64]:
+        """Return the profits of a contiguous range of n slots, by duration.
+
+        Returns
+        -------
+        Broadcastable to [n, J, K, L, D], zero for runs beyond the horizon if ``beyond="drop"``.
+
+        Raises
+        ------
+        InstanceError
+            If a profit model yields a wrong shape, a negative or an infinite profit.
+        """
+        first, stop = slot_range(slots, self.horizon)
+        if isinstance(self.profit, ProfitModel):
+            block = np.asarray(self.profit.block(slice(first, stop)), dtype=np.float64)
+            if not isinstance(self.profit, LogProfit):
+                self._check_block(block, stop - first)
+        else:
+            block = self.profit if self.profit.shape[0] == 1 else self.profit[first:stop]
+        if self.beyond == "drop":
+            return mask_beyond(block, first, stop, self.horizon, self.max_duration)
+        return block
+
+    def _check_block(self, block: NDArray[np.float64], slots: int) -> None:
+        full = (slots, *self.shape[1:])
+        if block.ndim != 5 or any(
+            n not in (1, whole) for n, whole in zip(block.shape, full, strict=True)
+        ):
+            raise InstanceError(
+                "profit", f"block must be broadcastable to {full}", value=f"shape {block.shape}"
+            )
+        sound = np.isfinite(block) & (block >= 0)
+        require("profit", sound, block, "must be finite and not negative")
+
+    @cached_property
+    def realised_profit(self) -> NDArray[np.float64]:
+        """Profits of all slots by duration, broadcastable to [T, J, K, L, D], kept after first use.
+
+        Axes on which the profit does not depend keep size 1; ``beyond`` is applied.
+        """
+        block = self.profit_block(slice(0, self.horizon))
+        return block if not block.flags.writeable else _frozen(block)
+
+    # --- identity --------------------------------------------------------------------------
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields replaced, validated anew."""
+        return dataclasses.replace(self, **changes)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the content: equal data, equal fingerprint, on every machine."""
+        from edgeopt.instances.rescue import files
+
+        return files.fingerprint(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a labelled NetCDF file with dimension names, units and a format version.
+
+        The file appears under its name only once it is complete.
+
+        Raises
+        ------
+        InstanceError
+            If the file cannot be written.
+        """
+        from edgeopt.instances.rescue import files
+
+        files.save(self, path)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, profit_models: tuple[type[ProfitModel], ...] = ()
+    ) -> RescueInstance:
+        """Read what `save` has written.
+
+        Parameters
+        ----------
+        path
+            The file.
+        profit_models
+            Profit models of your own that the file may refer to by name.
+
+        Raises
+        ------
+        InstanceError
+            If the file is missing, unreadable, truncated, of another kind, newer than this
+            version of the package, changed since it was written, or its data break a rule.
+        """
+        from edgeopt.instances.rescue import files
+
+        return files.load(path, profit_models)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RescueInstance):
+            return NotImplemented
+        return self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"RescueInstance(servers={self.servers}, devices={self.devices}, "
+            f"profiles={self.profiles}, horizon={self.horizon}, "
+            f"max_duration={self.max_duration}, reserved={len(self.reserved)}, "
+            f"arrivals={self.arrivals!r}, beyond={self.beyond!r})"
+        )
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

@@ -6,14 +6,17 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.machine import describe
 from benchmarks.measure import ONE_THREAD
 from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import Report, summary
 from benchmarks.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 RESULTS = Path(__file__).parent / "results"
 

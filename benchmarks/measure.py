@@ -9,11 +9,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.record import Benchmark
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.record import Benchmark
 
 ONE_THREAD = {
     name: "1"

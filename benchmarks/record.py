@@ -90,7 +90,7 @@ class Benchmark:
     warm
         One untimed call first, for code that is compiled on first use.
     race
-        Peers get this many times the fastest peer's seconds; None gives them all the time they want.
+        Peers get this many times the fastest peer's seconds; None gives them all they want.
     time_limit
         Seconds for the subject; None gives it all the time it wants.
     unit

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.record import Benchmark
+from typing import TYPE_CHECKING
+
 from benchmarks.specs import (
     rescue_build,
     rescue_lp,
@@ -11,6 +12,9 @@ from benchmarks.specs import (
     rescue_simulate,
     rescue_values,
 )
+
+if TYPE_CHECKING:
+    from benchmarks.record import Benchmark
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_build.BENCHMARK,

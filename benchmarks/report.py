@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.measure import Measurement
-from benchmarks.record import Benchmark, Goal
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from benchmarks.measure import Measurement
+    from benchmarks.record import Benchmark, Goal
 
 
 @dataclass(frozen=True)
@@ -138,4 +140,5 @@ def summary(reports: Sequence[Report]) -> Iterator[str]:
             if not met:
                 yield f"  missed: {report.benchmark.name}: {goal} (measured {value:.4g})"
         if not report.agrees:
-            yield f"  wrong: {report.benchmark.name}: objectives differ by {report.disagreement:.1e}"
+            name, difference = report.benchmark.name, report.disagreement
+            yield f"  wrong: {name}: objectives differ by {difference:.1e}"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from benchmarks.measure import Measurement, measure, measure_apart
-from benchmarks.record import Benchmark
 from benchmarks.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.record import Benchmark
 
 SHORTEST_RACE = 5.0
 """Seconds that every peer gets, however fast the fastest is."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "HiGHS ipm, no crossover": {"algorithm": "ipm", "run_crossover": "off"},

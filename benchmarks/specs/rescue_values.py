@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def plain_baseline(instance: Any, y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

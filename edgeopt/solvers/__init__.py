@@ -1,1 +1,56 @@
-"""Room: solvers."""
+"""One call, many backends: every solution comes with a recomputed certificate.
+
+`solve` takes a `LinearProgram`, a Pyomo model, a CVXPY problem or a `CasadiNlp`; `backends` lists
+who can solve what; `explain` says why a problem is infeasible; `Reusable` solves again with new
+data. Modelling libraries are imported only when a problem of theirs arrives.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.nonlinear import CasadiNlp
+from edgeopt.solvers.program import LabelBlock, LinearProgram
+from edgeopt.solvers.registry import Backend, backends
+from edgeopt.solvers.request import Progress
+from edgeopt.solvers.solution import Seconds, Solution
+from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
+
+if TYPE_CHECKING:
+    from edgeopt.solvers.infeasibility import Explanation, explain
+    from edgeopt.solvers.reusable import Reusable
+
+__all__ = [
+    "DEFAULT",
+    "LOOSE",
+    "TIGHT",
+    "Backend",
+    "CasadiNlp",
+    "Explanation",
+    "LabelBlock",
+    "LinearProgram",
+    "Progress",
+    "Quality",
+    "Reusable",
+    "Seconds",
+    "Solution",
+    "Status",
+    "backends",
+    "explain",
+    "solve",
+]
+
+_LATER = {
+    "Explanation": "edgeopt.solvers.infeasibility",
+    "Reusable": "edgeopt.solvers.reusable",
+    "explain": "edgeopt.solvers.infeasibility",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

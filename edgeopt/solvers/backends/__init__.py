@@ -1,0 +1,1 @@
+"""One file for each solver or library of solvers, each with its own literal status map."""

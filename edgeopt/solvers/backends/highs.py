@@ -1,0 +1,276 @@
+"""HiGHS in memory: simplex, interior point, first-order, and branch and cut."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import highspy
+import numpy as np
+from highspy import HighsModelStatus
+
+from edgeopt.errors import OptionError, SolverError
+from edgeopt.solvers.interruption import run_interruptibly
+from edgeopt.solvers.request import Progress
+from edgeopt.solvers.solution import Seconds, Solution
+from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.request import Request
+
+__all__ = ["ALGORITHMS", "STATUS", "configure", "load", "read", "run", "solve", "version"]
+
+STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
+    {
+        HighsModelStatus.kOptimal: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        HighsModelStatus.kModelEmpty: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        HighsModelStatus.kInfeasible: Status.PROVEN_INFEASIBLE,
+        HighsModelStatus.kUnbounded: Status.PROVEN_UNBOUNDED,
+        HighsModelStatus.kUnboundedOrInfeasible: Status.INFEASIBLE_OR_UNBOUNDED,
+        HighsModelStatus.kTimeLimit: Status.MAX_TIME_LIMIT,
+        HighsModelStatus.kIterationLimit: Status.ITERATION_LIMIT,
+        HighsModelStatus.kSolutionLimit: Status.ITERATION_LIMIT,
+        HighsModelStatus.kObjectiveBound: Status.OBJECTIVE_LIMIT,
+        HighsModelStatus.kObjectiveTarget: Status.OBJECTIVE_LIMIT,
+        HighsModelStatus.kInterrupt: Status.INTERRUPTED,
+        HighsModelStatus.kMemoryLimit: Status.ERROR,
+        HighsModelStatus.kLoadError: Status.ERROR,
+        HighsModelStatus.kModelError: Status.ERROR,
+        HighsModelStatus.kPresolveError: Status.ERROR,
+        HighsModelStatus.kSolveError: Status.ERROR,
+        HighsModelStatus.kPostsolveError: Status.ERROR,
+        HighsModelStatus.kNotset: Status.UNKNOWN,
+        HighsModelStatus.kUnknown: Status.UNKNOWN,
+    }
+)
+
+ALGORITHMS: Final = ("simplex", "ipm", "pdlp")
+"""Methods of the plain wheel; the option ``solver`` of HiGHS takes others where they are built."""
+
+_LARGEST_INT: Final = np.iinfo(np.int32).max
+_SECONDS_BETWEEN_REPORTS: Final = 0.1
+
+HighsCallbackType = highspy.cb.HighsCallbackType
+
+logger = logging.getLogger("edgeopt.solvers")
+
+
+def version() -> str:
+    """Return the version of HiGHS."""
+    return (
+        f"{highspy.HIGHS_VERSION_MAJOR}.{highspy.HIGHS_VERSION_MINOR}.{highspy.HIGHS_VERSION_PATCH}"
+    )
+
+
+def solve(program: LinearProgram, request: Request) -> Solution:
+    """Solve a linear or mixed-integer program.
+
+    Parameters
+    ----------
+    program
+        What to solve.
+    request
+        How; its options go to HiGHS under HiGHS's own names.
+
+    Returns
+    -------
+    The solution as HiGHS reports it, not yet certified.
+
+    Raises
+    ------
+    OptionError
+        If HiGHS refuses an option.
+    """
+    start = time.perf_counter()
+    model = load(program)
+    configure(model, request, program.is_mixed_integer)
+    built = time.perf_counter()
+    run(model, request, program.sign)
+    return read(model, program, request, Seconds(built - start, time.perf_counter() - built))
+
+
+def load(program: LinearProgram) -> highspy.Highs:
+    """Hand a program to a fresh HiGHS.
+
+    It is always passed as a minimisation: the first-order method of HiGHS returns duals of the
+    other sign when it maximises.
+    """
+    rows, columns = program.shape
+    matrix = program.matrix
+    if matrix.nnz > _LARGEST_INT:
+        raise OptionError(
+            f"HiGHS counts with 32 bits and cannot hold {matrix.nnz} nonzeros; generate columns"
+        )
+    model = highspy.Highs()  # type: ignore[no-untyped-call]
+    model.setOptionValue("output_flag", False)
+    outcome = model.passModel(
+        columns,
+        rows,
+        matrix.nnz,
+        int(highspy.MatrixFormat.kColwise),
+        int(highspy.ObjSense.kMinimize),
+        program.sign * program.offset,
+        program.sign * program.cost,
+        program.lower,
+        program.upper,
+        program.row_lower,
+        program.row_upper,
+        matrix.indptr.astype(np.int32, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data,
+        program.integer.astype(np.int32),
+    )
+    if outcome == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the program; look at the size of its coefficients")
+    return model
+
+
+def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> None:
+    """Set the options of a HiGHS model from a request.
+
+    Raises
+    ------
+    OptionError
+        If HiGHS does not know an option or its value.
+    """
+    settings: dict[str, Any] = {}
+    if request.algorithm is not None:
+        settings["solver"] = request.algorithm
+    if "pdlp" in (request.algorithm, request.options.get("solver")):
+        # Its own default stops short of what a certificate at DEFAULT needs.
+        settings["pdlp_optimality_tolerance"] = DEFAULT * 1e-2
+    if request.time_limit is not None:
+        settings["time_limit"] = float(request.time_limit)
+    if request.threads is not None:
+        settings["threads"] = int(request.threads)
+    if request.tolerance is not None:
+        tolerance = max(float(request.tolerance), 1e-10)
+        settings["primal_feasibility_tolerance"] = tolerance
+        settings["dual_feasibility_tolerance"] = tolerance
+        settings["ipm_optimality_tolerance"] = tolerance
+        settings["pdlp_optimality_tolerance"] = tolerance
+    if mixed_integer:
+        settings["mip_rel_gap"] = DEFAULT if request.gap is None else float(request.gap)
+    elif request.gap is not None:
+        settings["ipm_optimality_tolerance"] = max(float(request.gap), 1e-12)
+        settings["pdlp_optimality_tolerance"] = max(float(request.gap), 1e-10)
+    for name, value in (settings | request.options).items():
+        if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
+            raise OptionError(f"HiGHS does not take {name}={value!r}")
+
+
+class _Watch:
+    """Listens to a running HiGHS: stops it, logs its lines, reports its progress."""
+
+    def __init__(self, request: Request, sign: float) -> None:
+        self.stop = threading.Event()
+        self._progress = request.progress
+        self._sign = sign
+        self._reported = -np.inf
+
+    def __call__(self, kind: Any, message: str, out: Any, reply: Any, _: Any) -> None:
+        if kind == HighsCallbackType.kCallbackLogging:
+            logger.info("%s", message.rstrip("\n"))
+            return
+        if self._progress is not None:
+            self._report(kind, out)
+        if reply is not None:
+            reply.user_interrupt = self.stop.is_set()
+
+    def _report(self, kind: Any, out: Any) -> None:
+        assert self._progress is not None
+        now = time.perf_counter()
+        if now - self._reported < _SECONDS_BETWEEN_REPORTS:
+            return
+        self._reported = now
+        if kind == HighsCallbackType.kCallbackMipInterrupt:
+            count, value, bound = out.mip_node_count, out.mip_primal_bound, out.mip_dual_bound
+        else:
+            count = max(out.simplex_iteration_count, out.ipm_iteration_count, 0)
+            value, bound = out.objective_function_value, np.nan
+        report = Progress(out.running_time, int(count), self._sign * value, self._sign * bound)
+        if self._progress(report):
+            self.stop.set()
+
+
+def run(model: highspy.Highs, request: Request, sign: float) -> None:
+    """Run HiGHS with Ctrl-C, logging and progress wired up."""
+    watch = _Watch(request, sign)
+    model.setCallback(watch, None)
+    kinds = [
+        HighsCallbackType.kCallbackSimplexInterrupt,
+        HighsCallbackType.kCallbackIpmInterrupt,
+        HighsCallbackType.kCallbackMipInterrupt,
+    ]
+    if request.log:
+        model.setOptionValue("output_flag", True)
+        model.setOptionValue("log_to_console", False)
+        kinds.append(HighsCallbackType.kCallbackLogging)
+    for kind in kinds:
+        model.startCallback(kind)
+    try:
+        outcome = run_interruptibly(model.run, watch.stop)
+        untouched = model.getModelStatus() == HighsModelStatus.kNotset
+        if outcome == highspy.HighsStatus.kError and untouched and request.threads is not None:
+            # The process shares one pool of threads, which keeps its first size until reset.
+            highspy.Highs.resetGlobalScheduler(True)
+            run_interruptibly(model.run, watch.stop)
+    finally:
+        for kind in kinds:
+            model.stopCallback(kind)
+
+
+def read(
+    model: highspy.Highs,
+    program: LinearProgram,
+    request: Request,
+    seconds: Seconds,
+    path: str = "cold",
+) -> Solution:
+    """Return what HiGHS holds after a run, as a Solution in the sense of the program."""
+    status = STATUS[model.getModelStatus()]
+    found, info = model.getSolution(), model.getInfo()
+    infeasible = status in (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED)
+    has_point = found.value_valid and not infeasible and _has_point(program, info)
+    values = np.array(found.col_value) if has_point else None
+    duals = None
+    if found.dual_valid and not program.is_mixed_integer and not infeasible:
+        duals = program.sign * np.array(found.row_dual)
+    bound = -program.sign * np.inf
+    if program.is_mixed_integer and np.isfinite(info.mip_dual_bound):
+        bound = program.sign * info.mip_dual_bound
+    elif status is Status.PROVEN_INFEASIBLE:
+        bound = program.sign * np.inf
+    converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
+    return Solution(
+        status=status,
+        quality=Quality.NO_SOLUTION
+        if values is None
+        else (Quality.OPTIMAL if converged else Quality.FEASIBLE),
+        objective=float("nan") if values is None else program.objective(values),
+        bound=bound,
+        values=values,
+        duals=duals,
+        seconds=seconds,
+        solver="highs",
+        version=version(),
+        options=request.record(),
+        problem=program,
+        path=path,
+    )
+
+
+def _has_point(program: LinearProgram, info: Any) -> bool:
+    """Whether the primal values are a point; without an incumbent HiGHS hands out a placeholder."""
+    if program.is_mixed_integer:
+        return bool(np.isfinite(info.objective_function_value)) and (
+            info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusNone)
+        )
+    return bool(info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusNone))

@@ -1,0 +1,151 @@
+"""The one call that solves every kind of problem with every backend."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.errors import QualityWarning, SolverError
+from edgeopt.solvers.kinds import Kind, kind_of
+from edgeopt.solvers.registry import route
+from edgeopt.solvers.request import ProgressCallback, Request
+from edgeopt.solvers.scaling import warn_if_badly_scaled
+from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from edgeopt.solvers.solution import Solution
+
+__all__ = ["settle", "solve"]
+
+
+def solve(
+    problem: Any,
+    solver: str = "highs",
+    *,
+    algorithm: str | None = None,
+    time_limit: float | None = None,
+    gap: float | None = None,
+    tolerance: float | None = None,
+    threads: int | None = None,
+    log: bool = False,
+    raises: bool = True,
+    progress: ProgressCallback | None = None,
+    **options: Any,
+) -> Solution:
+    """Solve a problem and check the answer against its data.
+
+    Parameters
+    ----------
+    problem
+        A `LinearProgram`, a Pyomo model, a CVXPY problem or a `CasadiNlp`.
+    solver
+        Name of a backend; `backends()` lists them.
+    algorithm
+        Method inside the solver: "simplex", "ipm" or "pdlp" for HiGHS.
+    time_limit
+        Seconds after which the solver returns the best it has.
+    gap
+        Relative gap at which it may stop; 1e-6 for mixed-integer programs by default.
+    tolerance
+        Feasibility and optimality tolerance handed to the solver; its own by default, or 1e-6
+        certified accuracy for first-order methods.
+    threads
+        How many threads it may use; its own choice by default.
+    log
+        Whether its log goes to the logger ``edgeopt.solvers``, level INFO.
+    raises
+        Whether to raise when no usable point is in hand. A time limit or Ctrl-C with a feasible
+        point in hand never raises.
+    progress
+        Called with a `Progress` now and then; returning True stops the solver.
+    **options
+        Passed on under the solver's own names, such as ``run_crossover="off"``.
+
+    Returns
+    -------
+    The solution, its quality settled from recomputed residuals.
+
+    Raises
+    ------
+    SolverError
+        If `raises` and there is no feasible point; its attribute `solution` holds what is known.
+    ProblemTypeError
+        If the backend does not take this kind of problem.
+    OptionError
+        If there is no such backend, or it refuses an option.
+    MissingDependencyError
+        If the backend is not installed.
+
+    Warns
+    -----
+    ScalingWarning
+        Before the solve, if the coefficients of a linear program span too many magnitudes.
+    QualityWarning
+        If the solver claimed an optimum that the recomputed residuals do not support.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgeopt.solvers import LinearProgram
+    >>> program = LinearProgram([3, 2], [[1, 1], [1, 0]], -np.inf, [4, 2], sense="max")
+    >>> solution = solve(program)
+    >>> round(solution.objective, 6), solution.duals.round(6).tolist()
+    (10.0, [2.0, 1.0])
+    """
+    request = Request(
+        solver, algorithm, time_limit, gap, tolerance, threads, log, progress, options
+    )
+    kind = kind_of(problem)
+    run = route(solver, kind)
+    if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
+        warn_if_badly_scaled(problem, stacklevel=2)
+    return settle(run(problem, request), request, raises=raises, stacklevel=2)
+
+
+def settle(
+    claimed: Solution, request: Request, *, raises: bool = True, stacklevel: int = 2
+) -> Solution:
+    """Certify what a backend claims, warn if that was too much, raise if it is of no use.
+
+    Raises
+    ------
+    SolverError
+        If `raises` and there is no feasible point.
+    """
+    tolerance = max(DEFAULT, request.tolerance or 0.0)
+    candidate = claimed
+    if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:
+        # Duals prove a linear program's optimum whatever the solver thought of it.
+        candidate = replace(claimed, quality=Quality.OPTIMAL)
+    settled = candidate.certify(tolerance, gap=request.gap)
+    if claimed.quality is Quality.OPTIMAL and settled.quality is not Quality.OPTIMAL:
+        warnings.warn(
+            f"{claimed.solver} called its solution optimal, the data say {settled.quality.value}: "
+            f"primal residual {settled.primal_residual():.2g}, "
+            f"dual residual {settled.dual_residual():.2g}, gap {settled.duality_gap():.2g} "
+            f"against a tolerance of {tolerance:g}; ask for a smaller tolerance or another solver",
+            QualityWarning,
+            stacklevel=stacklevel + 1,
+        )
+    if raises and not settled.quality.usable:
+        raise SolverError(_what_to_try(settled), settled)
+    return settled
+
+
+_ADVICE = {
+    Status.PROVEN_INFEASIBLE: "edgeopt.solvers.explain(problem) names the constraints in conflict",
+    Status.PROVEN_UNBOUNDED: "give the columns that matter finite bounds",
+    Status.INFEASIBLE_OR_UNBOUNDED: "solve it with a zero objective to tell the two apart",
+    Status.MAX_TIME_LIMIT: "allow more time, or start from a feasible point",
+    Status.ITERATION_LIMIT: "allow more iterations, or take another algorithm",
+}
+
+
+def _what_to_try(solution: Solution) -> str:
+    advice = _ADVICE.get(solution.status, "run again with log=True, or with another solver")
+    return (
+        f"{solution.solver} ended without a usable solution: {solution.status.value}, "
+        f"{solution.quality.value}; {advice}"
+    )

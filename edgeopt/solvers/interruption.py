@@ -1,0 +1,53 @@
+"""Ctrl-C during a solve returns what is known instead of throwing it away."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["run_interruptibly"]
+
+Result = TypeVar("Result")
+
+
+def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:
+    """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile.
+
+    Parameters
+    ----------
+    work
+        Calls the solver; it must watch `stop` and end soon after it is set.
+    stop
+        Is set by the first Ctrl-C. A second one raises KeyboardInterrupt at once.
+
+    Returns
+    -------
+    What `work` returns.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Python delivers Ctrl-C to the main thread only: nothing to listen for here.
+        return work()
+    results: list[Result] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:
+            failures.append(failure)
+
+    worker = threading.Thread(target=run, name="edgeopt-solver", daemon=True)
+    worker.start()
+    while worker.is_alive():
+        try:
+            worker.join()
+        except KeyboardInterrupt:
+            if stop.is_set():
+                raise
+            stop.set()
+    if failures:
+        raise failures[0]
+    return results[0]

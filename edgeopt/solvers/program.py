@@ -1,0 +1,253 @@
+r"""Linear and mixed-integer linear programs as arrays: the compiled form of a formulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.solvers.labels import LabelBlock, Labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LabelBlock", "LinearProgram", "Sense"]
+
+Sense = Literal["min", "max"]
+
+
+def _frozen_vector(field: str, value: ArrayLike, length: int, dtype: type) -> NDArray[Any]:
+    array: NDArray[Any] = np.array(value, dtype=dtype)
+    if array.ndim == 0:
+        array = np.full(length, array, dtype=dtype)
+    if array.shape != (length,):
+        raise InstanceError(field, f"must have shape ({length},)", value=f"shape {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+def _frozen_matrix(matrix: Any) -> sparse.csc_array:
+    csc = sparse.csc_array(matrix)
+    if csc.dtype != np.float64:
+        csc = csc.astype(np.float64)
+    if not csc.has_canonical_format:
+        csc = csc.copy()
+        csc.sum_duplicates()
+    # The big arrays are shared, not copied; views of them are closed for writing.
+    data, indices, indptr = csc.data.view(), csc.indices.view(), csc.indptr.view()
+    for array in (data, indices, indptr):
+        array.flags.writeable = False
+    frozen = sparse.csc_array((data, indices, indptr), shape=csc.shape, copy=False)
+    frozen.has_canonical_format = True
+    return frozen
+
+
+def _require(holds: NDArray[np.bool_], field: str, rule: str, values: NDArray[Any]) -> None:
+    if not holds.all():
+        first = int(np.argmin(holds))
+        raise InstanceError(field, rule, index=(first,), value=values[first])
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProgram:
+    r"""A linear program, some columns of which may have to be whole numbers.
+
+    .. math::
+        \min \text{ or } \max_x \quad & c^\top x + c_0 \\
+        \text{s.t.} \quad & \underline{b} \le A x \le \overline{b},
+        \quad \underline{x} \le x \le \overline{x},
+        \quad x_j \in \mathbb{Z} \ (j \in I)
+
+    A row with equal sides is an equation; infinite sides are absent. All arrays are read-only;
+    vectors are copied, the arrays of `matrix` are shared with the caller.
+
+    Parameters
+    ----------
+    cost
+        Objective coefficients c, shape [n].
+    matrix
+        Constraint matrix A, shape [m, n]; anything that `scipy.sparse.csc_array` takes.
+    row_lower, row_upper
+        Sides of the rows, shape [m], or one number for all.
+    lower, upper
+        Bounds of the columns, shape [n], or one number for all.
+    integer
+        Which columns are whole numbers, shape [n]; none by default.
+    sense
+        Whether the objective is minimised or maximised.
+    offset
+        Constant of the objective.
+    row_names, column_names
+        Labels, as blocks or as plain names; numbered rows and columns by default.
+
+    Raises
+    ------
+    InstanceError
+        If shapes do not fit, a number is not allowed, or a lower bound exceeds its upper one.
+
+    Examples
+    --------
+    >>> program = LinearProgram([3, 2], [[1, 1], [1, 0]], -np.inf, [4, 2], 0, np.inf, sense="max")
+    >>> program.shape
+    (2, 2)
+    >>> program.row_label(1)
+    'row[index=1]'
+    """
+
+    cost: NDArray[np.float64]
+    matrix: sparse.csc_array
+    row_lower: NDArray[np.float64]
+    row_upper: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    integer: NDArray[np.bool_]
+    sense: Sense
+    offset: float
+    row_names: Labels
+    column_names: Labels
+
+    def __init__(
+        self,
+        cost: ArrayLike,
+        matrix: Any,
+        row_lower: ArrayLike,
+        row_upper: ArrayLike,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        integer: ArrayLike | None = None,
+        sense: Sense = "min",
+        offset: float = 0.0,
+        row_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
+        column_names: Labels | Sequence[LabelBlock] | Sequence[str] | None = None,
+    ) -> None:
+        if sense not in ("min", "max"):
+            raise OptionError(f"sense is {sense!r}; it must be 'min' or 'max'")
+        columns = np.atleast_1d(np.asarray(cost)).shape[0]
+        frozen_matrix = _frozen_matrix(matrix)
+        rows = frozen_matrix.shape[0]
+        if frozen_matrix.shape[1] != columns:
+            raise InstanceError(
+                "matrix",
+                f"must have {columns} columns, one for each cost",
+                value=frozen_matrix.shape,
+            )
+        store = object.__setattr__
+        store(self, "cost", _frozen_vector("cost", cost, columns, np.float64))
+        store(self, "matrix", frozen_matrix)
+        store(self, "row_lower", _frozen_vector("row_lower", row_lower, rows, np.float64))
+        store(self, "row_upper", _frozen_vector("row_upper", row_upper, rows, np.float64))
+        store(self, "lower", _frozen_vector("lower", lower, columns, np.float64))
+        store(self, "upper", _frozen_vector("upper", upper, columns, np.float64))
+        whole = False if integer is None else integer
+        store(self, "integer", _frozen_vector("integer", whole, columns, np.bool_))
+        store(self, "sense", sense)
+        store(self, "offset", float(offset))
+        store(self, "row_names", _labels(rows, row_names, "row"))
+        store(self, "column_names", _labels(columns, column_names, "column"))
+        self._validate()
+
+    def _validate(self) -> None:
+        _require(np.isfinite(self.cost), "cost", "must be finite", self.cost)
+        finite = np.isfinite(self.matrix.data)
+        if not finite.all():
+            entry = int(np.argmin(finite))
+            column = int(np.searchsorted(self.matrix.indptr, entry, side="right")) - 1
+            raise InstanceError(
+                "matrix",
+                "must be finite",
+                index=(int(self.matrix.indices[entry]), column),
+                value=self.matrix.data[entry],
+            )
+        for low, high, what in (("row_lower", "row_upper", "row"), ("lower", "upper", "column")):
+            below, above = getattr(self, low), getattr(self, high)
+            _require(~np.isnan(below) & (below < np.inf), low, "must be a number or -inf", below)
+            _require(~np.isnan(above) & (above > -np.inf), high, "must be a number or inf", above)
+            crossed = below > above
+            if crossed.any():
+                first = int(np.argmax(crossed))
+                name = self.row_label(first) if what == "row" else self.column_label(first)
+                raise InstanceError(
+                    low,
+                    f"must not exceed {high} = {above[first]} ({name})",
+                    index=(first,),
+                    value=below[first],
+                )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    @cached_property
+    def is_mixed_integer(self) -> bool:
+        """Whether any column must be a whole number."""
+        return bool(self.integer.any())
+
+    @property
+    def sign(self) -> float:
+        """Return 1 when minimising, -1 when maximising: `sign * cost` is always minimised."""
+        return 1.0 if self.sense == "min" else -1.0
+
+    def objective(self, values: NDArray[np.float64]) -> float:
+        """Return the objective at a point of shape [n]."""
+        return float(self.cost @ values) + self.offset
+
+    def row_label(self, row: int) -> str:
+        """Return the name of a row, such as ``capacity[server=3, slot=7]``."""
+        return self.row_names[row]
+
+    def column_label(self, column: int) -> str:
+        """Return the name of a column."""
+        return self.column_names[column]
+
+    def replace(self, **changes: Any) -> LinearProgram:
+        """Return a copy in which some of the constructor's arguments are exchanged."""
+        fields = (
+            "cost", "matrix", "row_lower", "row_upper", "lower", "upper",
+            "integer", "sense", "offset", "row_names", "column_names",
+        )  # fmt: skip
+        return LinearProgram(**({name: getattr(self, name) for name in fields} | changes))
+
+    def relaxed(self) -> LinearProgram:
+        """Return the linear program without the whole-number conditions."""
+        return self.replace(integer=False)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the program as free-format MPS or as CPLEX LP, told by the suffix.
+
+        Parameters
+        ----------
+        path
+            File to write, ending in ``.mps`` or ``.lp``.
+
+        Returns
+        -------
+        The path written.
+
+        Raises
+        ------
+        OptionError
+            If the suffix is neither.
+        """
+        from edgeopt.solvers.writing import write_program
+
+        return write_program(self, path)
+
+
+def _labels(
+    count: int, names: Labels | Sequence[LabelBlock] | Sequence[str] | None, default: str
+) -> Labels:
+    if isinstance(names, Labels):
+        if len(names) != count:
+            raise InstanceError(
+                f"{default} labels", f"must name {count} members", value=f"{len(names)} names"
+            )
+        return names
+    return Labels(count, names, default)

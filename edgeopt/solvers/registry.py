@@ -1,0 +1,194 @@
+"""Which backends there are, what they take, and how to reach them.
+
+One explicit table, and the entry-point group ``edgeopt.solvers`` for a user's own: there, a name
+stands for a `Backend`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
+from edgeopt.solvers.kinds import Kind
+from edgeopt.solvers.request import Request
+
+if TYPE_CHECKING:
+    from edgeopt.solvers.solution import Solution
+
+__all__ = ["ENTRY_POINTS", "Backend", "BackendSolve", "backends", "find_backend", "route"]
+
+ENTRY_POINTS: Final = "edgeopt.solvers"
+
+BackendSolve = Callable[[Any, Request], "Solution"]
+"""Solves one problem as requested; never raises because of how the solve ended."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A solver that `solve` can reach.
+
+    Parameters
+    ----------
+    name
+        What `solve` is given.
+    package
+        Module whose presence means that the solver is installed.
+    distribution
+        Distribution that brings it, for version and advice.
+    routes
+        For each kind of problem the function that solves it, or ``"module:function"``, which is
+        imported when first used.
+    """
+
+    name: str
+    package: str
+    distribution: str
+    routes: Mapping[Kind, str | BackendSolve]
+
+    @property
+    def installed(self) -> bool:
+        """Whether the solver's package can be imported."""
+        return importlib.util.find_spec(self.package) is not None
+
+    @property
+    def version(self) -> str | None:
+        """Version of the distribution, None if not installed."""
+        try:
+            return importlib.metadata.version(self.distribution)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Kinds of problem that it takes, in words."""
+        return tuple(kind.value for kind in self.routes)
+
+    def solve_function(self, kind: Kind) -> BackendSolve:
+        """Return the function that solves this kind of problem.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the solver is not installed.
+        ProblemTypeError
+            If it does not take this kind.
+        """
+        if kind not in self.routes:
+            raise ProblemTypeError(
+                f"{self.name} does not take a {kind.value}; it takes: {', '.join(self.problems)}"
+            )
+        if not self.installed:
+            raise MissingDependencyError(
+                f"solver {self.name!r} needs the package {self.distribution}, which is not "
+                f"installed: pip install {self.distribution}"
+            )
+        target = self.routes[kind]
+        if callable(target):
+            return target
+        module, _, function = target.partition(":")
+        found: BackendSolve = getattr(importlib.import_module(module), function)
+        return found
+
+
+_ROOM = "edgeopt.solvers.backends"
+_HIGHS = {kind: f"{_ROOM}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_SCIPY = {kind: f"{_ROOM}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_SCIP = {kind: f"{_ROOM}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
+_MODEL = {Kind.PYOMO: f"{_ROOM}.pyomo:solve"}
+_COMPILED = {Kind.PYOMO: f"{_ROOM}.pyomo_compiled:solve"}
+_CONVEX = {Kind.CVXPY: f"{_ROOM}.cvxpy:solve"}
+_CONVEX_LINEAR = {Kind.LINEAR: f"{_ROOM}.cvxpy_linear:solve"}
+_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_ROOM}.cvxpy_linear:solve"}
+_SMOOTH = {Kind.LINEAR: f"{_ROOM}.casadi_linear:solve", Kind.CASADI: f"{_ROOM}.casadi:solve"}
+
+_TABLE: Final[tuple[Backend, ...]] = (
+    Backend("highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX),
+    Backend("scipy", "scipy", "scipy", _SCIPY | _COMPILED | _CONVEX),
+    Backend("clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _COMPILED | _CONVEX),
+    Backend("osqp", "osqp", "osqp", _CONVEX_LINEAR | _COMPILED | _CONVEX),
+    Backend("scs", "scs", "scs", _CONVEX_LINEAR | _COMPILED | _CONVEX),
+    Backend("scip", "pyscipopt", "pyscipopt", _SCIP | _MODEL | _CONVEX),
+    Backend("ipopt", "casadi", "casadi", _SMOOTH | _COMPILED),
+    Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend("cplex", "cplex", "cplex", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend("xpress", "xpress", "xpress", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend("mosek", "mosek", "mosek", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend("copt", "coptpy", "coptpy", _CONVEX_INTEGER | _MODEL | _CONVEX),
+    Backend("glop", "ortools", "ortools", _CONVEX_LINEAR | _CONVEX),
+    Backend("pdlp", "ortools", "ortools", _CONVEX_LINEAR | _CONVEX),
+)
+
+_LIBRARIES: Final = {
+    "cvxpy": ("cvxpy", _CONVEX_INTEGER | _CONVEX),
+    "pyomo": ("pyomo", _MODEL),
+    "casadi": ("casadi", _SMOOTH),
+}
+"""``"library:solver"`` reaches a solver through one library explicitly, listed or not."""
+
+
+def find_backend(solver: str) -> Backend:
+    """Return the backend of that name.
+
+    Parameters
+    ----------
+    solver
+        A name from `backends()`, or ``"library:solver"`` with the library cvxpy, pyomo or casadi
+        and the solver's name there, such as ``"cvxpy:highs"`` or ``"pyomo:gurobi_persistent"``.
+
+    Raises
+    ------
+    OptionError
+        If there is none.
+    """
+    for backend in _TABLE:
+        if backend.name == solver:
+            return backend
+    library, colon, _ = solver.partition(":")
+    if colon and library in _LIBRARIES:
+        package, routes = _LIBRARIES[library]
+        return Backend(solver, package, package, routes)
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=solver):
+        return _load(entry)
+    names = ", ".join(backend.name for backend in _TABLE)
+    raise OptionError(
+        f"there is no solver {solver!r}; choose one of {names}, or library:solver with the "
+        f"library {', '.join(_LIBRARIES)}"
+    )
+
+
+def _load(entry: importlib.metadata.EntryPoint) -> Backend:
+    backend = entry.load()
+    if not isinstance(backend, Backend):
+        raise OptionError(
+            f"entry point {entry.name!r} of group {ENTRY_POINTS} must be a Backend, "
+            f"not a {type(backend).__name__}"
+        )
+    return backend
+
+
+def route(solver: str, kind: Kind) -> BackendSolve:
+    """Return the function with which a solver solves a kind of problem."""
+    return find_backend(solver).solve_function(kind)
+
+
+def backends(*, installed: bool | None = None) -> list[Backend]:
+    """List the backends, the user's own included.
+
+    Parameters
+    ----------
+    installed
+        True for those that are installed, False for those that are not; all by default.
+
+    Returns
+    -------
+    Backends with `name`, `installed`, `version` and `problems`.
+    """
+    known = {backend.name: backend for backend in _TABLE}
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        known.setdefault(entry.name, _load(entry))
+    return [one for one in known.values() if installed is None or one.installed is installed]

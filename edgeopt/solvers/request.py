@@ -1,0 +1,67 @@
+"""What a caller asks of a solver, in words that do not depend on the solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from numbers import Real
+from typing import Any
+
+from edgeopt.errors import OptionError
+
+__all__ = ["Progress", "ProgressCallback", "Request"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running solver stands.
+
+    Parameters
+    ----------
+    seconds
+        Time since the solver started.
+    iterations
+        Iterations of the method, or nodes of the search tree.
+    objective, bound
+        Best known ones, in the caller's sense; nan where not known yet.
+    """
+
+    seconds: float
+    iterations: int
+    objective: float = float("nan")
+    bound: float = float("nan")
+
+
+ProgressCallback = Callable[[Progress], bool | None]
+"""Called now and then while a solver runs; returning True stops it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a problem is to be solved; the arguments of `solve` without the problem."""
+
+    solver: str = "highs"
+    algorithm: str | None = None
+    time_limit: float | None = None
+    gap: float | None = None
+    tolerance: float | None = None
+    threads: int | None = None
+    log: bool = False
+    progress: ProgressCallback | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("time_limit", "gap", "tolerance"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Real) and float(value) >= 0):
+                raise OptionError(f"{name} is {value!r}; it must be a number >= 0")
+        if self.threads is not None and (self.threads < 1 or int(self.threads) != self.threads):
+            raise OptionError(f"threads is {self.threads!r}; it must be a whole number >= 1")
+
+    def record(self) -> dict[str, Any]:
+        """Return what was asked for, as it is kept in the solution."""
+        asked: dict[str, Any] = asdict(self)
+        own: dict[str, Any] = asked.pop("options")
+        for name in ("solver", "progress", "log"):
+            asked.pop(name)
+        return {name: value for name, value in asked.items() if value is not None} | own

@@ -1,0 +1,7 @@
+"""The command line: thin commands over the rooms below."""
+
+from __future__ import annotations
+
+from edgeopt.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,91 @@
+"""From what a user types to a system and an instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from edgeopt.studies import Source, System
+
+__all__ = [
+    "DataOption",
+    "InstanceOption",
+    "JsonOption",
+    "SeedOption",
+    "SystemArgument",
+    "chosen_instance",
+    "chosen_system",
+]
+
+SystemArgument = Annotated[str, typer.Argument(help="Name of the system, such as rescue.")]
+InstanceOption = Annotated[
+    str | None,
+    typer.Option(help="A named source of the system (rescue: tables, paper) or an instance file."),
+]
+DataOption = Annotated[
+    Path | None, typer.Option(help="Directory of raw data to build the instance from.")
+]
+SeedOption = Annotated[
+    int, typer.Option(min=0, help="Seed of everything drawn: worlds, and the instance.")
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on standard output.")
+]
+
+
+class Chosen(NamedTuple):
+    """An instance, what to call it, and where its data come from."""
+
+    name: str
+    instance: Any
+    provenance: tuple[str, ...]
+
+
+def chosen_system(name: str) -> System:
+    """Return the record of a system, or say which there are."""
+    from edgeopt.studies import system
+
+    return system(name)
+
+
+def chosen_instance(record: System, wanted: str | None, data: Path | None, seed: int) -> Chosen:
+    """Return the instance that the options ask for.
+
+    Raises
+    ------
+    OptionError
+        If both options are given, or what they name does not exist.
+    """
+    if data is not None:
+        if wanted is not None:
+            raise OptionError("--instance and --data: give one of them")
+        return _from_data(record, data)
+    if wanted is None:
+        wanted = next(iter(record.sources))
+    if wanted in record.sources:
+        return _from_source(wanted, record.sources[wanted], seed)
+    path = Path(wanted)
+    if not path.is_file():
+        raise OptionError(
+            f"--instance {wanted}: neither a file nor a source of {record.name}; "
+            f"its sources are {', '.join(record.sources)}"
+        )
+    return Chosen(path.name, record.load(path), (f"{path.name}, a file of the user",))
+
+
+def _from_source(name: str, source: Source, seed: int) -> Chosen:
+    instance = source.make(rng=seed) if source.seeded else source.make()
+    return Chosen(name, instance, (f"{name}: {source.title}", *source.provenance()))
+
+
+def _from_data(record: System, data: Path) -> Chosen:
+    if record.from_data is None:
+        raise OptionError(f"--data: {record.name} does not read raw data")
+    if not data.is_dir():
+        raise OptionError(f"--data {data}: no such directory")
+    return Chosen("data", record.from_data(data), (f"raw data read from {data}",))

@@ -1,0 +1,77 @@
+"""``edgeopt generate``: draw an instance and save it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgeopt.cli import show
+from edgeopt.cli.choose import SeedOption, SystemArgument, chosen_system
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["generate"]
+
+
+def generate(
+    system: SystemArgument,
+    out: Annotated[Path, typer.Option(help="File to write.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Draw an instance of a system and save it to a file."""
+    record = chosen_system(system)
+    if record.generate is None:
+        raise OptionError(f"{record.name} has no generator of instances")
+    known = {
+        name: parameter.default
+        for name, parameter in inspect.signature(record.generate).parameters.items()
+        if name != "rng"
+    }
+    chosen = _settings(settings or (), known)
+    try:
+        instance = record.generate(rng=seed, **chosen)
+    except TypeError as error:
+        raise OptionError(f"--set: {error}") from None
+    if not out.parent.is_dir():
+        raise OptionError(f"--out {out}: the directory does not exist")
+    instance.save(out)
+    show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
+
+
+def _settings(given: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse ``name=value``, each value as the kind of thing that the default is."""
+    chosen = {}
+    for setting in given:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise OptionError(f"--set {setting}: write it as name=value")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise OptionError(f"--set {setting}: no parameter {name}; {hint}")
+        chosen[name] = _value(setting, text, known[name])
+    return chosen
+
+
+def _value(setting: str, text: str, default: Any) -> Any:
+    if isinstance(default, str):
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        value = text
+    numeric = isinstance(default, int | float)
+    if numeric and (not isinstance(value, int | float) or isinstance(value, bool)):
+        raise OptionError(f"--set {setting}: must be a number, such as {default}")
+    return value

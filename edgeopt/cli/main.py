@@ -1,0 +1,91 @@
+"""The program: its commands, its version, and one clear line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import edgeopt
+from edgeopt.cli.check import check
+from edgeopt.cli.generate import generate
+from edgeopt.cli.solve import solve
+from edgeopt.cli.solvers import solvers
+from edgeopt.cli.study import study
+from edgeopt.errors import EdgeOptError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["app", "main", "run"]
+
+_BAD_INPUT, _INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (study, generate, solve, check, solvers):
+    app.command()(command)
+
+# The library may carry its own copy of click, so its exceptions are found from what is public.
+_UsageError = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+@app.callback(invoke_without_command=True)
+def _program(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Study scheduling of training and inference on shared edge resources.
+
+    Every number comes with its certificate: a solution with its bound, a ratio with its interval,
+    a theorem with a verdict.
+    """
+    if version:
+        print(f"edgeopt {edgeopt.__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program and return its exit code.
+
+    Parameters
+    ----------
+    arguments
+        What stands after the program's name.
+
+    Returns
+    -------
+    int
+        0 for success, 1 if a claim that should hold is violated, 2 for bad input, 130 if
+        interrupted.
+    """
+    try:
+        code = app(args=list(arguments), prog_name="edgeopt", standalone_mode=False)
+    except _UsageError as error:
+        return _complain(error.format_message())  # type: ignore[attr-defined]
+    except BrokenPipeError:
+        # The reader has seen enough; keep the interpreter from flushing into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (EdgeOptError, OSError) as error:
+        return _complain(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str) -> int:
+    print(f"edgeopt: error: {' '.join(message.split())}", file=sys.stderr)
+    return _BAD_INPUT
+
+
+def main() -> None:
+    """Run the program with the arguments of this process, and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))

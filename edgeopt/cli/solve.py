@@ -1,0 +1,81 @@
+"""``edgeopt solve``: the offline benchmark of an instance, with its certificate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from edgeopt.cli import show
+from edgeopt.cli.choose import (
+    DataOption,
+    InstanceOption,
+    JsonOption,
+    SeedOption,
+    SystemArgument,
+    chosen_instance,
+    chosen_system,
+)
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["solve"]
+
+
+def solve(
+    system: SystemArgument,
+    instance: InstanceOption = None,
+    data: DataOption = None,
+    seed: SeedOption = 0,
+    method: Annotated[str | None, typer.Option(help="How to solve it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the plan (rescue: .csv or .nc).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Solve the offline benchmark of an instance and prove its gap."""
+    from edgeopt.studies.wording import duration, number, power
+
+    record = chosen_system(system)
+    if record.solve is None:
+        raise OptionError(f"{record.name} has no benchmark to solve alone")
+    if method is not None and method not in record.methods:
+        raise OptionError(
+            f"--method {method}: {record.name} knows {', '.join(record.methods) or 'none'}"
+        )
+    if out is not None and record.export is None:
+        raise OptionError(f"--out: {record.name} does not write plans")
+    chosen = chosen_instance(record, instance, data, seed)
+    benchmark = record.solve(chosen.instance, **({} if method is None else {"method": method}))
+    if out is not None and record.export is not None:
+        record.export(benchmark, out)
+    if as_json:
+        show.document(
+            {
+                "system": record.name,
+                "instance": {
+                    "name": chosen.name,
+                    "fingerprint": chosen.instance.fingerprint(),
+                    **record.describe(chosen.instance),
+                },
+                "benchmark": {"name": record.yardstick, **benchmark.record()},
+            }
+        )
+        return
+    label = record.benchmarks[record.yardstick].label
+    show.table(
+        f"{label} of {record.name}, instance {chosen.name}",
+        ["", "value"],
+        [
+            ["objective", number(benchmark.value, 8)],
+            ["proven bound", number(benchmark.bound, 8)],
+            ["proven relative gap", power(benchmark.gap)],
+            ["seconds", duration(benchmark.seconds)],
+            ["solver", benchmark.solver],
+            ["status", benchmark.status],
+        ],
+    )
+    if out is not None:
+        show.note(f"plan: {out}")

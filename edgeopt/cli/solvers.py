@@ -1,0 +1,45 @@
+"""``edgeopt solvers``: what is installed and what it can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgeopt.cli import show
+
+if TYPE_CHECKING:
+    from edgeopt.cli.choose import JsonOption
+
+__all__ = ["solvers"]
+
+
+def solvers(as_json: JsonOption = False) -> None:
+    """List the solvers that can be reached, and what each of them takes."""
+    from edgeopt.solvers import backends
+
+    found = backends()
+    if as_json:
+        show.document(
+            [
+                {
+                    "name": backend.name,
+                    "installed": backend.installed,
+                    "version": backend.version if backend.installed else None,
+                    "problems": list(backend.problems),
+                }
+                for backend in found
+            ]
+        )
+        return
+    show.table(
+        "Solvers",
+        ["solver", "version", "problems"],
+        (
+            [
+                backend.name,
+                (backend.version or "") if backend.installed else "not installed",
+                ", ".join(backend.problems),
+            ]
+            for backend in found
+        ),
+        left=3,
+    )

@@ -1,0 +1,153 @@
+"""One look for all pictures, and their way into a page that is light or dark."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from edgeopt.studies.result import Case
+    from edgeopt.studies.system import Picture
+
+__all__ = ["BAND", "INK", "MUTED", "PAPER", "blank", "colours", "draw", "inline_svg", "side_legend"]
+
+INK = "#23272e"
+"""Text, frames and reference lines; follows the text colour of the page."""
+
+MUTED = "#8a9099"
+"""What should stay in the background, readable on light and dark paper."""
+
+PAPER = "#fefefe"
+"""Inside of hollow marks; follows the background of the page."""
+
+BAND = 0.18
+"""Opacity of bands."""
+
+_PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
+"""Okabe and Ito's colour-blind-safe set without black and yellow, then violet and grey."""
+
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.labelsize": 9.5,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.facecolor": "none",
+    "grid.color": MUTED,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.7,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "hatch.linewidth": 0.8,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "edgeopt",
+}
+
+
+def blank(width: float = 8.6, height: float = 3.6) -> Figure:
+    """Return an empty figure that arranges its parts without overlap.
+
+    Parameters
+    ----------
+    width, height
+        Size in inches.
+    """
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """Give every name a colour, in the order of first appearance; beyond eight they repeat."""
+    unique = dict.fromkeys(names)
+    return {name: _PALETTE[i % len(_PALETTE)] for i, name in enumerate(unique)}
+
+
+def side_legend(figure: Figure, axes: Axes, **options: Any) -> None:
+    """Put the legend of `axes` right of all axes, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", **options)
+
+
+def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
+    """Draw a picture of a case in the common style.
+
+    Parameters
+    ----------
+    picture, case
+        What to draw, of what.
+    titled
+        Write the title into the figure, for one that stands alone.
+    """
+    import matplotlib as mpl
+
+    with mpl.rc_context(_STYLE):
+        figure = picture.draw(case)
+        if titled:
+            width = int(figure.get_figwidth() * 11)
+            figure.suptitle(
+                textwrap.fill(picture.title(case), width), x=0.01, ha="left", fontweight="bold"
+            )
+        return figure
+
+
+def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
+    """Write a figure as an SVG element for a page, in the page's own font and ink.
+
+    Parameters
+    ----------
+    figure
+        The figure.
+    prefix
+        Put before every identifier, so that several pictures share one document.
+    label
+        Text for readers who do not see the picture.
+    """
+    svg = _svg(figure)
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: found[1] + prefix, svg)
+    svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
+    svg = re.sub(r"font: ([\w ]*?[\d.]+px) [^;\"]*", r"font: \1 var(--font)", svg)
+    escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    head = f'<svg role="img" aria-label="{escaped}"'
+    return svg.replace("<svg", head, 1)
+
+
+def standalone_svg(figure: Figure) -> str:
+    """Write a figure as a file of its own, on white paper."""
+    figure.set_facecolor("white")
+    return _svg(figure)
+
+
+def _svg(figure: Figure) -> str:
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context(_STYLE):
+        # No date, so that the same study gives the same bytes.
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()

@@ -1,0 +1,116 @@
+"""Curves over the slots, one panel per variant of the policies, mean with band."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.studies.pictures.canvas import BAND, INK, blank, colours
+from edgeopt.studies.system import Picture
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.studies.result import Case
+
+__all__ = ["VALUE_OVER_TIME", "curves"]
+
+
+def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -> Figure:
+    """Draw one curve per policy over the slots.
+
+    Parameters
+    ----------
+    case
+        The case, for names and colours.
+    values
+        By policy, an array [runs, T] of what each run shows after each slot.
+    ylabel
+        Quantity and unit.
+
+    Returns
+    -------
+    Figure
+        Panels side by side, one per variant, with a common legend on the right.
+    """
+    variants = list(dict.fromkeys(entry.variant for entry in case.entries.values()))
+    colour = colours(entry.family for entry in case.entries.values())
+    figure = blank(8.6, 3.7)
+    panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
+    for axes, variant in zip(panels, variants, strict=True):
+        for name, runs in values.items():
+            entry = case.entries[name]
+            if entry.variant == variant:
+                _curve(axes, runs, colour[entry.family], case.settings.confidence)
+        axes.set_title(variant)
+        axes.set_xlabel("slot")
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+    panels[0].set_ylabel(ylabel)
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=shade, linewidth=3) for shade in colour.values()]
+    figure.legend(handles, list(colour), loc="outside right upper")
+    return figure
+
+
+def _curve(axes: Axes, runs: NDArray[np.float64], colour: str, confidence: float) -> None:
+    from scipy.special import stdtrit
+
+    count, slots = runs.shape
+    mean = runs.mean(axis=0)
+    reach = stdtrit(count - 1, (1 + confidence) / 2) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+    # The value after slot t is drawn at t + 1, where the slot ends.
+    ends = np.arange(1, slots + 1)
+    axes.plot(ends, mean, color=colour)
+    axes.fill_between(ends, mean - reach, mean + reach, color=colour, alpha=BAND, linewidth=0)
+
+
+def _title(case: Case) -> str:
+    best = case.best()
+    if best is None:
+        return f"{case.system.value.capitalize()} over time"
+    total = np.asarray(case.trajectories[str(best["policy"])].reward).mean(axis=0).cumsum()
+    if not total[-1] > 0:
+        return f"No policy earns any {case.system.value}"
+    half = int(np.searchsorted(total, total[-1] / 2)) + 1
+    name = case.entries[str(best["policy"])].title
+    return (
+        f"{name}, the best policy, has half of its {case.system.value} after "
+        f"{plural(half, 'slot')} of {len(total)}"
+    )
+
+
+def _draw(case: Case) -> Figure:
+    values = {
+        name: np.cumsum(np.asarray(trajectory.reward, float), axis=1)
+        for name, trajectory in case.trajectories.items()
+    }
+    figure = curves(case, values, f"{case.system.value} collected so far")
+    for axes in figure.axes:
+        axes.axhline(case.benchmark.value, color=INK, linewidth=1.2)
+        axes.annotate(
+            case.label,
+            xy=(0.01, case.benchmark.value),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            fontsize=8.5,
+        )
+        axes.set_ylim(top=1.1 * max(case.benchmark.value, axes.get_ylim()[1] / 1.05))
+    return figure
+
+
+VALUE_OVER_TIME = Picture(
+    "value_over_time",
+    _title,
+    _draw,
+    "Mean over the runs of what was collected up to the end of each slot; the band is the "
+    "confidence interval of the mean. The horizontal line is the benchmark for the whole horizon.",
+)

@@ -1,0 +1,143 @@
+"""The offline benchmarks of RESCUE: one linear programme, and two whose bound reaches others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.system import Benchmark, BenchmarkEntry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.models.rescue import P1Solution
+
+__all__ = ["BENCHMARKS", "FREE", "METHODS", "PLAIN", "SAFE", "bound_of", "export", "solve"]
+
+PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
+"""Names of the benchmarks."""
+
+METHODS = ("auto", "direct", "columns", "structured")
+"""Ways to solve the linear programme."""
+
+
+def solve(instance: RescueInstance, **options: Any) -> Benchmark:
+    """Solve P1-LP with its reserved tasks.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    **options
+        Passed to :func:`edgeopt.models.rescue.solve_p1_lp`.
+    """
+    from edgeopt.models.rescue import solve_p1_lp
+
+    return _certified(solve_p1_lp(instance, **options))
+
+
+def _safe(instance: RescueInstance) -> Benchmark:
+    return solve(instance, forbid_unsafe=True)
+
+
+def _free(instance: RescueInstance) -> Benchmark:
+    from edgeopt.instances.rescue import ReservedTasks
+
+    return solve(instance.replace(reserved=ReservedTasks.none()))
+
+
+def _certified(plan: P1Solution) -> Benchmark:
+    solution = plan.solution
+    gap = abs(plan.bound - plan.objective) / max(1.0, abs(plan.objective))
+    return Benchmark(
+        value=plan.objective,
+        bound=plan.bound,
+        gap=gap,
+        seconds=sum(solution.seconds),
+        solver=f"{solution.solver} {solution.version}".strip(),
+        status=f"{_word(solution.status)}, {_word(solution.quality)}",
+        plan=plan,
+    )
+
+
+def _word(kind: Any) -> str:
+    return str(kind.name).lower().replace("_", " ")
+
+
+def bound_of(policy: Any) -> str:
+    """Name the benchmark that bounds a policy: the safe one only if it says that it is guarded."""
+    return SAFE if getattr(policy, "guarded", False) else FREE
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write a plan to a file.
+
+    Parameters
+    ----------
+    benchmark
+        A solved benchmark.
+    path
+        ``.csv`` lists the cells that are used: slot, device, server, profile and the probability
+        that the device's task arrives in the slot and goes there. ``.nc`` holds the same as a
+        labelled sparse table, with the service of reserved tasks and the duals.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is another one.
+    """
+    if path.suffix not in {".csv", ".nc"}:
+        raise OptionError(f"{path}: write a plan to a file that ends in .csv or .nc")
+    import numpy as np
+    import pandas as pd
+    from scipy import sparse
+
+    plan = benchmark.plan
+    T, J = plan.duals.arrival.shape
+    K = plan.duals.occupancy.shape[0]
+    cells = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
+    L = cells.shape[1] // K
+    row, column = (np.asarray(index) for index in cells.coords)
+    used = {
+        "slot": row // J,
+        "device": row % J,
+        "server": column // L,
+        "profile": column % L,
+        "probability": cells.data,
+    }
+    if path.suffix == ".csv":
+        pd.DataFrame(used).to_csv(path, index=False)
+        return
+    import xarray as xr
+
+    xr.Dataset(
+        {
+            **{name: ("cell", values) for name, values in used.items()},
+            "service": (("task", "slot"), plan.x, {"long_name": "share of a slot's capacity"}),
+            "arrival_dual": (("slot", "device"), plan.duals.arrival),
+            "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
+            "reserved_dual": (("task",), plan.duals.reserved),
+        },
+        attrs=benchmark.record(),
+    ).to_netcdf(path, engine="h5netcdf")
+
+
+BENCHMARKS = {
+    PLAIN: BenchmarkEntry(
+        "OPT(LP)",
+        "the expected profit of every policy that meets its reserved tasks, though not of one that "
+        "lets some fail",
+        solve,
+    ),
+    SAFE: BenchmarkEntry(
+        "OPT(LP), safe cells",
+        "every policy that never lets a reserved task fail",
+        _safe,
+    ),
+    FREE: BenchmarkEntry(
+        "OPT(LP), no reserved tasks",
+        "every policy, whatever becomes of the reserved tasks",
+        _free,
+    ),
+}

@@ -1,0 +1,215 @@
+"""One run as a strip per server: retraining above, reserved work below, failures marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank
+from edgeopt.studies.rescue.overview import SHOWN
+from edgeopt.studies.system import Picture
+from edgeopt.studies.wording import number, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.online.rescue import RescueTrajectory
+    from edgeopt.studies.result import Case
+
+__all__ = ["GANTT", "failed_tasks", "stretches"]
+
+_SERVED, _FAILED = "#e69f00", "#d55e00"
+
+
+class Stretch(NamedTuple):
+    """A run of one profile for one device on one server; slots from `first` to before `stop`."""
+
+    server: int
+    first: int
+    stop: int
+    device: int
+    profile: int
+
+
+def stretches(
+    device: NDArray[np.integer], profile: NDArray[np.integer], accepted: NDArray[np.bool_]
+) -> Iterator[Stretch]:
+    """Yield the retraining runs of a recorded world.
+
+    Parameters
+    ----------
+    device, profile
+        What each server works on in each slot, -1 when idle, shape [K, T].
+    accepted
+        Whether a run may begin in the slot, shape [T]: two runs of one device and profile in a
+        row are told apart by it.
+    """
+    for server, (who, how) in enumerate(zip(device, profile, strict=True)):
+        first = 0
+        for slot in range(1, who.size + 1):
+            same = slot < who.size and who[slot] == who[first] and how[slot] == how[first]
+            if same and not (who[slot] >= 0 and accepted[slot]):
+                continue
+            if who[first] >= 0:
+                yield Stretch(server, first, slot, int(who[first]), int(how[first]))
+            first = slot
+
+
+def failed_tasks(instance: RescueInstance, device: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Tell which reserved tasks fail when servers retrain as recorded.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    device
+        Device served by each server in each slot, -1 when idle, shape [K, T].
+
+    Returns
+    -------
+    Shape [H]; reserved work is served earliest deadline first in the idle slots.
+    """
+    from edgeopt.instances.edf import VIOLATED, edf_order, edf_serve
+
+    tasks = instance.reserved
+    order, offset = edf_order(tasks.server, tasks.end, instance.servers)
+    left = tasks.demand.copy()
+    for server in range(instance.servers):
+        mine = order[offset[server] : offset[server + 1]]
+        for slot in np.flatnonzero(device[server] < 0):
+            offered = float(instance.capacity[server, slot])
+            edf_serve(mine, tasks.start, tasks.end, left, int(slot), offered)
+    return left > VIOLATED
+
+
+def _chosen(case: Case) -> list[str]:
+    """Name the best policy of all and, if that one fails tasks, the best that keeps them all."""
+    rows = [case.best(), case.best(kept=True)]
+    return list(dict.fromkeys(str(row["policy"]) for row in rows if row is not None))
+
+
+def _recorded(case: Case, policy: str) -> RescueTrajectory:
+    """Live through the first world of the study again, keeping what every server did."""
+    from edgeopt.online import simulate
+
+    environment = case.system.environment(case.instance)
+    trajectory: RescueTrajectory = simulate(
+        environment, case.policies[policy], rng=case.settings.seed, runs=1, record=True
+    )
+    return trajectory
+
+
+def _title(case: Case) -> str:
+    said = []
+    for policy in _chosen(case):
+        trajectory = case.trajectories[policy]
+        failed = int(np.asarray(trajectory.violations)[0].sum())
+        profit = number(float(trajectory.total[0]), 4)
+        kept = plural(failed, "reserved task") if failed else "none"
+        said.append(f"{case.entries[policy].title} earns {profit} and fails {kept}")
+    return f"In the first run, {'; '.join(said)}"
+
+
+def _draw(case: Case) -> Figure:
+    from matplotlib.patches import Patch
+
+    instance: RescueInstance = case.instance
+    chosen = _chosen(case)
+    shown = min(instance.servers, SHOWN)
+    shades = _shades(instance.profiles)
+    figure = blank(8.6, 1.1 + len(chosen) * (0.45 + 0.42 * shown))
+    panels = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, policy in zip(panels, chosen, strict=True):
+        _strip(axes, instance, _recorded(case, policy), shades, shown)
+        axes.set_title(case.entries[policy].title)
+    panels[-1].set_xlabel("slot")
+    handles = [Patch(color=shade, label=f"profile {p}") for p, shade in enumerate(shades)]
+    if len(shades) > SHOWN:
+        handles = [handles[0], handles[-1]]
+    handles += [
+        Patch(facecolor=MUTED, alpha=0.3, label="reserved window"),
+        Patch(color=_SERVED, label="reserved work"),
+        Patch(facecolor="none", edgecolor=_FAILED, hatch="////", label="failed task"),
+    ]
+    figure.legend(handles=handles, loc="outside right upper", title="retraining runs")
+    return figure
+
+
+def _shades(profiles: int) -> list[str]:
+    """Give profiles shades of blue, the longer the darker."""
+    import matplotlib as mpl
+    from matplotlib.colors import to_hex
+
+    return [to_hex(mpl.colormaps["Blues"](x)) for x in np.linspace(0.35, 0.95, profiles)]
+
+
+def _strip(
+    axes: Axes,
+    instance: RescueInstance,
+    trajectory: RescueTrajectory,
+    shades: list[str],
+    shown: int,
+) -> None:
+    """Draw one run; every server has a lane for retraining and below it one for reserved work."""
+    device, profile = np.asarray(trajectory.device)[0], np.asarray(trajectory.profile)[0]
+    served = np.asarray(trajectory.served)[0]
+    accepted = np.asarray(trajectory.reward)[0] > 0
+    for run in stretches(device[:shown], profile[:shown], accepted):
+        axes.broken_barh(
+            [(run.first, run.stop - run.first)],
+            (run.server - 0.38, 0.4),
+            facecolor=shades[run.profile],
+            edgecolor=INK,
+            linewidth=0.5,
+        )
+    failed = failed_tasks(instance, device)
+    tasks = instance.reserved
+    for server in range(shown):
+        for i in tasks.of_server(server):
+            span = [(int(tasks.start[i]), int(tasks.end[i] - tasks.start[i] + 1))]
+            lane = (server + 0.08, 0.28)
+            axes.broken_barh(span, lane, facecolor=MUTED, alpha=0.3, linewidth=0)
+            if failed[i]:
+                axes.broken_barh(
+                    span,
+                    lane,
+                    facecolor="none",
+                    edgecolor=_FAILED,
+                    hatch="////",
+                    linewidth=1.2,
+                    zorder=4,
+                )
+        busy = np.flatnonzero(served[server] > 0)
+        share = served[server, busy] / instance.capacity[server, busy]
+        axes.bar(
+            busy,
+            -0.28 * share,
+            1.0,
+            bottom=server + 0.36,
+            align="edge",
+            color=_SERVED,
+            linewidth=0,
+            zorder=3,
+        )
+    axes.set_yticks(range(shown), [f"server {server}" for server in range(shown)])
+    axes.set_ylim(shown - 0.5, -0.5)
+    axes.set_xlim(0, instance.horizon)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+GANTT = Picture(
+    "gantt",
+    _title,
+    _draw,
+    "The first simulated world. Upper lane of a server: retraining runs, darker for profiles that "
+    "run longer. Lower lane: windows of reserved tasks, filled by the share of each slot that "
+    "serves them; a window is hatched if its task is not finished in time. "
+    f"Of more than {SHOWN} servers the first {SHOWN} are shown.",
+)

@@ -1,0 +1,279 @@
+"""What a study returns: cases, each one instance with all that was computed on it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.table import tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from edgeopt.bounds import Verdict
+    from edgeopt.online.simulate import Trajectory
+    from edgeopt.studies.system import Benchmark, PolicyEntry, System
+
+__all__ = ["Case", "Settings", "Study"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a study can be repeated from, beside its instances.
+
+    Parameters
+    ----------
+    runs
+        Simulated runs per policy.
+    seed
+        Every policy on every instance sees the worlds that this seed makes.
+    workers
+        Processes; they change nothing but the time.
+    confidence
+        Probability that an interval covers the true value.
+    seconds
+        Wall-clock time of the whole study.
+    version
+        Version of edgeopt.
+    platform
+        Interpreter and machine.
+    provenance
+        Where the data of the instances come from, one line per data set.
+    """
+
+    runs: int
+    seed: int
+    workers: int
+    confidence: float
+    seconds: float
+    version: str
+    platform: str
+    provenance: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instance of a study.
+
+    Parameters
+    ----------
+    system
+        The record the instance belongs to.
+    name
+        What the caller calls the instance.
+    instance
+        The instance itself.
+    benchmarks
+        Offline optima by name.
+    entries, policies, trajectories
+        By the name of the policy: its entry, the policy that ran, and its runs.
+    exact
+        Expected value without sampling, for the policies that have one.
+    references
+        Name of the policy that each policy is compared with.
+    verdicts
+        Of the claims, checked on this instance.
+    settings
+        Of the study.
+    """
+
+    system: System
+    name: str
+    instance: Any
+    benchmarks: Mapping[str, Benchmark]
+    entries: Mapping[str, PolicyEntry]
+    policies: Mapping[str, Any]
+    trajectories: Mapping[str, Trajectory]
+    exact: Mapping[str, float]
+    references: Mapping[str, str]
+    verdicts: tuple[Verdict, ...]
+    settings: Settings
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per policy, see :func:`edgeopt.studies.table.tidy`."""
+        return tidy(self)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The first benchmark, which the column ``ratio`` divides by."""
+        return self.benchmarks[self.system.yardstick]
+
+    @property
+    def label(self) -> str:
+        """What the first benchmark is called."""
+        return self.system.benchmarks[self.system.yardstick].label
+
+    def best(self, *, kept: bool = False) -> pd.Series | None:
+        """Return the row of the policy with the best mean value.
+
+        Parameters
+        ----------
+        kept
+            Only among policies that broke no promise in any run.
+
+        Returns
+        -------
+        pandas.Series or None
+            None when no policy is left.
+        """
+        rows = self.table
+        if kept:
+            rows = rows[rows["violated"] == 0]
+        if rows.empty:
+            return None
+        values = rows["value"].to_numpy()
+        place = values.argmax() if self.system.sense == "max" else values.argmin()
+        return rows.iloc[int(place)]
+
+    def figure(self, name: str) -> Figure:
+        """Draw one picture of the system, with its title.
+
+        Raises
+        ------
+        OptionError
+            If the system has no picture of that name.
+        """
+        from edgeopt.studies.pictures.canvas import draw
+
+        for picture in self.system.pictures:
+            if picture.name == name:
+                return draw(picture, self, titled=True)
+        known = ", ".join(picture.name for picture in self.system.pictures)
+        raise OptionError(f"picture {name!r} is unknown to {self.system.name}; choose from {known}")
+
+    def record(self) -> dict[str, Any]:
+        """Everything that is printed: system, instance, benchmark, policies, claims."""
+        system, name = self.system, self.system.yardstick
+        others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
+        return {
+            "system": system.name,
+            "instance": {
+                "name": self.name,
+                "fingerprint": str(self.instance.fingerprint()),
+                **system.describe(self.instance),
+            },
+            "benchmark": {"name": name, **self.benchmark.record(), "others": others},
+            "policies": [
+                {**row, "seed": self.settings.seed} for row in self.table.to_dict("records")
+            ],
+            "claims": [verdict.as_dict() for verdict in self.verdicts],
+        }
+
+
+@dataclass(frozen=True)
+class Study:
+    """Policies compared on instances.
+
+    Parameters
+    ----------
+    system
+        The record of the system.
+    cases
+        One per instance.
+    settings
+        What the study can be repeated from.
+    """
+
+    system: System
+    cases: tuple[Case, ...]
+    settings: Settings
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per instance and policy, see :func:`edgeopt.studies.table.tidy`."""
+        import pandas as pd
+
+        return pd.concat([case.table for case in self.cases], ignore_index=True)
+
+    @property
+    def instances(self) -> dict[str, Any]:
+        """Instances by name."""
+        return {case.name: case.instance for case in self.cases}
+
+    @property
+    def benchmarks(self) -> dict[str, Mapping[str, Benchmark]]:
+        """Benchmarks by the name of the instance."""
+        return {case.name: case.benchmarks for case in self.cases}
+
+    @property
+    def trajectories(self) -> dict[str, Mapping[str, Trajectory]]:
+        """Trajectories by the name of the instance, then of the policy."""
+        return {case.name: case.trajectories for case in self.cases}
+
+    @property
+    def verdicts(self) -> dict[str, tuple[Verdict, ...]]:
+        """Verdicts of the claims by the name of the instance."""
+        return {case.name: case.verdicts for case in self.cases}
+
+    def case(self, name: str) -> Case:
+        """Return the case of an instance.
+
+        Raises
+        ------
+        OptionError
+            If the study has no instance of that name.
+        """
+        for case in self.cases:
+            if case.name == name:
+                return case
+        known = ", ".join(case.name for case in self.cases)
+        raise OptionError(f"instance {name!r} is not in this study; choose from {known}")
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Write the study as one JSON document; figures that do not exist are null.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; None writes one line.
+
+        Returns
+        -------
+        str
+            An object with keys system, instance, benchmark, policies, claims; for a study of
+            several instances a list of them.
+        """
+        records = [plain(case.record()) for case in self.cases]
+        document = records[0] if len(records) == 1 else records
+        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def page(self, out_dir: str | Path) -> Path:
+        """Write one self-contained HTML page, its pictures, the table and the JSON document.
+
+        Parameters
+        ----------
+        out_dir
+            Directory to write to; it is made if it does not exist.
+
+        Returns
+        -------
+        Path
+            The page, ``index.html``. Beside it stand ``table.csv``, ``study.json`` and
+            ``pictures/NAME.svg``, which the page does not need.
+        """
+        from edgeopt.studies.page import write
+
+        return write(self, Path(out_dir))
+
+
+def plain(value: Any) -> Any:
+    """Turn nested mappings, sequences and NumPy scalars into what JSON knows; NaN becomes None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, str | bool | None):
+        return value
+    if hasattr(value, "item"):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int) else str(value)

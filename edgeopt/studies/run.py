@@ -1,0 +1,276 @@
+"""One call that compares policies fairly: same instances, same worlds, same yardstick."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import edgeopt
+from edgeopt.errors import OptionError
+from edgeopt.studies import registry
+from edgeopt.studies.progress import Step, progress_bar
+from edgeopt.studies.result import Case, Settings, Study
+
+if TYPE_CHECKING:
+    from edgeopt.online.simulate import Trajectory
+    from edgeopt.studies.system import Benchmark, PolicyEntry, System
+
+__all__ = ["study"]
+
+
+def study(
+    instances: Any,
+    policies: Iterable[Any] | None = None,
+    *,
+    system: System | str | None = None,
+    runs: int = 200,
+    rng: int | np.random.Generator = 0,
+    workers: int = 1,
+    reference: str | None = None,
+    confidence: float = 0.95,
+    progress: bool | None = None,
+    provenance: Iterable[str] = (),
+) -> Study:
+    """Compare policies on one instance or several.
+
+    For every instance the offline benchmarks are solved once, every policy is simulated on the same
+    worlds, and the claims of the system are checked. The result does not depend on `workers`, save
+    for the timings.
+
+    Parameters
+    ----------
+    instances
+        One instance, a sequence of them, or a mapping from names to them; all of one system.
+    policies
+        Names and glob patterns of the system's policies (``"rescue*"``), policy objects of your
+        own, or a mixture; by default all that take part by default. ``[mine, "*"]`` compares your
+        own with everything published.
+    system
+        The system, or its name; by default found by the type of the instance.
+    runs
+        Simulated runs per instance and policy, at least 2.
+    rng
+        Seed of the worlds, the same for every instance and policy. A generator gives the seed by
+        one draw.
+    workers
+        Processes; -1 takes all cores.
+    reference
+        Name of the policy that paired differences are taken to. By default the system's own
+        choice, in the variant that is like the policy compared.
+    confidence
+        Of the intervals.
+    progress
+        Whether to show a progress bar; by default only when standard error is a terminal.
+    provenance
+        Where the data of the instances come from, one line per data set, for the page.
+
+    Returns
+    -------
+    Study
+        Table, benchmarks, trajectories, verdicts; writes its own page.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range, a policy or system is unknown, or there is no instance.
+
+    Examples
+    --------
+    >>> from edgeopt import study
+    >>> from edgeopt.instances.rescue import generate
+    >>> result = study(generate(horizon=20), ["rescue", "random"], runs=20)
+    >>> list(result.table["policy"])
+    ['rescue', 'random']
+    """
+    began = time.perf_counter()
+    if runs < 2:
+        raise OptionError(f"runs = {runs}: an interval needs at least 2")
+    if workers < 1 and workers != -1:
+        raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
+    if not 0 < confidence < 1:
+        raise OptionError(f"confidence = {confidence}: must lie strictly between 0 and 1")
+    named = _named(instances)
+    record = _system(system, next(iter(named.values())))
+    for name, instance in named.items():
+        if not isinstance(instance, record.instance_type):
+            raise OptionError(
+                f"instance {name!r} is a {type(instance).__name__}; "
+                f"{record.name} takes {record.instance_type.__name__}"
+            )
+    entries = registry.choose(record, policies)
+    references = _references(record, entries, reference)
+    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
+
+    total = len(named) * (len(record.benchmarks) + len(entries) + bool(record.claims))
+    with progress_bar(total, show=progress) as step:
+        parts = _compute(record, named, entries, runs=runs, seed=seed, workers=workers, step=step)
+    settings = Settings(
+        runs=runs,
+        seed=seed,
+        workers=workers,
+        confidence=confidence,
+        seconds=time.perf_counter() - began,
+        version=edgeopt.__version__,
+        platform=f"Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+        provenance=tuple(provenance),
+    )
+    table = {entry.name: entry for entry in entries}
+    cases = tuple(
+        Case(
+            record,
+            name,
+            named[name],
+            entries=table,
+            references=references,
+            settings=settings,
+            **part,
+        )
+        for name, part in parts.items()
+    )
+    return Study(record, cases, settings)
+
+
+def _named(instances: Any) -> dict[str, Any]:
+    """Give every instance a name; without one it goes by its fingerprint."""
+    if isinstance(instances, Mapping):
+        named = {str(name): instance for name, instance in instances.items()}
+    else:
+        several = isinstance(instances, Sequence) and not isinstance(instances, str)
+        named = {}
+        for instance in instances if several else [instances]:
+            if not callable(getattr(instance, "fingerprint", None)):
+                raise OptionError(
+                    f"{type(instance).__name__} is no instance; build one with edgeopt.instances"
+                )
+            named[str(instance.fingerprint())[:12]] = instance
+    if not named:
+        raise OptionError("instances: there is none to study")
+    return named
+
+
+def _system(wanted: System | str | None, instance: Any) -> System:
+    if wanted is None:
+        return registry.system_of(instance)
+    return registry.system(wanted) if isinstance(wanted, str) else wanted
+
+
+def _references(
+    record: System, entries: Sequence[PolicyEntry], wanted: str | None
+) -> dict[str, str]:
+    """Name for every policy the one it is compared with."""
+    names = {entry.name: entry for entry in entries}
+    if wanted is not None:
+        if wanted not in names:
+            raise OptionError(
+                f"reference {wanted!r} is not among the policies compared: {', '.join(names)}"
+            )
+        return dict.fromkeys(names, wanted)
+    default = names.get(record.reference, entries[0])
+    like = {e.variant: e.name for e in reversed(entries) if e.family == default.family}
+    return {entry.name: like.get(entry.variant, default.name) for entry in entries}
+
+
+def _compute(
+    record: System,
+    named: Mapping[str, Any],
+    entries: Sequence[PolicyEntry],
+    *,
+    runs: int,
+    seed: int,
+    workers: int,
+    step: Step,
+) -> dict[str, dict[str, Any]]:
+    """Solve, simulate and check; every stage is a flat list of independent cells."""
+    from joblib import Parallel
+
+    with Parallel(n_jobs=workers, return_as="generator") as pool:
+        cells = [(name, key) for name in named for key in record.benchmarks]
+        solved = _stage(
+            pool,
+            step,
+            "solving benchmarks",
+            ((record.benchmarks[key].compute, (named[name],)) for name, key in cells),
+        )
+        benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
+        for (name, key), benchmark in zip(cells, solved, strict=True):
+            benchmarks[name][key] = benchmark
+
+        policies = {
+            name: {entry.name: entry.make(named[name], benchmarks[name]) for entry in entries}
+            for name in named
+        }
+        cells = [(name, entry.name) for name in named for entry in entries]
+        exact = {entry.name: entry.exact for entry in entries}
+        ran = _stage(
+            pool,
+            step,
+            "simulating policies",
+            (
+                (
+                    _simulate,
+                    (record.environment, named[i], policies[i][p], exact[p], seed, runs),
+                )
+                for i, p in cells
+            ),
+        )
+        results = dict(zip(cells, ran, strict=True))
+
+        checked: Iterable[Any] = ((),) * len(named)
+        if record.claims:
+            options = {name: record.claim_options(benchmarks[name]) for name in named}
+            checked = _stage(
+                pool,
+                step,
+                "checking claims",
+                ((_check, (record.claims, named[i], options[i])) for i in named),
+            )
+        verdicts = dict(zip(named, checked, strict=True))
+
+    return {
+        name: {
+            "benchmarks": benchmarks[name],
+            "policies": policies[name],
+            "trajectories": {e.name: results[name, e.name][0] for e in entries},
+            "exact": {
+                e.name: value for e in entries if (value := results[name, e.name][1]) is not None
+            },
+            "verdicts": tuple(verdicts[name]),
+        }
+        for name in named
+    }
+
+
+def _stage(
+    pool: Any, step: Step, doing: str, calls: Iterable[tuple[Callable[..., Any], tuple[Any, ...]]]
+) -> Iterator[Any]:
+    """Run independent calls on the pool and yield their results in order."""
+    from joblib import delayed
+
+    for result in pool(delayed(function)(*arguments) for function, arguments in calls):
+        step(doing)
+        yield result
+
+
+def _simulate(
+    environment: Callable[[Any], Any],
+    instance: Any,
+    policy: Any,
+    exact: Callable[[Any, Any], float] | None,
+    seed: int,
+    runs: int,
+) -> tuple[Trajectory, float | None]:
+    from edgeopt.online import simulate
+
+    trajectory = simulate(environment(instance), policy, rng=seed, runs=runs)
+    return trajectory, None if exact is None else float(exact(instance, policy))
+
+
+def _check(pattern: str, instance: Any, options: Mapping[str, Any]) -> list[Any]:
+    from edgeopt.bounds import check
+
+    # Certificates hold whole value functions; the page needs the figures alone.
+    return check(pattern, instance, **options)

@@ -1,0 +1,123 @@
+"""The tidy table of a study: one row per instance and policy, the same columns for every system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.ratio import competitive_ratio, paired_difference
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from edgeopt.studies.result import Case
+
+__all__ = ["tidy"]
+
+
+def tidy(case: Case) -> pd.DataFrame:
+    r"""Tabulate the policies of one case.
+
+    Columns, all over the simulated runs:
+
+    ``instance, policy, family, variant, runs``
+        What the row is about.
+    ``value, value_se, value_exact``
+        Mean total value per run, its standard error, and the expectation without sampling where
+        the policy has one (NaN elsewhere).
+    ``ratio, ratio_se, ratio_low, ratio_high``
+        `value` over the proven bound on the system's first benchmark, with confidence interval.
+    ``bound, bound_value, bound_ratio, bound_ratio_se, bound_ratio_low, bound_ratio_high``
+        Name and value of the tightest benchmark that bounds this policy, and `value` over it.
+    ``violated, violated_se, violated_share``
+        Broken promises per run, and as a share of the promises of the instance (NaN if it has
+        none).
+    ``MEASURE, MEASURE_se``
+        One pair for every measure of the system, such as ``utilisation``.
+    ``decision_us``
+        Microseconds per decision (NaN if none was taken); where a compiled kernel ran, its whole
+        time, environment included.
+    ``reference, difference, difference_se, difference_low, difference_high``
+        Mean of `value` minus that of the reference policy on the same worlds, with confidence
+        interval; NaN for the reference itself.
+
+    Parameters
+    ----------
+    case
+        The case to tabulate.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per policy, in the order of the study.
+    """
+    import pandas as pd
+
+    return pd.DataFrame([_row(case, name) for name in case.trajectories])
+
+
+def _row(case: Case, name: str) -> dict[str, Any]:
+    entry, trajectory = case.entries[name], case.trajectories[name]
+    totals = case.trajectories[name].total
+    row: dict[str, Any] = {
+        "instance": case.name,
+        "policy": name,
+        "family": entry.family,
+        "variant": entry.variant,
+        "runs": len(totals),
+        **_mean("value", totals),
+        "value_exact": case.exact.get(name, np.nan),
+        **_ratio(case, name, "ratio", case.system.yardstick),
+        "bound": entry.bound,
+        "bound_value": case.benchmarks[entry.bound].bound if entry.bound else np.nan,
+        **_ratio(case, name, "bound_ratio", entry.bound),
+        **_violations(case, name),
+    }
+    for measure in case.system.measures:
+        row |= _mean(measure.name, measure.compute(case.instance, trajectory))
+    row["decision_us"] = 1e6 * trajectory.seconds_per_decision
+    return row | _difference(case, name)
+
+
+def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
+    error = runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan
+    return {name: float(runs.mean()), f"{name}_se": float(error)}
+
+
+def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, float]:
+    """Ratio with interval; NaN where there is no bound, or none to divide by."""
+    columns = (column, f"{column}_se", f"{column}_low", f"{column}_high")
+    bound = case.benchmarks[benchmark].bound if benchmark else np.nan
+    if not bound > 0:
+        return dict.fromkeys(columns, np.nan)
+    found = competitive_ratio(
+        case.trajectories[name].total, bound, confidence=case.settings.confidence
+    )
+    return dict(
+        zip(columns, (found.value, found.standard_error, found.low, found.high), strict=True)
+    )
+
+
+def _violations(case: Case, name: str) -> dict[str, float]:
+    broken = np.asarray(case.trajectories[name].violations, dtype=float).sum(axis=1)
+    promises = case.system.obligations(case.instance)
+    return {
+        **_mean("violated", broken),
+        "violated_share": float(broken.mean()) / promises if promises else np.nan,
+    }
+
+
+def _difference(case: Case, name: str) -> dict[str, Any]:
+    columns = ("difference", "difference_se", "difference_low", "difference_high")
+    other = case.references[name]
+    if other == name:
+        return {"reference": "", **dict.fromkeys(columns, np.nan)}
+    found = paired_difference(
+        case.trajectories[name].total,
+        case.trajectories[other].total,
+        confidence=case.settings.confidence,
+    )
+    figures = (found.mean, found.standard_error, found.low, found.high)
+    return {"reference": other, **dict(zip(columns, figures, strict=True))}

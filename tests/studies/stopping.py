@@ -1,0 +1,152 @@
+"""A sixth system, as an outside package would write it: stop once, on the best offer.
+
+Offers are independent and uniform on 0..1, the one taken is the reward. Taking an offer below
+`floor` breaks a promise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.online.simulate import Trajectory
+from edgeopt.studies import Benchmark, BenchmarkEntry, Measure, PolicyEntry, Source, System
+from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
+from edgeopt.studies.pictures.ratios import RATIOS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Offers:
+    slots: int = 10
+    floor: float = 0.5
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"{self.slots} {self.floor}".encode()).hexdigest()
+
+    def save(self, path: Path) -> None:
+        Path(path).write_text(f"{self.slots} {self.floor}")
+
+    @staticmethod
+    def load(path: Path) -> Offers:
+        slots, floor = Path(path).read_text().split()
+        return Offers(int(slots), float(floor))
+
+    @staticmethod
+    def generate(*, slots: int = 10, floor: float = 0.5, rng: int = 0) -> Offers:
+        return Offers(slots, floor)
+
+
+@dataclass
+class Stopping:
+    instance: Offers
+    world: np.ndarray
+    slot: int = 0
+    taken: list[int] = field(default_factory=list)
+
+    def observe(self) -> tuple[int, float] | None:
+        if self.taken or self.slot == self.instance.slots:
+            return None
+        return self.slot, float(self.world[self.slot])
+
+    def act(self, decision: bool) -> None:
+        if decision:
+            self.taken.append(self.slot)
+        self.slot += 1
+
+
+@dataclass(frozen=True)
+class Offering:
+    instance: Offers
+
+    def worlds(self, rng: np.random.Generator, runs: int) -> np.ndarray:
+        return rng.random((runs, self.instance.slots))
+
+    def episode(self, world: np.ndarray, *, record: bool = False) -> Stopping:
+        return Stopping(self.instance, world)
+
+    def trajectory(
+        self, name: str, episodes: Sequence[Stopping], *, seconds: float, record: bool = False
+    ) -> Trajectory:
+        shape = len(episodes), self.instance.slots
+        reward, broken, asked = np.zeros(shape), np.zeros(shape, int), np.zeros(shape, int)
+        for run, episode in enumerate(episodes):
+            asked[run, : episode.slot] = 1
+            for slot in episode.taken:
+                reward[run, slot] = episode.world[slot]
+                broken[run, slot] = episode.world[slot] < self.instance.floor
+        return Trajectory(name, reward, broken, asked, seconds, False)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Take the first offer that is at least `level`."""
+
+    level: float
+
+    @property
+    def name(self) -> str:
+        return f"threshold {self.level:g}"
+
+    def start(self, instance: Offers) -> None:
+        return None
+
+    def decide(self, state: None, observation: tuple[int, float], rng: Any) -> tuple[bool, None]:
+        return observation[1] >= self.level, None
+
+    def learn(self, state: None, observation: Any, decision: bool, feedback: None) -> None:
+        return None
+
+
+def prophet(instance: Offers) -> Benchmark:
+    value = instance.slots / (instance.slots + 1)
+    return Benchmark(value, value, 0.0, 0.0, "by hand", "exact")
+
+
+def _fixed(level: float, name: str, **options: Any) -> PolicyEntry:
+    def make(_instance: Offers, _benchmarks: Mapping[str, Benchmark]) -> Threshold:
+        return Threshold(level)
+
+    return PolicyEntry(name, name.capitalize(), make, bound="prophet", **options)
+
+
+def _patience(instance: Offers, trajectory: Trajectory) -> np.ndarray:
+    return trajectory.decisions.sum(axis=1).astype(float)
+
+
+SYSTEM = System(
+    name="stopping",
+    title="Stop once, on the best offer",
+    instance_type=Offers,
+    sources={"ten": Source(Offers, "ten offers")},
+    load=Offers.load,
+    generate=Offers.generate,
+    benchmarks={"prophet": BenchmarkEntry("E[max]", "every policy", prophet)},
+    policies=(
+        _fixed(0.0, "first"),
+        _fixed(0.8, "choosy"),
+        _fixed(0.5, "half", guarantee=0.5),
+        _fixed(2.0, "never", default=False),
+    ),
+    environment=Offering,
+    obligations=lambda instance: 1,
+    obligation="floor",
+    value="reward",
+    measures=(Measure("patience", "Slots waited", _patience),),
+    pictures=(RATIOS, VALUE_OVER_TIME),
+    bound_of=lambda policy: "prophet",
+)
+
+EXTRA = PolicyEntry(
+    "greedy",
+    "Greedy",
+    lambda _instance, _benchmarks: Threshold(0.9),
+    bound="prophet",
+    system="stopping",
+)

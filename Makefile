@@ -60,16 +60,16 @@ $(BIN)/python:
 	for candidate in $(or $(PYTHON),python3.13 python3.12 python3.11 python3 python); do \
 	  version=$$($$candidate -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) \
 	    || continue; \
-	  seen="$$seen $$candidate is $$version;"; \
-	  $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' || continue; \
-	  if ! $$candidate -c 'import ensurepip, venv' 2>/dev/null; then \
-	    seen="$$seen but lacks the venv module (on Debian or Ubuntu: apt install python3-venv);"; \
-	    continue; \
+	  if ! $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+	    seen="$$seen; $$candidate is $$version, too old"; \
+	  elif ! $$candidate -c 'import ensurepip, venv' 2>/dev/null; then \
+	    seen="$$seen; $$candidate lacks the venv module (Debian, Ubuntu: apt install python3-venv)"; \
+	  else \
+	    found=$$candidate; break; \
 	  fi; \
-	  found=$$candidate; break; \
 	done; \
 	if [ -z "$$found" ]; then \
-	  echo "edgeopt needs Python 3.11 or newer with the venv module. Found:$${seen:- no Python at all}" >&2; \
+	  echo "edgeopt needs Python 3.11 or newer with the venv module$${seen:-; no Python was found}." >&2; \
 	  echo "Install one, or name it: make demo PYTHON=/path/to/python3.11" >&2; \
 	  exit 1; \
 	fi; \

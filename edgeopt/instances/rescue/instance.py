@@ -293,6 +293,10 @@ class RescueInstance:
 
     def fingerprint(self) -> str:
         """Return a hash of the content: equal data, equal fingerprint, on every machine."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         from edgeopt.instances.rescue import files
 
         return files.fingerprint(self)

@@ -1,0 +1,232 @@
+"""Labelled files: NetCDF with dimension names, units, a format version and a content hash.
+
+Every system saves its instances through this one door, and never by pickle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import xarray
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Labelled", "Variable", "content_hash", "read", "write"]
+
+_KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
+_UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
+# What h5py, h5netcdf and xarray raise on damaged files, depending on which byte is damaged.
+
+
+class Variable(NamedTuple):
+    """An array with labels.
+
+    Attributes
+    ----------
+    dims
+        Name of each axis; equal names stand for equal lengths within a file.
+    values
+        The array.
+    unit
+        Unit of the entries, "1" for a pure number.
+    title
+        What the entries are, in a few words.
+    """
+
+    dims: tuple[str, ...]
+    values: ArrayLike
+    unit: str = "1"
+    title: str = ""
+
+
+class Labelled(NamedTuple):
+    """What a file holds.
+
+    Attributes
+    ----------
+    arrays
+        The variables, without their labels.
+    attributes
+        Texts and numbers that belong to the file as a whole.
+    """
+
+    arrays: dict[str, NDArray[Any]]
+    attributes: dict[str, Any]
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return a variable.
+
+        Raises
+        ------
+        InstanceError
+            If the file has none of that name.
+        """
+        if name not in self.arrays:
+            raise InstanceError(name, "is missing from the file")
+        return self.arrays[name]
+
+    def text(self, name: str) -> str:
+        """Return an attribute as text.
+
+        Raises
+        ------
+        InstanceError
+            If the file has none of that name.
+        """
+        if name not in self.attributes:
+            raise InstanceError(name, "is missing from the file")
+        return str(self.attributes[name])
+
+
+def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping[str, str]) -> str:
+    """Hash names, shapes, types and bytes of all data; labels and units do not count.
+
+    Parameters
+    ----------
+    kind
+        Which sort of instance the data make up.
+    arrays, attributes
+        The data.
+
+    Returns
+    -------
+    SHA-256 in hexadecimal digits, the same on every machine.
+    """
+    digest = hashlib.sha256()
+
+    def add(*parts: str | bytes) -> None:
+        for part in parts:
+            data = part.encode() if isinstance(part, str) else part
+            # The length in front keeps ("ab", "c") apart from ("a", "bc").
+            digest.update(len(data).to_bytes(8, "little"))
+            digest.update(data)
+
+    add(kind)
+    for name in sorted(attributes):
+        add("attribute", name, attributes[name])
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        portable = array.astype(array.dtype.newbyteorder("<"))
+        add("array", name, portable.dtype.str, repr(array.shape), portable.tobytes())
+    return digest.hexdigest()
+
+
+def write(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    variables: Mapping[str, Variable],
+    attributes: Mapping[str, str],
+) -> None:
+    """Write a file that appears under its name only once it is complete.
+
+    Parameters
+    ----------
+    path
+        Where; an existing file is replaced.
+    kind
+        Which sort of instance the data make up.
+    version
+        Version of the layout of this kind.
+    variables, attributes
+        The data.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be written.
+    """
+    import xarray
+
+    labelled = {
+        name: (v.dims, np.asarray(v.values), {"units": v.unit, "long_name": v.title})
+        for name, v in variables.items()
+    }
+    header = {
+        _KIND: kind,
+        _VERSION: version,
+        _HASH: content_hash(kind, {n: v.values for n, v in variables.items()}, attributes),
+    }
+    dataset = xarray.Dataset(labelled, attrs={**header, **attributes})
+    try:
+        _replace(Path(path), dataset)
+    except OSError as error:
+        raise InstanceError(os.fspath(path), f"cannot be written: {error}") from error
+
+
+def _replace(path: Path, dataset: xarray.Dataset) -> None:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
+        draft = Path(folder) / "draft.nc"
+        encoding = {name: {"_FillValue": None} for name in dataset.variables}
+        dataset.to_netcdf(draft, engine="h5netcdf", encoding=encoding)
+        draft.replace(path)
+
+
+def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
+    """Read a file and check that nothing in it has changed since it was written.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        The sort of instance that is expected.
+    version
+        The newest version of its layout that the caller understands.
+
+    Returns
+    -------
+    Arrays and attributes.
+
+    Raises
+    ------
+    InstanceError
+        If the file is missing, unreadable, truncated, of another kind, newer than ``version``, or
+        does not match its own fingerprint.
+    """
+    where = os.fspath(path)
+    if not Path(path).is_file():
+        raise InstanceError(where, "no such file")
+    try:
+        arrays, attributes = _contents(path)
+    except _UNREADABLE as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InstanceError(where, f"is not a readable NetCDF file ({reason})") from error
+    found = attributes.pop(_KIND, None)
+    if found != kind:
+        raise InstanceError(where, f"must hold an instance of kind {kind!r}", value=found)
+    stored = int(attributes.pop(_VERSION, 0))
+    if stored > version:
+        raise InstanceError(
+            where,
+            f"is in a newer format than this edgeopt reads (newest known: {version}); update it",
+            value=stored,
+        )
+    expected = attributes.pop(_HASH, None)
+    if content_hash(kind, arrays, attributes) != expected:
+        raise InstanceError(where, "is damaged: its data do not match its fingerprint")
+    return Labelled(arrays, attributes)
+
+
+def _contents(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    import h5py
+    import xarray
+
+    # h5netcdf complains on stderr when it drops a file that it could not open: look first.
+    with h5py.File(path, "r") as file:
+        file.visititems(lambda name, node: None)
+    with xarray.open_dataset(
+        path, engine="h5netcdf", mask_and_scale=False, decode_times=False, decode_coords=False
+    ) as dataset:
+        arrays = {str(name): np.array(v.values) for name, v in dataset.variables.items()}
+        return arrays, {str(name): value for name, value in dataset.attrs.items()}

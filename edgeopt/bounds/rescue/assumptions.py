@@ -1,0 +1,111 @@
+"""Conditions under which the claims speak about an instance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption
+from edgeopt.instances.rescue import LogProfit
+
+if TYPE_CHECKING:
+    from edgeopt.instances.rescue import RescueInstance
+
+__all__ = [
+    "EXCLUSIVE",
+    "HAS_RESERVED",
+    "INDEPENDENT",
+    "LOG_PROFIT",
+    "RARE_LONG_RUNS",
+    "TWO_SLOT_GAMBLE",
+    "UNIT_DURATIONS",
+    "gamble_probability",
+]
+
+
+def gamble_probability(instance: RescueInstance) -> float | None:
+    r"""Return :math:`\epsilon` if the instance is that of Theorem 2, else None.
+
+    Parameters
+    ----------
+    instance
+        Any instance.
+
+    Returns
+    -------
+    float or None
+        Probability that the rich task arrives in the second slot.
+    """
+    if (instance.horizon, instance.servers, instance.profiles) != (2, 1, 1):
+        return None
+    if instance.arrivals != "exclusive" or instance.survival.shape[1] < 2:
+        return None
+    reward = instance.expected_profit[:, :, 0, 0]
+    certain = instance.arrival[0] @ reward[0]
+    rich = reward[1] > 0
+    epsilon = float(instance.arrival[1] @ rich)
+    is_gamble = (
+        instance.survival[0, 1] == 1
+        and len(instance.reserved) == 0
+        and abs(certain - 1) <= 1e-12
+        and np.isclose(instance.arrival[0] @ (np.abs(reward[0] - 1) <= 1e-12), 1)
+        and 0 < epsilon < 1
+        and np.allclose(reward[1][rich] * epsilon, 1)
+    )
+    return epsilon if is_gamble else None
+
+
+def _is_rare_long_runs(instance: RescueInstance) -> bool:
+    slots = instance.horizon
+    law = np.zeros(slots)
+    law[[0, -1]] = 0.5
+    return (
+        instance.shape == (slots, 1, 1, 1, slots)
+        and slots >= 2
+        and np.allclose(instance.duration[0], law)
+        and bool((instance.arrival == 1).all())
+        and np.allclose(instance.profit_block(slice(0, slots)), 1)
+    )
+
+
+EXCLUSIVE = Assumption(
+    "at most one arrival per slot",
+    r"arrivals of a slot exclude each other, $\sum_j p_j(t) \le 1$",
+    lambda instance: instance.arrivals == "exclusive",
+)
+
+INDEPENDENT = Assumption(
+    "independent arrivals",
+    "devices draw their arrivals independently and take turns within a slot",
+    lambda instance: instance.arrivals == "independent",
+)
+
+HAS_RESERVED = Assumption(
+    "reserved tasks", "there is a reserved task", lambda instance: len(instance.reserved) > 0
+)
+
+UNIT_DURATIONS = Assumption(
+    "unit durations",
+    r"every run lasts one slot, $\Pr(d_l = 1) = 1$",
+    lambda instance: bool((instance.longest == 1).all()),
+)
+
+LOG_PROFIT = Assumption(
+    "physical profit model",
+    "profits follow accuracy gap, logarithmic gain and time budget",
+    lambda instance: isinstance(instance.profit, LogProfit),
+)
+
+TWO_SLOT_GAMBLE = Assumption(
+    "the instance of Theorem 2",
+    r"a certain task of profit 1, then one of profit $1/\epsilon$ with probability $\epsilon$; "
+    "every run lasts both slots",
+    lambda instance: gamble_probability(instance) is not None,
+)
+
+RARE_LONG_RUNS = Assumption(
+    "runs of one slot or all",
+    "a certain task of profit 1 in each of T slots; runs last 1 or T slots, equally likely",
+    _is_rare_long_runs,
+)

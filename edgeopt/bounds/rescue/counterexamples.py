@@ -1,0 +1,210 @@
+"""The smallest instances that refute a printed statement, or show how far a true one reaches.
+
+Numbers in the docstrings are exact. Slots and all indices count from 0. Unless said otherwise
+there is one server of capacity 1 TMAC per slot, one service profile and no reserved task, and
+profits do not depend on the duration of the run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from edgeopt.instances.rescue import RescueInstance, ReservedTasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "clairvoyant_gap",
+    "contested_slot",
+    "half_routed",
+    "independent_arrivals",
+    "late_run",
+    "outlasting_run",
+    "planned_reservation",
+    "rare_long_runs",
+    "reserved_budget",
+    "risky_run",
+    "split_tolerance",
+    "two_plans",
+]
+
+
+def planned_reservation() -> RescueInstance:
+    """One slot that a reserved task needs whole, and a certain task of profit 1.
+
+    The LP knows the reserved task and is worth 0. An offline optimum that ignores it earns 1, so
+    OPT(LP) bounds only optima that meet the reserved tasks too.
+    """
+    return _one_server(arrival=[[1]], profit=[[1]], duration=[1], reserved=(0, 0, 1.0))
+
+
+def independent_arrivals(epsilon: float = 0.01, delta: float = 0.01) -> RescueInstance:
+    """One slot, a certain task of profit `delta` and an independent one of profit 1/epsilon.
+
+    The second arrives with probability `epsilon`. The plan is unique, (1 - epsilon, epsilon), and
+    worth (1 - epsilon) delta + 1. Algorithm 1 takes the first task whenever it is routed, is then
+    busy for the second, and earns (1 - epsilon) delta + epsilon: 0.0199 against 1.0099 at the
+    defaults, and no constant share as both parameters vanish.
+    """
+    return _one_server(
+        arrival=[[1, epsilon]],
+        profit=[[delta, 1 / epsilon]],
+        duration=[1],
+        arrivals="independent",
+    )
+
+
+def contested_slot() -> RescueInstance:
+    """One slot, two independent tasks of probability 1/2 and profit 1.
+
+    The plan is unique, (1/2, 1/2), and worth 1. No run lasts from an earlier slot, so the
+    slot-level occupancy is 0 and would promise 1; but both tasks arrive with probability 1/4 and
+    only one finds the server idle: every policy earns at most 3/4.
+    """
+    return _one_server(arrival=[[0.5, 0.5]], profit=[[1, 1]], duration=[1], arrivals="independent")
+
+
+def half_routed() -> RescueInstance:
+    """Two slots, runs of two slots: a certain task of profit 0.9, then one of 1 half of the time.
+
+    The plan is unique: the first task is routed with probability 1/2 only, the second always;
+    worth 0.95. Algorithm 1 earns B(0) = 0.7; taking the first task always earns 0.9 on the same
+    server. The routing probabilities of the first task sum to 1/2, the rest rejects.
+    """
+    return _one_server(arrival=[[1, 0], [0, 0.5]], profit=[[0.9, 0.9], [1, 1]], duration=[0, 1])
+
+
+def two_plans() -> RescueInstance:
+    """Two slots, runs of two slots: a certain task of profit 1, then one of 1 half of the time.
+
+    Every plan that routes 1 in total is optimal. Under (1, 0) Algorithm 1 earns 1, under
+    (1/2, 1/2) it earns 3/4: its value is a property of the plan, not of the instance.
+    """
+    return _one_server(arrival=[[1, 0], [0, 0.5]], profit=[[1, 1], [1, 1]], duration=[0, 1])
+
+
+def clairvoyant_gap() -> RescueInstance:
+    """Two certain tasks of profits 1 and 2; the first runs one or two slots, equally likely.
+
+    OPT(LP) = 2. Who knows the duration of the first run takes both tasks when it is short and
+    earns 2.5.
+    """
+    return _one_server(arrival=[[1], [1]], profit=[[1], [2]], duration=[0.5, 0.5])
+
+
+def rare_long_runs(slots: int = 8) -> RescueInstance:
+    """Offer a certain task of profit 1 in every slot; runs last one slot or all, equally likely.
+
+    OPT(LP) < 2 however many slots there are, since every run may block all that follow. Who knows
+    the durations takes the short runs and earns at least slots / 2.
+    """
+    law = np.zeros(slots)
+    law[[0, -1]] = 0.5
+    return _one_server(arrival=np.ones((slots, 1)), profit=np.ones((slots, 1)), duration=law)
+
+
+def risky_run(delta: float = 0.1) -> RescueInstance:
+    """Let a reserved task need one of two slots and a run of profit 1 last both at times.
+
+    The task is certain in the first slot, its run lasts two slots with probability `delta`. OPT(LP)
+    is 1 / (1 + delta), because row (2b) counts the run with its expected occupation. Algorithm 1
+    earns 1 / (1 + delta) and fails the reserved task with probability delta / (1 + delta). A
+    policy that keeps it on every path can never start the run and earns 0: no safe policy has a
+    constant ratio to OPT(LP).
+    """
+    return _one_server(
+        arrival=[[1], [0]],
+        profit=[[1], [0]],
+        duration=[1 - delta, delta],
+        reserved=(0, 1, 1.0),
+    )
+
+
+def reserved_budget(epsilon: float = 0.01, delta: float = 0.01) -> RescueInstance:
+    """Two slots of which a reserved task needs one; a poor certain task, then a rich rare one.
+
+    Profits are `delta` and 1/epsilon, the second task arrives with probability `epsilon`, runs
+    last one slot. OPT(LP), and hindsight that keeps the reserved task on every path, are
+    1 + (1 - epsilon) delta. Guarded Algorithm 1 spends the one spare slot on the poor task and
+    earns (1 - epsilon) delta + epsilon: the value functions put no price on reserved capacity.
+    Charging the dual of row (2d) for it earns 1.
+    """
+    return _one_server(
+        arrival=[[1, 0], [0, epsilon]],
+        profit=[[delta, delta], [1 / epsilon, 1 / epsilon]],
+        duration=[1],
+        reserved=(0, 1, 1.0),
+    )
+
+
+def split_tolerance() -> RescueInstance:
+    """Let a reserved task need 5e-8 TMAC more than one of its two slots, beside a certain task.
+
+    With the guard's tolerance 1e-9 the run of profit 1 is unsafe and the LP that forbids unsafe
+    runs is worth 0. Who starts it all the same leaves 5e-8 TMAC unserved, less than the 1e-7 at
+    which a reserved task counts as failed, and earns 1: the forbidding LP bounds only policies
+    judged with its own tolerance.
+    """
+    return _one_server(
+        arrival=[[1], [0]], profit=[[1], [0]], duration=[1], reserved=(0, 1, 1 + 5e-8)
+    )
+
+
+def late_run() -> RescueInstance:
+    """Offer a certain task in each of two slots; runs last one or two slots, equally likely.
+
+    The first task earns 1.5 if its run lasts one slot and nothing if it misses its budget of one
+    slot; the second earns 1 whatever it lasts. The plan is unique, (1, 1/2), and worth 1.25;
+    Algorithm 1 earns 1. Value functions that take a late run off its server at the end of its
+    budget would promise 1.25 for Algorithm 1.
+    """
+    profit = np.array([[1.5, 0.0], [1.0, 1.0]]).reshape(2, 1, 1, 1, 2)
+    return _one_server(arrival=[[1], [1]], profit=profit, duration=[0.5, 0.5])
+
+
+def outlasting_run(beyond: Literal["hold", "drop"] = "hold") -> RescueInstance:
+    """One slot, one certain task of profit 1 whose run lasts two slots.
+
+    Equation (4) sees no future after the last slot, equation (1) still counts the whole run.
+    OPT(LP) is 1 when the run may end after the horizon and 0 when its profit is dropped.
+    """
+    return _one_server(arrival=[[1]], profit=[[1]], duration=[0, 1], beyond=beyond)
+
+
+def _one_server(
+    *,
+    arrival: Sequence[Sequence[float]] | NDArray[np.float64],
+    profit: Sequence[Sequence[float]] | NDArray[np.float64],
+    duration: Sequence[float] | NDArray[np.float64],
+    reserved: tuple[int, int, float] | None = None,
+    arrivals: Literal["exclusive", "independent"] = "exclusive",
+    beyond: Literal["hold", "drop"] = "hold",
+) -> RescueInstance:
+    """Build an instance of one server and one profile; profit [T, J] or [T, J, 1, 1, D]."""
+    chances = np.asarray(arrival, dtype=float)
+    gains = np.asarray(profit, dtype=float)
+    if gains.ndim == 2:
+        gains = gains[:, :, None, None, None]
+    tasks = ReservedTasks.none()
+    if reserved is not None:
+        start, end, demand = reserved
+        tasks = ReservedTasks(
+            server=np.array([0]),
+            start=np.array([start]),
+            end=np.array([end]),
+            demand=np.array([demand]),
+        )
+    return RescueInstance(
+        arrival=chances,
+        duration=np.asarray(duration, dtype=float)[None, :],
+        capacity=np.ones((1, len(chances))),
+        reserved=tasks,
+        profit=gains,
+        arrivals=arrivals,
+        beyond=beyond,
+    )

@@ -1,0 +1,199 @@
+"""What the claims read off an instance: the plan, its value functions and its occupancy."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import NotApplicableError
+from edgeopt.bounds.rescue import exhaustive
+from edgeopt.bounds.rescue.microslot import MicroSlotValues, microslot_values
+from edgeopt.instances.rescue import ReservedTasks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.models.rescue import P1Solution
+
+__all__ = ["Evaluation"]
+
+
+class Evaluation:
+    """Quantities of one instance, computed when first read and shared by all claims.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    plan
+        Its solved P1-LP; solved here when left out.
+    """
+
+    def __init__(self, instance: RescueInstance, plan: P1Solution | None = None) -> None:
+        self.instance = instance
+        if plan is not None:
+            self.__dict__["plan"] = plan
+
+    @cached_property
+    def plan(self) -> P1Solution:
+        """Optimum of P1-LP."""
+        from edgeopt.models.rescue import solve_p1_lp
+
+        return solve_p1_lp(self.instance)
+
+    @cached_property
+    def forbidding_plan(self) -> P1Solution:
+        """Optimum of P1-LP in which unsafe cells are fixed to zero."""
+        from edgeopt.models.rescue import solve_p1_lp
+
+        return solve_p1_lp(self.instance, forbid_unsafe=True)
+
+    @cached_property
+    def without_reserved(self) -> Evaluation:
+        """The same instance without its reserved tasks."""
+        if len(self.instance.reserved) == 0:
+            return self
+        return Evaluation(self.instance.replace(reserved=ReservedTasks.none()))
+
+    def routing(self, slot: int) -> NDArray[np.float64]:
+        """Planned probabilities y of one slot, shape [J, K, L]."""
+        shape = self.instance.expected_profit_block(slice(slot, slot + 1)).shape[1:]
+        plan = self.plan.y
+        if isinstance(plan, np.ndarray):
+            return np.asarray(plan[slot], dtype=float)
+        rows = plan[slot * shape[0] : (slot + 1) * shape[0]]
+        return np.asarray(rows.toarray(), dtype=float).reshape(shape)
+
+    @cached_property
+    def routings(self) -> NDArray[np.float64]:
+        """Planned probabilities y of all slots, shape [T, J, K, L]."""
+        return np.stack([self.routing(t) for t in range(self.instance.horizon)])
+
+    @cached_property
+    def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Activation [T, J, K, L] and baseline [K, T+1] of the plan, equations (4) to (6)."""
+        from edgeopt.online.rescue import value_functions
+
+        activation, baseline = value_functions(self.instance, self.plan.y)
+        return activation, baseline
+
+    @cached_property
+    def threshold(self) -> NDArray[np.float64]:
+        """Value of an idle server after the slot, for every task of the slot, shape [T, J, K]."""
+        after = self.values[1].T[1:, None, :]
+        return np.broadcast_to(after, (*self.instance.arrival.shape, self.instance.servers))
+
+    @cached_property
+    def auxiliary(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Activation [T, K, L] and baseline [K, T+1] of the auxiliary instance, (7) and (8)."""
+        from edgeopt.online.rescue import auxiliary_values
+
+        activation, baseline = auxiliary_values(self.instance, self.plan.y)
+        return activation, baseline
+
+    @cached_property
+    def synthetic(self) -> NDArray[np.float64]:
+        """Probability of a synthetic task, the sum of y over devices, shape [T, K, L]."""
+        return np.stack([self.routing(t).sum(axis=0) for t in range(self.instance.horizon)])
+
+    @cached_property
+    def planned_profit(self) -> NDArray[np.float64]:
+        """Profit that the plan promises on each server, the sum of y R, shape [K]."""
+        total = np.zeros(self.instance.servers)
+        for t in range(self.instance.horizon):
+            reward = self.instance.expected_profit_block(slice(t, t + 1))[0]
+            total += np.einsum("jkl,jkl->k", self.routing(t), reward)
+        return total
+
+    @cached_property
+    def occupancy(self) -> NDArray[np.float64]:
+        r"""Planned occupation :math:`u_k(t)` of each slot by runs started before it, [K, T]."""
+        planned, alive = self.synthetic, self.instance.survival
+        occupied = np.zeros(planned.shape[:2])
+        for age in range(1, min(alive.shape[1], len(planned))):
+            occupied[age:] += planned[:-age] @ alive[:, age]
+        return occupied.T
+
+    @cached_property
+    def microslot_occupancy(self) -> NDArray[np.float64]:
+        """Planned occupation before each device's turn, shape [K, T, J]."""
+        before = np.zeros((*self.occupancy.shape, self.instance.devices))
+        for t in range(self.instance.horizon):
+            routed = self.routing(t).sum(axis=2)
+            before[:, t, 1:] = np.cumsum(routed, axis=0)[:-1].T
+        return before + self.occupancy[:, :, None]
+
+    @cached_property
+    def earned(self) -> NDArray[np.float64]:
+        """Expected profit of Algorithm 1 on each server, by forward recursion, shape [K]."""
+        return self._forward(self.values[0], self.threshold)
+
+    @cached_property
+    def microslot(self) -> MicroSlotValues:
+        """Value functions of the variant that orders the tasks within a slot."""
+        return microslot_values(self.instance, self.routings)
+
+    @cached_property
+    def microslot_earned(self) -> NDArray[np.float64]:
+        """Expected profit of the micro-slot variant on each server, shape [K]."""
+        return self._forward(self.microslot.activation, self.microslot.threshold)
+
+    @cached_property
+    def offline(self) -> float:
+        """Exact E[OPT(I)] of the scheduler that ignores reserved tasks."""
+        return exhaustive.offline_optimum(self.instance)
+
+    @cached_property
+    def offline_pathwise(self) -> float:
+        """Exact E[OPT(I)] of the scheduler that meets reserved tasks on every path."""
+        return exhaustive.offline_optimum(self.instance, reserved="pathwise")
+
+    @cached_property
+    def offline_expected(self) -> float:
+        """Exact E[OPT(I)] of the scheduler that meets reserved tasks on average."""
+        return exhaustive.offline_optimum(self.instance, reserved="expected")
+
+    @cached_property
+    def online(self) -> float:
+        """Exact value of the best online policy that ignores reserved tasks."""
+        return exhaustive.online_optimum(self.instance)
+
+    @cached_property
+    def integer(self) -> float:
+        """Exact OPT(P1)."""
+        return exhaustive.integer_optimum(self.instance)
+
+    def positive_bound(self) -> float:
+        """Return the proven bound on OPT(LP), refusing a trivial one."""
+        if self.plan.bound <= 1e-12:
+            raise NotApplicableError("bound is trivial: OPT(LP) = 0")
+        return float(self.plan.bound)
+
+    def _forward(
+        self, activation: NDArray[np.float64], threshold: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sum expected profits, servers apart, over accepted tasks.
+
+        Devices take turns within a slot. Under exclusive arrivals a task finds the server as the
+        slot found it; under independent ones an earlier device may have taken it.
+        """
+        instance = self.instance
+        exclusive = instance.arrivals == "exclusive"
+        started = np.zeros((instance.horizon, instance.servers, instance.profiles))
+        total = np.zeros(instance.servers)
+        for t in range(instance.horizon):
+            reward = instance.expected_profit_block(slice(t, t + 1))[0]
+            wanted = self.routing(t) * (activation[t] > threshold[t][:, :, None])
+            idle = np.ones(instance.servers)
+            for age in range(1, min(t + 1, instance.max_duration)):
+                idle -= started[t - age] @ instance.survival[:, age]
+            for j in range(instance.devices):
+                accepted = idle[:, None] * wanted[j]
+                total += (accepted * reward[j]).sum(axis=1)
+                started[t] += accepted
+                if not exclusive:
+                    idle = idle - accepted.sum(axis=1)
+        return total

@@ -1,0 +1,228 @@
+"""A tiny instance in plain numbers, with the moves that all exact recursions share.
+
+Nothing here is shared with the compiled code of the simulator and the value functions, so that
+the exact values can stand as their oracle.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from edgeopt.bounds.claim import NotApplicableError
+from edgeopt.instances.edf import FEASIBLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.instances import RescueInstance
+
+__all__ = ["SIZE_LIMIT", "ServerStates", "World"]
+
+SIZE_LIMIT = 100_000
+"""Largest number of states or scenarios that an exact recursion may visit."""
+
+ServerStates = tuple[tuple[int, int] | None, ...]
+"""Per server None when idle, else (profile, number of slots its run has taken so far)."""
+
+
+class World:
+    """Plain lists of one instance and the transitions of its servers.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    reserved
+        Whether reserved tasks are served; without them servers carry retraining runs alone.
+    tolerance
+        Remaining demand in TMAC above which a reserved task counts as failed at its deadline.
+    limit
+        Largest number of states that may be visited.
+    """
+
+    def __init__(
+        self,
+        instance: RescueInstance,
+        *,
+        reserved: bool,
+        tolerance: float = FEASIBLE,
+        limit: int = SIZE_LIMIT,
+    ) -> None:
+        self.horizon, self.servers = instance.horizon, instance.servers
+        self.devices, self.profiles = instance.devices, instance.profiles
+        self.exclusive = instance.arrivals == "exclusive"
+        self.tolerance = tolerance
+        self.limit = limit
+        self.visited = 0
+        # Slots, joint states of the servers, and decisions in each.
+        joint = float(1 + self.profiles * instance.max_duration) ** self.servers
+        self.require(self.horizon * joint * self.devices * self.servers * self.profiles)
+        self.arrival: list[list[float]] = instance.arrival.tolist()
+        self.reward: list[list[list[list[float]]]] = instance.expected_profit.tolist()
+        self.law = [
+            [(d + 1, q) for d, q in enumerate(row) if q > 0] for row in instance.duration.tolist()
+        ]
+        self.survival: list[list[float]] = instance.survival.tolist()
+        self.capacity: list[list[float]] = instance.capacity.tolist()
+        tasks = instance.reserved
+        self.tasks: list[tuple[int, int, int, float]] = (
+            list(
+                zip(
+                    tasks.server.tolist(),
+                    tasks.start.tolist(),
+                    tasks.end.tolist(),
+                    tasks.demand.tolist(),
+                    strict=True,
+                )
+            )
+            if reserved
+            else []
+        )
+
+    def require(self, size: float) -> None:
+        """Refuse a recursion of more than `limit` states or scenarios."""
+        if size > self.limit:
+            raise NotApplicableError(
+                f"too large for exact enumeration: {size:.3g} states or scenarios, "
+                f"at most {self.limit}"
+            )
+
+    def visit(self) -> None:
+        """Count one visited state."""
+        self.visited += 1
+        self.require(self.visited)
+
+    @property
+    def idle(self) -> ServerStates:
+        """All servers idle."""
+        return (None,) * self.servers
+
+    @property
+    def demands(self) -> tuple[float, ...]:
+        """Remaining demands in TMAC before the first slot."""
+        return tuple(task[3] for task in self.tasks)
+
+    def outcomes(self, slot: int) -> list[tuple[float, tuple[int, ...]]]:
+        """Return every possible set of arriving devices of a slot, with its probability."""
+        p = self.arrival[slot]
+        found: list[tuple[float, tuple[int, ...]]] = []
+        if self.exclusive:
+            found = [(p[j], (j,)) for j in range(self.devices)]
+            found.append((1 - math.fsum(p), ()))
+        else:
+            for present in itertools.product((False, True), repeat=self.devices):
+                chances = (p[j] if here else 1 - p[j] for j, here in enumerate(present))
+                arrived = tuple(j for j, here in enumerate(present) if here)
+                found.append((math.prod(chances), arrived))
+        return [(chance, arrived) for chance, arrived in found if chance > 1e-15]
+
+    def sequences(self) -> Iterator[tuple[float, tuple[tuple[int, ...], ...]]]:
+        """Iterate over all arrival sequences with their probabilities."""
+        slots = [self.outcomes(t) for t in range(self.horizon)]
+        self.require(math.prod(len(slot) for slot in slots))
+        for path in itertools.product(*slots):
+            yield math.prod(chance for chance, _ in path), tuple(arrived for _, arrived in path)
+
+    def assignments(
+        self, slot: int, device: int, states: ServerStates
+    ) -> Iterator[tuple[float, ServerStates]]:
+        """Iterate over expected profit and new states for every idle server and every profile."""
+        for k in range(self.servers):
+            if states[k] is None:
+                for profile in range(self.profiles):
+                    run = (*states[:k], (profile, 0), *states[k + 1 :])
+                    yield self.reward[slot][device][k][profile], run
+
+    def advance(self, states: ServerStates) -> list[tuple[float, ServerStates]]:
+        """Pass through one slot: every run takes it and may end with it.
+
+        Parameters
+        ----------
+        states
+            States in the slot, after its decisions.
+
+        Returns
+        -------
+        list
+            Probabilities and states at the start of the next slot.
+        """
+        branches: list[tuple[float, ServerStates]] = [(1.0, ())]
+        for state in states:
+            if state is None:
+                branches = [(p, (*s, None)) for p, s in branches]
+                continue
+            profile, age = state
+            alive = self.survival[profile]
+            stays = (alive[age + 1] if age + 1 < len(alive) else 0.0) / alive[age]
+            longer = [(p * stays, (*s, (profile, age + 1))) for p, s in branches if stays > 0]
+            ended = [(p * (1 - stays), (*s, None)) for p, s in branches if stays < 1]
+            branches = longer + ended
+        return branches
+
+    def serve(
+        self, slot: int, remaining: tuple[float, ...], free: tuple[bool, ...]
+    ) -> tuple[tuple[float, ...], bool]:
+        """Serve reserved tasks for one slot, earliest deadline first on every free server.
+
+        Parameters
+        ----------
+        slot
+            The slot.
+        remaining
+            Demands still to serve, in TMAC.
+        free
+            Per server, whether no retraining run holds it in this slot.
+
+        Returns
+        -------
+        tuple
+            Remaining demands afterwards and whether a task has failed at its deadline; a failed
+            task leaves no demand behind.
+        """
+        if not self.tasks:
+            return remaining, False
+        left = list(remaining)
+        room = [self.capacity[k][slot] * free[k] for k in range(self.servers)]
+        for i in sorted(range(len(left)), key=lambda i: (self.tasks[i][2], i)):
+            server, start, end, _ = self.tasks[i]
+            if start <= slot <= end:
+                served = min(left[i], room[server])
+                left[i] -= served
+                room[server] -= served
+        failed = False
+        for i, task in enumerate(self.tasks):
+            if task[2] == slot and left[i] > self.tolerance:
+                failed, left[i] = True, 0.0
+        return tuple(left), failed
+
+    def safe(self, server: int, profile: int, slot: int, remaining: tuple[float, ...]) -> bool:
+        """Decide whether reserved tasks survive the longest possible run started now.
+
+        Parameters
+        ----------
+        server, profile, slot
+            The run in question.
+        remaining
+            Demands still to serve, in TMAC.
+
+        Returns
+        -------
+        bool
+            True when for any two slots a <= b the demand that must be served within a..b fits
+            into the capacity that the run leaves there.
+        """
+        back = slot + max(d for d, _ in self.law[profile])
+        mine = [
+            (max(start, slot), end, remaining[i])
+            for i, (k, start, end, _) in enumerate(self.tasks)
+            if k == server and end >= slot
+        ]
+        for a in {start for start, _, _ in mine}:
+            for b in {end for _, end, _ in mine if end >= a}:
+                demand = math.fsum(need for start, end, need in mine if start >= a and end <= b)
+                room = math.fsum(self.capacity[server][max(a, back) : b + 1])
+                if demand > room + FEASIBLE:
+                    return False
+        return True

@@ -1,0 +1,77 @@
+"""Different optimal plans of one instance, found by pushing single cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import NotApplicableError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.rescue.evaluation import Evaluation
+
+__all__ = ["CELL_LIMIT", "optimal_plans"]
+
+CELL_LIMIT = 100
+"""Largest number of cells (t, j, k, l) for which plans are searched."""
+
+
+def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
+    """Find optimal plans by making each cell as large and as small as the optimum allows.
+
+    Parameters
+    ----------
+    view
+        Evaluation of a tiny instance.
+
+    Returns
+    -------
+    list
+        Plans y, shape [T, J, K, L], each with its value, the sum of B over servers at the start.
+        There may be optimal plans that are not found.
+
+    Raises
+    ------
+    NotApplicableError
+        If the instance has more than `CELL_LIMIT` cells.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    from edgeopt.models.rescue import p1_lp_matrix
+    from edgeopt.online.rescue import value_functions
+
+    shape = view.instance.shape[:4]
+    cells = int(np.prod(shape))
+    if cells > CELL_LIMIT:
+        raise NotApplicableError(f"too large for a search of plans: {cells} cells")
+    program = p1_lp_matrix(view.instance)
+    below, above = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
+    rows = program.matrix.tocsr()
+    worth = np.asarray(program.cost)
+    slack = 1e-9 * max(1.0, abs(view.plan.objective))
+    matrix = vstack([rows[below], -rows[above], -worth[None, :]])
+    side = np.concatenate(
+        (program.row_upper[below], -program.row_lower[above], [slack - view.plan.objective])
+    )
+    found = []
+    for cell in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
+        for sign in (1.0, -1.0):
+            push = np.zeros(worth.size)
+            push[cell] = sign
+            solved = linprog(
+                push,
+                A_ub=matrix,
+                b_ub=side,
+                bounds=np.stack((program.lower, program.upper), axis=1),
+                method="highs",
+            )
+            if solved.success:
+                y = np.maximum(solved.x[:cells], 0).reshape(shape)
+                found.append((y, float(value_functions(view.instance, y)[1][:, 0].sum())))
+    if not found:
+        raise NotApplicableError("no task ever arrives")
+    return found

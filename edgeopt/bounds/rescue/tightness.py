@@ -1,0 +1,90 @@
+"""Theorem 2: on a gamble of two slots no online policy keeps more than half of the optimum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.rescue.assumptions import TWO_SLOT_GAMBLE, gamble_probability
+from edgeopt.bounds.rescue.families import TIGHT
+from edgeopt.bounds.rescue.statement import EXACT, claim
+from edgeopt.bounds.verdict import Relation
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.rescue.evaluation import Evaluation
+
+__all__ = ["CLAIMS"]
+
+
+def _epsilon(view: Evaluation) -> float:
+    epsilon = gamble_probability(view.instance)
+    if epsilon is None:
+        raise AssertionError("the assumption of the claim was not tested")
+    return epsilon
+
+
+def _against_offline(view: Evaluation) -> Measurement:
+    proof = {"online_optimum": view.online, "offline_optimum": view.offline}
+    return Measurement(view.online / view.offline, 1 / (2 - _epsilon(view)), proof)
+
+
+def _against_plan(view: Evaluation) -> Measurement:
+    proof = {"online_optimum": view.online, "bound": view.plan.bound}
+    return Measurement(view.online / view.plan.bound, 1 / (2 - _epsilon(view)), proof)
+
+
+def _as_printed(view: Evaluation) -> Measurement:
+    proof = {"online_optimum": view.online, "offline_optimum": view.offline}
+    return Measurement(view.online / view.offline, 0.5 - _epsilon(view), proof)
+
+
+def _algorithm(view: Evaluation) -> Measurement:
+    ratio = view.earned.sum() / view.plan.bound
+    return Measurement(ratio, 1 / (2 - _epsilon(view)), {"earned": view.earned})
+
+
+CLAIMS = (
+    claim(
+        "theorem2",
+        r"On the two-slot gamble the best online policy earns exactly $1/(2-\epsilon)$ of "
+        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$; with $\epsilon \to 0$ no ratio above 1/2 is possible.",
+        "Theorem 2",
+        _against_offline,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+        tolerance=EXACT,
+    ),
+    claim(
+        "theorem2.plan",
+        r"On the two-slot gamble the best online policy earns exactly $1/(2-\epsilon)$ of "
+        r"$\mathrm{OPT}(LP)$.",
+        "Theorem 2",
+        _against_plan,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+    ),
+    claim(
+        "theorem2.algorithm",
+        r"On the two-slot gamble Algorithm 1 earns exactly $1/(2-\epsilon)$ of "
+        r"$\mathrm{OPT}(LP)$, so the analysis of Theorem 1 is tight.",
+        "Theorem 2",
+        _algorithm,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+    ),
+    claim(
+        "theorem2.printed",
+        r"On the two-slot gamble the best online policy earns $1/2 - \epsilon$ of "
+        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$, which would contradict Theorem 1.",
+        "Theorem 2, proof",
+        _as_printed,
+        Relation.EQUAL,
+        TIGHT,
+        assumptions=(TWO_SLOT_GAMBLE,),
+        counterexample="tight(0.1)",
+        corrected_by=("rescue.theorem2", "rescue.theorem2.plan"),
+    ),
+)

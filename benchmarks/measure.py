@@ -47,7 +47,7 @@ class Measurement:
 
     candidate: str
     seconds: tuple[float, ...]
-    memory: float
+    memory: float = 0.0
     objective: float | None = None
     gap: float | None = None
     work: float | None = None
@@ -81,7 +81,6 @@ def measure(
     return Measurement(
         candidate=candidate,
         seconds=tuple(seconds),
-        memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_PER_GIB,
         objective=reading.objective,
         gap=reading.gap,
         work=reading.work,
@@ -110,7 +109,7 @@ def measure_apart(
             check=True,
         )
     except subprocess.TimeoutExpired as late:
-        return Measurement(candidate, (float(late.timeout),), memory=0.0, finished=False)
+        return Measurement(candidate, (float(late.timeout),), finished=False)
     fields = json.loads(done.stdout.splitlines()[-1])
     return Measurement(**(fields | {"seconds": tuple(fields["seconds"])}))
 
@@ -127,7 +126,8 @@ def main(arguments: Sequence[str]) -> None:
         repeats=int(repeats),
         time_limit=None if limit == "none" else float(limit),
     )
-    print(json.dumps(asdict(result)))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_PER_GIB
+    print(json.dumps(asdict(result) | {"memory": peak}))
 
 
 if __name__ == "__main__":

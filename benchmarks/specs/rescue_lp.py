@@ -27,8 +27,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
         def ours(_: float | None) -> Reading:
             plan = solve_p1_lp(instance)
-            gap = (plan.bound - plan.objective) / max(1.0, abs(plan.objective))
-            return Reading(objective=plan.objective, gap=gap)
+            return Reading(objective=plan.objective, gap=plan.gap)
 
         return ours
 

@@ -100,7 +100,6 @@ _HIGHS = {kind: f"{_ROOM}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTE
 _SCIPY = {kind: f"{_ROOM}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _SCIP = {kind: f"{_ROOM}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _MODEL = {Kind.PYOMO: f"{_ROOM}.pyomo:solve"}
-_COMPILED = {Kind.PYOMO: f"{_ROOM}.pyomo_compiled:solve"}
 _CONVEX = {Kind.CVXPY: f"{_ROOM}.cvxpy:solve"}
 _CONVEX_LINEAR = {Kind.LINEAR: f"{_ROOM}.cvxpy_linear:solve"}
 _CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_ROOM}.cvxpy_linear:solve"}
@@ -108,12 +107,12 @@ _SMOOTH = {Kind.LINEAR: f"{_ROOM}.casadi_linear:solve", Kind.CASADI: f"{_ROOM}.c
 
 _TABLE: Final[tuple[Backend, ...]] = (
     Backend("highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX),
-    Backend("scipy", "scipy", "scipy", _SCIPY | _COMPILED | _CONVEX),
-    Backend("clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _COMPILED | _CONVEX),
-    Backend("osqp", "osqp", "osqp", _CONVEX_LINEAR | _COMPILED | _CONVEX),
-    Backend("scs", "scs", "scs", _CONVEX_LINEAR | _COMPILED | _CONVEX),
+    Backend("scipy", "scipy", "scipy", _SCIPY | _MODEL | _CONVEX),
+    Backend("clarabel", "clarabel", "clarabel", _CONVEX_LINEAR | _MODEL | _CONVEX),
+    Backend("osqp", "osqp", "osqp", _CONVEX_LINEAR | _MODEL | _CONVEX),
+    Backend("scs", "scs", "scs", _CONVEX_LINEAR | _MODEL | _CONVEX),
     Backend("scip", "pyscipopt", "pyscipopt", _SCIP | _MODEL | _CONVEX),
-    Backend("ipopt", "casadi", "casadi", _SMOOTH | _COMPILED),
+    Backend("ipopt", "casadi", "casadi", _SMOOTH | _MODEL),
     Backend("gurobi", "gurobipy", "gurobipy", _CONVEX_INTEGER | _MODEL | _CONVEX),
     Backend("cplex", "cplex", "cplex", _CONVEX_INTEGER | _MODEL | _CONVEX),
     Backend("xpress", "xpress", "xpress", _CONVEX_INTEGER | _MODEL | _CONVEX),

@@ -145,22 +145,17 @@ def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> No
         settings["solver"] = request.algorithm
     if "pdlp" in (request.algorithm, request.options.get("solver")):
         # Its own default stops short of what a certificate at DEFAULT needs.
-        settings["pdlp_optimality_tolerance"] = DEFAULT * 1e-2
+        settings["kkt_tolerance"] = DEFAULT * 1e-2
     if request.time_limit is not None:
         settings["time_limit"] = float(request.time_limit)
     if request.threads is not None:
         settings["threads"] = int(request.threads)
     if request.tolerance is not None:
-        tolerance = max(float(request.tolerance), 1e-10)
-        settings["primal_feasibility_tolerance"] = tolerance
-        settings["dual_feasibility_tolerance"] = tolerance
-        settings["ipm_optimality_tolerance"] = tolerance
-        settings["pdlp_optimality_tolerance"] = tolerance
+        settings["kkt_tolerance"] = max(float(request.tolerance), 1e-10)
     if mixed_integer:
         settings["mip_rel_gap"] = DEFAULT if request.gap is None else float(request.gap)
     elif request.gap is not None:
         settings["ipm_optimality_tolerance"] = max(float(request.gap), 1e-12)
-        settings["pdlp_optimality_tolerance"] = max(float(request.gap), 1e-10)
     for name, value in (settings | request.options).items():
         if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"HiGHS does not take {name}={value!r}")

@@ -52,11 +52,9 @@ def dual_residual(solution: Solution) -> float:
 
 
 def dual_bound(solution: Solution) -> float:
-    """Return the bound that the duals prove; a mixed-integer program keeps its solver's bound."""
-    if solution.problem.is_mixed_integer:
+    """Return the bound that the duals prove; without duals the solver's own bound."""
+    if solution.problem.is_mixed_integer or solution.duals is None:
         return solution.bound
-    if solution.duals is None:
-        return -solution.problem.sign * np.inf
     return bound_from_duals(solution.problem, solution.duals)
 
 

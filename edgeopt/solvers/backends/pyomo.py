@@ -1,0 +1,234 @@
+"""Pyomo models: compiled and handed over in memory when linear, otherwise by Pyomo's interfaces."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from pyomo.contrib.solver.common.factory import SolverFactory
+from pyomo.contrib.solver.common.results import TerminationCondition
+from pyomo.core.base.objective import Objective, maximize
+from pyomo.core.base.var import Var
+
+from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
+from edgeopt.solvers.backends.pyomo_legacy import solve_with_legacy_interface
+from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model
+from edgeopt.solvers.registry import find_backend
+from edgeopt.solvers.solution import Seconds, Solution
+from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.solvers.request import Request
+
+__all__ = ["NATIVE", "STATUS", "solve"]
+
+STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
+    {
+        TerminationCondition.convergenceCriteriaSatisfied: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        TerminationCondition.emptyModel: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        TerminationCondition.maxTimeLimit: Status.MAX_TIME_LIMIT,
+        TerminationCondition.iterationLimit: Status.ITERATION_LIMIT,
+        TerminationCondition.objectiveLimit: Status.OBJECTIVE_LIMIT,
+        TerminationCondition.minStepLength: Status.UNKNOWN,
+        TerminationCondition.unbounded: Status.PROVEN_UNBOUNDED,
+        TerminationCondition.provenInfeasible: Status.PROVEN_INFEASIBLE,
+        TerminationCondition.locallyInfeasible: Status.UNKNOWN,
+        TerminationCondition.infeasibleOrUnbounded: Status.INFEASIBLE_OR_UNBOUNDED,
+        TerminationCondition.error: Status.ERROR,
+        TerminationCondition.interrupted: Status.INTERRUPTED,
+        TerminationCondition.licensingProblems: Status.ERROR,
+        TerminationCondition.unknown: Status.UNKNOWN,
+    }
+)
+
+NATIVE: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "highs": "highs",
+        "scip": "scip_direct",
+        "ipopt": "ipopt",
+        "gurobi": "gurobi_persistent",
+        "cplex": "cplex_direct",
+        "xpress": "xpress_direct",
+        "mosek": "mosek_direct",
+        "copt": "copt_direct",
+    }
+)
+"""Names under which Pyomo knows the backends of the table."""
+
+_COMPILED: Final = ("highs", "scip", "scipy", "clarabel", "osqp", "scs", "ipopt")
+
+logger = logging.getLogger("edgeopt.solvers")
+
+
+def solve(model: Any, request: Request) -> Solution:
+    """Solve a Pyomo model and load the solution into its variables.
+
+    A linear model goes as a `LinearProgram` to the backends that take one, which gives it their
+    certificates, interruption and progress; ``"pyomo:NAME"`` insists on Pyomo's own interface NAME.
+
+    Raises
+    ------
+    ProblemTypeError
+        If the model is not linear and the solver takes nothing else.
+    MissingDependencyError
+        If Pyomo cannot reach the solver.
+    """
+    library, _, native = request.solver.rpartition(":")
+    start = time.perf_counter()
+    compiled, reason = _compiled(model)
+    if not library and request.solver in _COMPILED:
+        if compiled is not None:
+            return _solve_compiled(model, compiled, request, time.perf_counter() - start)
+        if request.solver not in NATIVE:
+            raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}")
+    name = native if library else NATIVE[request.solver]
+    return _solve_natively(model, compiled, name, request)
+
+
+def _compiled(model: Any) -> tuple[PyomoProgram | None, str]:
+    try:
+        return compile_model(model), ""
+    except ProblemTypeError as failure:
+        return None, str(failure)
+
+
+def _solve_compiled(
+    model: Any, compiled: PyomoProgram, request: Request, seconds: float
+) -> Solution:
+    from edgeopt.solvers.kinds import kind_of
+
+    inner = find_backend(request.solver).solve_function(kind_of(compiled.program))(
+        compiled.program, request
+    )
+    if inner.values is not None:
+        compiled.load(inner.values)
+    return replace(
+        inner,
+        problem=model,
+        evidence=inner,
+        values=None if inner.values is None else compiled.named_values(inner.values),
+        duals=None if inner.duals is None else compiled.named_duals(inner.duals),
+        seconds=Seconds(inner.seconds.build + seconds, inner.seconds.solve),
+    )
+
+
+def _solve_natively(
+    model: Any, compiled: PyomoProgram | None, name: str, request: Request
+) -> Solution:
+    if request.algorithm is not None:
+        raise OptionError(
+            f"Pyomo's {name} has no common name for algorithms; pass the solver's own option"
+        )
+    solver = SolverFactory(name)
+    if solver is None:
+        solution = solve_with_legacy_interface(model, name, request)
+    else:
+        if not solver.available():
+            raise MissingDependencyError(
+                f"Pyomo cannot reach the solver {name!r}: install it, or its Python package"
+            )
+        solution = _run(model, name, solver, request)
+    return _with_evidence(solution, compiled)
+
+
+def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
+    asked: dict[str, Any] = {
+        "time_limit": request.time_limit,
+        "threads": request.threads,
+        "rel_gap": DEFAULT if request.gap is None else request.gap,
+    }
+    known = {
+        key: value for key, value in asked.items() if value is not None and key in solver.config
+    }
+    start = time.perf_counter()
+    try:
+        results = solver.solve(
+            model,
+            load_solutions=False,
+            raise_exception_on_nonoptimal_result=False,
+            tee=[_LogStream()] if request.log else False,
+            solver_options=dict(request.options),
+            **known,
+        )
+    except KeyboardInterrupt:
+        return _empty(model, name, request, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    status = STATUS[results.termination_condition]
+    values = duals = None
+    if results.incumbent_objective is not None:
+        results.solution_loader.load_vars()
+        values = {
+            v.name: float(v.value)
+            for v in model.component_data_objects(Var, descend_into=True)
+            if v.value is not None
+        }
+        duals = _duals(results.solution_loader)
+    bound = results.objective_bound
+    nothing = _sign(model) * -np.inf
+    converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
+    return Solution(
+        status=status,
+        quality=Quality.NO_SOLUTION
+        if values is None
+        else (Quality.OPTIMAL if converged else Quality.FEASIBLE),
+        objective=float("nan") if values is None else float(results.incumbent_objective),
+        bound=nothing if bound is None else float(bound),
+        values=values,
+        duals=duals,
+        seconds=Seconds(0.0, seconds),
+        solver=request.solver,
+        version=".".join(map(str, results.solver_version or ())),
+        options=request.record(),
+        problem=model,
+    )
+
+
+def _duals(loader: Any) -> dict[str, float] | None:
+    try:
+        found = loader.get_duals()
+    except (RuntimeError, NotImplementedError, AttributeError):
+        return None
+    return {constraint.name: float(dual) for constraint, dual in found.items()}
+
+
+def _empty(model: Any, name: str, request: Request, seconds: float) -> Solution:
+    logger.info("Pyomo's %s does not hand over what it has when interrupted", name)
+    return Solution(
+        Status.INTERRUPTED, Quality.NO_SOLUTION, float("nan"), _sign(model) * -np.inf, None, None,
+        Seconds(0.0, seconds), request.solver, "", request.record(), model,
+    )  # fmt: skip
+
+
+def _sign(model: Any) -> float:
+    objectives = model.component_data_objects(Objective, active=True, descend_into=True)
+    return -1.0 if any(objective.sense == maximize for objective in objectives) else 1.0
+
+
+def _with_evidence(solution: Solution, compiled: PyomoProgram | None) -> Solution:
+    """Attach the compiled program, so that the certificate of linear programs applies."""
+    if compiled is None or solution.values is None:
+        return solution
+    values = compiled.value_array(solution.values)
+    duals = None if solution.duals is None else compiled.dual_array(solution.duals)
+    program = compiled.program
+    inner = replace(solution, values=values, duals=duals, problem=program)
+    return replace(solution, evidence=inner, objective=program.objective(values))
+
+
+class _LogStream:
+    """A text stream that writes to the logger."""
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            logger.info("%s", text.rstrip("\n"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""

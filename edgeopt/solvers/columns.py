@@ -1,0 +1,354 @@
+r"""Column generation: solve a few columns, price the rest, stop at a proven gap.
+
+A problem with more columns than one wants to write down is solved on a subset, the *restricted
+master*. Its duals price the columns left out: the *pricing* routine returns columns that would
+improve the master, and a bound that the same duals prove for the whole problem (the Lagrangian
+bound). The loop ends when the best such bound and the master's objective meet.
+
+Any duals give a valid bound, so nothing has to be solved exactly on the way. Duals in the middle of
+the optimal face, as an interior-point method without crossover yields them, price far better than
+those of a vertex: few rounds instead of many.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.errors import OptionError, SolverError
+from edgeopt.solvers.certificates import linear
+from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.program import LinearProgram, Sense
+from edgeopt.solvers.request import Progress
+from edgeopt.solvers.solution import Seconds, Solution
+from edgeopt.solvers.status import Quality, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers.request import ProgressCallback
+
+__all__ = [
+    "GeneratedProgram",
+    "LinearColumns",
+    "LinearMaster",
+    "Master",
+    "Priced",
+    "Restricted",
+    "Round",
+    "generate_columns",
+]
+
+Columns = TypeVar("Columns")
+Contra = TypeVar("Contra", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """What a master found on the columns it has.
+
+    Parameters
+    ----------
+    objective
+        Value of a point that is feasible for the whole problem, columns left out being 0.
+    values
+        That point, in the master's own form.
+    duals
+        Prices for the pricing routine, in the form it takes.
+    """
+
+    objective: float
+    values: Any
+    duals: Any
+
+
+@dataclass(frozen=True)
+class Priced(Generic[Columns]):
+    """What pricing found.
+
+    Parameters
+    ----------
+    bound
+        Proven bound on the optimum over *all* columns.
+    columns
+        Columns worth adding; None when there are none.
+    """
+
+    bound: float
+    columns: Columns | None
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of the loop: the master's objective, the best bound so far, columns added, time."""
+
+    objective: float
+    bound: float
+    added: int
+    seconds: float
+
+
+class Master(Protocol[Contra]):
+    """A restricted master problem that can be solved and can grow."""
+
+    sense: Sense
+    name: str
+    version: str
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Solve to about this relative gap, from wherever the last solve ended."""
+
+    def add(self, columns: Contra) -> int:
+        """Add columns and return how many were new."""
+
+
+@dataclass(frozen=True)
+class LinearColumns:
+    """Columns of a linear program.
+
+    Parameters
+    ----------
+    cost
+        Objective coefficients, shape [n].
+    matrix
+        Coefficients in the rows of the master, shape [m, n].
+    lower, upper
+        Bounds, shape [n] or one number for all.
+    """
+
+    cost: NDArray[np.float64]
+    matrix: Any
+    lower: NDArray[np.float64] | float = 0.0
+    upper: NDArray[np.float64] | float = np.inf
+
+
+@dataclass
+class LinearMaster:
+    """A master held as a `LinearProgram` and solved by any backend; duals are those of its rows.
+
+    Parameters
+    ----------
+    program
+        Rows, and the columns to start with: together they must be feasible.
+    options
+        Passed to `solve`. HiGHS's interior-point method without crossover by default: its duals lie
+        in the middle of the optimal face.
+    """
+
+    program: LinearProgram
+    options: dict[str, Any] = field(
+        default_factory=lambda: {"algorithm": "ipm", "run_crossover": "off"}
+    )
+    name: str = "column generation"
+    version: str = ""
+
+    @property
+    def sense(self) -> Sense:
+        """Sense of the program."""
+        return self.program.sense
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Solve the program as it stands; its accuracy is the backend's."""
+        solution = solve(self.program, time_limit=time_limit, **self.options)
+        self.version = f"{solution.solver} {solution.version}"
+        return Restricted(solution.objective, solution.values, solution.duals)
+
+    def add(self, columns: LinearColumns) -> int:
+        """Append columns to the program."""
+        old, count = self.program, np.asarray(columns.cost).size
+        width = old.shape[1]
+        self.program = LinearProgram(
+            np.concatenate([old.cost, columns.cost]),
+            sparse.hstack([old.matrix, sparse.csc_array(columns.matrix)], format="csc"),
+            old.row_lower,
+            old.row_upper,
+            np.concatenate([old.lower, np.broadcast_to(columns.lower, count)]),
+            np.concatenate([old.upper, np.broadcast_to(columns.upper, count)]),
+            np.concatenate([old.integer, np.zeros(count, dtype=bool)]),
+            old.sense,
+            old.offset,
+            old.row_names,
+            [*(old.column_label(i) for i in range(width)), *_numbered(width, count)],
+        )
+        return int(count)
+
+
+def _numbered(first: int, count: int) -> list[str]:
+    return [f"generated[index={first + i}]" for i in range(count)]
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedProgram:
+    """The whole problem behind a `LinearMaster`: its generated part, and pricing for the rest.
+
+    It gives a `Solution` what it needs to be certified against all columns, not only the generated.
+    """
+
+    program: LinearProgram
+    pricing: Callable[[Any], Priced[Any]]
+
+    def primal_residual(self, solution: Solution) -> float:
+        """Return the largest violation in the generated program."""
+        return linear.primal_violation(self.program, solution.values)
+
+    def dual_residual(self, solution: Solution) -> float:
+        """Return the largest wrong-signed dual or reduced cost of a generated column."""
+        return linear.dual_violation(self.program, solution.duals)
+
+    def dual_bound(self, solution: Solution) -> float:
+        """Return the bound that pricing proves with the duals of the solution."""
+        return self.pricing(solution.duals).bound
+
+
+def generate_columns(
+    master: Master[Columns],
+    pricing: Callable[[Any], Priced[Columns]],
+    *,
+    gap: float = 1e-6,
+    first_gap: float | None = None,
+    max_rounds: int = 1000,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+    problem: Any = None,
+    raises: bool = True,
+) -> Solution:
+    """Generate columns until the objective is proven optimal to a relative gap.
+
+    Parameters
+    ----------
+    master
+        The restricted master, feasible with the columns it starts with.
+    pricing
+        Called with the master's duals; returns a bound on the whole problem and columns to add.
+    gap
+        Proven relative gap ``|bound - objective| / max(1, |objective|)`` at which to stop.
+    first_gap
+        Gap to which the master is solved in the first rounds; it falls with the proven gap. By
+        default the final one: right for masters that cannot be stopped early.
+    max_rounds
+        Largest number of rounds.
+    time_limit
+        Seconds after which the best solution so far is returned.
+    progress
+        Called after every round; returning True stops.
+    problem
+        Object that certifies the solution against all columns; a `GeneratedProgram` by default for
+        a `LinearMaster`.
+    raises
+        Whether to raise when the first master was not even solved once.
+
+    Returns
+    -------
+    The master's last point with the best bound proven. `evidence` holds one `Round` per round.
+
+    Raises
+    ------
+    SolverError
+        If `raises` and there is no feasible point.
+    OptionError
+        If the gap is not positive.
+    """
+    if not gap > 0.0:
+        raise OptionError(f"gap is {gap!r}; it must be positive")
+    sign = 1.0 if master.sense == "min" else -1.0
+    began = time.perf_counter()
+    state = _State(sign, -sign * np.inf)
+    master_gap = gap / 4 if first_gap is None else first_gap
+    status = Status.ITERATION_LIMIT
+    try:
+        for number in range(1, max_rounds + 1):
+            left = None if time_limit is None else time_limit - (time.perf_counter() - began)
+            if left is not None and left <= 0.0:
+                status = Status.MAX_TIME_LIMIT
+                break
+            restricted = master.solve(master_gap, left)
+            priced = pricing(restricted.duals)
+            proven = state.take(restricted, priced.bound)
+            converged = proven <= gap
+            added = 0
+            if not converged and priced.columns is not None:
+                added = master.add(priced.columns)
+            seconds = time.perf_counter() - began
+            state.rounds.append(Round(restricted.objective, state.bound, added, seconds))
+            if converged:
+                status = Status.CONVERGENCE_CRITERIA_SATISFIED
+                break
+            if progress is not None and progress(
+                Progress(seconds, number, restricted.objective, state.bound)
+            ):
+                status = Status.INTERRUPTED
+                break
+            if added == 0:
+                if master_gap <= gap * 1e-3:
+                    status = Status.UNKNOWN  # nothing to add, and the master is as exact as it gets
+                    break
+                master_gap = max(master_gap * 0.1, gap * 1e-3)
+            else:
+                master_gap = max(min(master_gap, 0.2 * proven), gap / 4)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    solution = state.solution(status, master, pricing, problem, time.perf_counter() - began, gap)
+    if raises and solution.values is None:
+        raise SolverError("the first restricted master was not solved; allow more time", solution)
+    return solution
+
+
+@dataclass
+class _State:
+    """The best point and the best bound so far; they need not come from the same round."""
+
+    sign: float
+    bound: float
+    best: Restricted | None = None
+    prices: Any = None
+    rounds: list[Round] = field(default_factory=list)
+
+    def take(self, restricted: Restricted, bound: float) -> float:
+        """Record a round and return the proven relative gap."""
+        if self.best is None or self.sign * (restricted.objective - self.best.objective) <= 0.0:
+            self.best = restricted
+        if self.sign * (bound - self.bound) >= 0.0:
+            self.bound, self.prices = bound, restricted.duals
+        return abs(self.bound - self.best.objective) / max(1.0, abs(self.best.objective))
+
+    def solution(
+        self,
+        status: Status,
+        master: Master[Any],
+        pricing: Callable[[Any], Priced[Any]],
+        problem: Any,
+        seconds: float,
+        gap: float,
+    ) -> Solution:
+        if problem is None and isinstance(master, LinearMaster):
+            problem = GeneratedProgram(master.program, pricing)
+        converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
+        if self.best is None:
+            quality = Quality.NO_SOLUTION
+        else:
+            quality = Quality.OPTIMAL if converged else Quality.FEASIBLE
+        values = None if self.best is None else self.best.values
+        if isinstance(master, LinearMaster) and values is not None:
+            # Columns added after the best round are at zero.
+            values = np.pad(values, (0, master.program.shape[1] - values.size))
+        return Solution(
+            status=status,
+            quality=quality,
+            objective=float("nan") if self.best is None else self.best.objective,
+            bound=self.bound,
+            values=values,
+            duals=self.prices,
+            seconds=Seconds(0.0, seconds),
+            solver=master.name,
+            version=master.version,
+            options={"gap": gap},
+            problem=problem,
+            path="cold",
+            evidence=tuple(self.rounds),
+        )

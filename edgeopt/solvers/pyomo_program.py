@@ -1,0 +1,149 @@
+"""A linear Pyomo model as a LinearProgram that keeps the names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyomo.common.errors import InfeasibleConstraintException
+from pyomo.core.base.objective import maximize
+from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+from edgeopt.errors import InstanceError, ProblemTypeError, SolverError
+from edgeopt.solvers.program import LinearProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["PyomoProgram", "compile_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class PyomoProgram:
+    """A LinearProgram and the Pyomo components that its rows and columns stand for.
+
+    Parameters
+    ----------
+    program
+        The compiled program; rows and columns are named after the components.
+    variables
+        Pyomo variables in the order of the columns.
+    constraints
+        Pyomo constraints in the order of the rows; one with two sides is one row.
+    """
+
+    program: LinearProgram
+    variables: list[Any]
+    constraints: list[Any]
+
+    def named_values(self, values: NDArray[np.float64]) -> dict[str, float]:
+        """Return the values of the columns under the names of the variables."""
+        return dict(zip(self.program.column_names, values.tolist(), strict=True))
+
+    def named_duals(self, duals: NDArray[np.float64]) -> dict[str, float]:
+        """Return the duals of the rows under the names of the constraints."""
+        return dict(zip(self.program.row_names, duals.tolist(), strict=True))
+
+    def value_array(self, named: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return named values in the order of the columns; nan where one is missing."""
+        return np.array([named.get(name, np.nan) for name in self.program.column_names])
+
+    def dual_array(self, named: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return named duals in the order of the rows; nan where one is missing."""
+        return np.array([named.get(name, np.nan) for name in self.program.row_names])
+
+    def load(self, values: NDArray[np.float64]) -> None:
+        """Put values into the variables of the model."""
+        for variable, value in zip(self.variables, values.tolist(), strict=True):
+            variable.set_value(round(value) if _is_whole(variable) else value, skip_validation=True)
+
+
+def _is_whole(variable: Any) -> bool:
+    return bool(variable.is_integer() or variable.is_binary())
+
+
+def compile_model(model: Any) -> PyomoProgram:
+    """Compile a linear or mixed-integer linear Pyomo model.
+
+    Fixed variables become constants; constraints and objectives that are deactivated are left out.
+
+    Parameters
+    ----------
+    model
+        A concrete model or block.
+
+    Returns
+    -------
+    The program and the components behind it.
+
+    Raises
+    ------
+    ProblemTypeError
+        If the model is not linear, has several objectives, or contains components other than
+        variables, constraints and objectives.
+    SolverError
+        If a constraint without free variables does not hold; the text names it.
+    InstanceError
+        If a coefficient or bound is not a number that a program can have.
+    """
+    try:
+        form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
+    except InfeasibleConstraintException as failure:
+        raise SolverError(f"the model cannot be feasible: {failure}") from None
+    except (ValueError, TypeError) as failure:
+        raise ProblemTypeError(f"not a linear Pyomo model: {failure}") from None
+    if len(form.objectives) > 1:
+        raise ProblemTypeError(f"the model has {len(form.objectives)} active objectives, not one")
+    whole = np.array([_is_whole(variable) for variable in form.columns], dtype=bool)
+    lower, upper = _column_bounds(form.columns)
+    first, constraints, row_lower, row_upper = _merge_rows(form.rows, np.asarray(form.rhs))
+    maximised = bool(form.objectives) and form.objectives[0].sense == maximize
+    cost = form.c.toarray()[0] if form.objectives else np.zeros(len(form.columns))
+    program = LinearProgram(
+        cost,
+        form.A.tocsr()[first].tocsc() if first else form.A[:0],
+        row_lower,
+        row_upper,
+        lower,
+        upper,
+        whole,
+        "max" if maximised else "min",
+        float(form.c_offset[0]) if form.objectives else 0.0,
+        row_names=[constraint.name for constraint in constraints],
+        column_names=[variable.name for variable in form.columns],
+    )
+    return PyomoProgram(program, list(form.columns), constraints)
+
+
+def _column_bounds(variables: list[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    lower = np.array([-np.inf if v.lb is None else v.lb for v in variables], dtype=float)
+    upper = np.array([np.inf if v.ub is None else v.ub for v in variables], dtype=float)
+    for variable, low, high in zip(variables, lower, upper, strict=True):
+        if low > high:
+            raise InstanceError(
+                f"variable {variable.name}", f"has the lower bound {low} above its upper one {high}"
+            )
+    return lower, upper
+
+
+def _merge_rows(
+    rows: list[Any], sides: NDArray[np.float64]
+) -> tuple[list[int], list[Any], list[float], list[float]]:
+    """Join the two rows that the compiler makes of a constraint with two different sides."""
+    first: list[int] = []
+    constraints: list[Any] = []
+    lower: list[float] = []
+    upper: list[float] = []
+    for position, (constraint, kind) in enumerate(rows):
+        side = float(sides[position])
+        if constraints and constraints[-1] is constraint:
+            lower[-1] = side
+            continue
+        first.append(position)
+        constraints.append(constraint)
+        lower.append(-np.inf if kind > 0 else side)
+        upper.append(np.inf if kind < 0 else side)
+    return first, constraints, lower, upper

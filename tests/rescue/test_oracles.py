@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction as F
+from fractions import Fraction
 
 import pytest
 
 from tests.oracles.rescue import build, hindsight, paths, policies, programs, reserved, values
 
-DELTA, EPSILON = F(1, 100), F(1, 100)
+DELTA, EPSILON = Fraction(1, 100), Fraction(1, 100)
 
 
 def routed(instance, forbidden=None):
@@ -17,7 +17,7 @@ def routed(instance, forbidden=None):
     value, point = programs.optimum(program)
     exact = programs.exact_optimum(program)
     assert value == pytest.approx(float(exact), abs=1e-9)
-    y = programs.routing(instance, program, [F(v).limit_denominator(10**6) for v in point])
+    y = programs.routing(instance, program, [Fraction(v).limit_denominator(10**6) for v in point])
     return exact, y
 
 
@@ -32,7 +32,7 @@ def two_slots(first, second, epsilon):
 
 
 def test_the_tight_instance_is_earned_once_but_bounded_twice():
-    e = F(1, 10)
+    e = Fraction(1, 10)
     instance = two_slots(1, 1 / e, e)
     value, y = routed(instance)
     assert value == 2 - e
@@ -44,7 +44,7 @@ def test_the_tight_instance_is_earned_once_but_bounded_twice():
 
 
 def test_independent_arrivals_break_the_guarantee_of_the_printed_rule():
-    e = d = F(1, 100)
+    e = d = Fraction(1, 100)
     instance = build([[1, e]], [[1]], [[1]], [[[[[d]]], [[[1 / e]]]]], independent=True)
     value, y = routed(instance)
     assert value == (1 - e) * d + 1
@@ -58,16 +58,16 @@ def test_independent_arrivals_break_the_guarantee_of_the_printed_rule():
 
 
 def test_slot_level_occupation_is_wrong_for_independent_arrivals():
-    half = F(1, 2)
+    half = Fraction(1, 2)
     instance = build([[1, 1]], [[1]], [[1]], 1, independent=True)
     y = ((((half,),), ((half,),)),)
-    assert values.forward_profit(instance, y) == [F(3, 4)]
+    assert values.forward_profit(instance, y) == [Fraction(3, 4)]
     assert values.prior_occupation(instance, y) == [half]
-    assert paths.evaluate(instance, policies.Rescue(instance, y)).profit == F(3, 4)
+    assert paths.evaluate(instance, policies.Rescue(instance, y)).profit == Fraction(3, 4)
 
 
 def test_reserved_work_fails_with_the_known_probability():
-    d = F(1, 10)
+    d = Fraction(1, 10)
     instance = build(
         [[1], [0]], [[1 - d, d]], [[1, 1]], [[[[[1, 1]]]], [[[[0, 0]]]]], [(0, 0, 1, 1)]
     )
@@ -85,7 +85,7 @@ def test_reserved_work_fails_with_the_known_probability():
 
 
 def test_pricing_reserved_work_repairs_the_guarded_policy():
-    e = d = F(1, 10)
+    e = d = Fraction(1, 10)
     instance = build([[1], [e]], [[1]], [[1, 1]], [[[[[d]]]], [[[[1 / e]]]]], [(0, 0, 1, 1)])
     value, _ = routed(instance)
     assert value == hindsight.arrival_clairvoyant(instance, pathwise=True) == 1 + (1 - e) * d
@@ -101,10 +101,10 @@ def test_pricing_reserved_work_repairs_the_guarded_policy():
 
 
 def test_knowing_durations_beats_the_relaxation():
-    instance = build([[1], [1]], [[F(1, 2)] * 2], [[1, 1]], [[[[[1, 1]]]], [[[[2, 2]]]]])
+    instance = build([[1], [1]], [[Fraction(1, 2)] * 2], [[1, 1]], [[[[[1, 1]]]], [[[[2, 2]]]]])
     value, _ = routed(instance)
     assert value == 2
-    assert hindsight.duration_clairvoyant(instance) == F(5, 2)
+    assert hindsight.duration_clairvoyant(instance) == Fraction(5, 2)
     assert hindsight.arrival_clairvoyant(instance) == 2
 
 
@@ -116,13 +116,13 @@ def test_reserved_tasks_only_in_the_relaxation_void_the_bound():
 
 
 def test_two_tasks_that_fit_alone_and_not_together():
-    instance = build([[1]], [[1]], [[1]], 1, [(0, 0, 0, F(3, 5)), (0, 0, 0, F(3, 5))])
+    instance = build([[1]], [[1]], [[1]], 1, [(0, 0, 0, Fraction(3, 5)), (0, 0, 0, Fraction(3, 5))])
     tasks = instance.reserved
     left = [task.demand for task in tasks]
     assert programs.exact_optimum(programs.p1_lp(instance)) is None
     assert programs.p1_brute_force(instance) is None
-    assert reserved.edf_remainder(tasks, left, [1], 0) == F(1, 5)
-    assert reserved.demand_excess(tasks, left, [1], 0) == F(1, 5)
+    assert reserved.edf_remainder(tasks, left, [1], 0) == Fraction(1, 5)
+    assert reserved.demand_excess(tasks, left, [1], 0) == Fraction(1, 5)
     assert reserved.shortfall_by_lp(tasks, left, [1], 0) == pytest.approx(0.2)
 
 
@@ -162,7 +162,7 @@ def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
     for seed in range(40):
         instance = random_plain(seed, slots=3)
         value, _ = routed(instance)
-        mu = [[F(v) for v in row] for row in rng.random((instance.T, instance.J)).tolist()]
-        lam = [[F(v) for v in row] for row in rng.random((instance.K, instance.T)).tolist()]
-        pi = [F(-v) for v in rng.random(len(instance.reserved)).tolist()]
+        mu = [[Fraction(v) for v in row] for row in rng.random((instance.T, instance.J)).tolist()]
+        lam = [[Fraction(v) for v in row] for row in rng.random((instance.K, instance.T)).tolist()]
+        pi = [Fraction(-v) for v in rng.random(len(instance.reserved)).tolist()]
         assert programs.dual_bound(instance, mu, lam, pi) >= value

@@ -1,0 +1,207 @@
+"""Measurements behind RESCUE: reduced from raw files, kept in small tables."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.traces import (
+    Accuracy,
+    IterationTimes,
+    read_accuracy,
+    read_columns,
+    read_iteration_times,
+    read_points,
+    read_rows,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.traces import Rule
+
+__all__ = ["Measured", "measure", "read_tables", "run_lengths", "write_tables"]
+
+LONGEST_WORK: Final = 24
+"""Longest nominal run for which run lengths are counted, slots of average speed."""
+
+RECORDS_PER_SLOT: Final = 5
+"""Measured steps that fill a slot at average speed. The trace records every tenth iteration, so a
+slot holds 50 iterations; as its unit of time is arbitrary, this number is assumed."""
+
+TIME_LIMIT: Final = 3
+"""A run is stopped after this many times its nominal length (assumed)."""
+
+
+class Measured(NamedTuple):
+    """The measurements that instances are built from.
+
+    Attributes
+    ----------
+    windows
+        How many stretches of each job's trace that hold w slots of work took d slots, shape
+        [w, d, job]; entry 0 of the first two axes stands for 1.
+    sites
+        Latitude and longitude of base stations, degrees, shape [S, 2].
+    users
+        Latitude and longitude of users, degrees, shape [U, 2].
+    drift
+        Accuracy of classifiers under kinds and severities of drift.
+    """
+
+    windows: NDArray[np.int64]
+    sites: NDArray[np.float64]
+    users: NDArray[np.float64]
+    drift: Accuracy
+
+
+def run_lengths(job: IterationTimes) -> NDArray[np.int64]:
+    """Count how long contiguous stretches of a measured training job take.
+
+    A retraining run of nominal length w makes ``50 w`` iterations, of which every tenth is on
+    record. Its time is the sum of the recorded steps of one worker over one contiguous stretch, so
+    that slow phases stay together; a slot is what `RECORDS_PER_SLOT` steps take on average over
+    the job. Runs that would exceed `TIME_LIMIT` times w are stopped there.
+
+    Parameters
+    ----------
+    job
+        Measured steps.
+
+    Returns
+    -------
+    Number of stretches of nominal length 1..W that took 1..D slots, shape [W, D].
+    """
+    slot = job.time.mean() * RECORDS_PER_SLOT
+    counts = np.zeros((LONGEST_WORK, TIME_LIMIT * LONGEST_WORK), dtype=np.int64)
+    for worker in np.unique(job.worker):
+        mine = job.worker == worker
+        steps = job.time[mine][np.argsort(job.iteration[mine], kind="stable")]
+        elapsed = np.concatenate(([0.0], np.cumsum(steps)))
+        for work in range(1, LONGEST_WORK + 1):
+            records = work * RECORDS_PER_SLOT
+            # A sum that misses a whole slot by rounding only must not spill into the next one.
+            slots = np.ceil((elapsed[records:] - elapsed[:-records]) / slot - 1e-9)
+            kept = np.clip(slots, 1, TIME_LIMIT * work).astype(np.int64)
+            counts[work - 1] += np.bincount(kept - 1, minlength=counts.shape[1])
+    return counts
+
+
+def measure(directory: str | os.PathLike[str]) -> Measured:
+    """Reduce the raw files to what instances need.
+
+    Parameters
+    ----------
+    directory
+        Folder with ``alibaba_gpu_v2020/minibatch_job_{1..4}_norm.csv``,
+        ``eua/site-optus-melbCBD.csv``, ``eua/users-melbcbd-generated.csv`` and
+        ``cifar10c_robustness/unaggregated_results.csv``.
+
+    Returns
+    -------
+    Counts of run lengths, positions to 1e-5 degrees (one metre), accuracies to 1e-4.
+
+    Raises
+    ------
+    InstanceError
+        If a file is missing or has a bad entry.
+    """
+    root = Path(directory)
+    jobs = [
+        read_iteration_times(root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv")
+        for n in (1, 2, 3, 4)
+    ]
+    drift = read_accuracy(root / "cifar10c_robustness" / "unaggregated_results.csv")
+    users = read_points(root / "eua" / "users-melbcbd-generated.csv", "Latitude", "Longitude")
+    return Measured(
+        windows=np.stack([run_lengths(job) for job in jobs], axis=-1),
+        sites=np.round(read_points(root / "eua" / "site-optus-melbCBD.csv"), 5),
+        users=np.round(users, 5),
+        drift=drift._replace(accuracy=np.round(drift.accuracy, 4)),
+    )
+
+
+def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
+    """Write the measurements as CSV tables that `read_tables` reads back exactly.
+
+    Parameters
+    ----------
+    measured
+        What to write.
+    directory
+        Existing folder; gets run_lengths.csv, sites.csv, users.csv and drift.csv.
+    """
+    root = Path(directory)
+    jobs = measured.windows.shape[2]
+    taken = np.argwhere(measured.windows.sum(axis=2) > 0)
+    runs = [(w + 1, d + 1, *measured.windows[w, d].tolist()) for w, d in taken.tolist()]
+    _write(root / "run_lengths.csv", ["work", "slots", *_job_names(jobs)], runs)
+    for name, points in (("sites", measured.sites), ("users", measured.users)):
+        _write(root / f"{name}.csv", ["latitude", "longitude"], points.tolist())
+    drift = measured.drift
+    settings = zip(
+        drift.corruption, drift.severity.tolist(), drift.accuracy.T.tolist(), strict=True
+    )
+    _write(
+        root / "drift.csv",
+        ["corruption", "severity", *drift.models],
+        [(kind, grade, *row) for kind, grade, row in settings],
+    )
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _job_names(jobs: int) -> list[str]:
+    return [f"job_{n}" for n in range(1, jobs + 1)]
+
+
+def read_tables(directory: str | os.PathLike[str]) -> Measured:
+    """Read the tables that `write_tables` has written.
+
+    Raises
+    ------
+    InstanceError
+        If a table is missing or has a bad entry.
+    """
+    root = Path(directory)
+    path = root / "run_lengths.csv"
+    names = _job_names(4)
+    natural: Rule = (lambda x: x >= 1 and x == int(x), "must be a whole number, from 1")
+    count: Rule = (lambda x: x >= 0 and x == int(x), "must be a count")
+    runs = read_columns(path, {"work": natural, "slots": natural, **dict.fromkeys(names, count)})
+    work, slots = (runs[name].astype(np.int64) for name in ("work", "slots"))
+    if work.max() > LONGEST_WORK or slots.max() > TIME_LIMIT * LONGEST_WORK:
+        raise InstanceError(str(path), f"must stop at {LONGEST_WORK} slots of work")
+    windows = np.zeros((LONGEST_WORK, TIME_LIMIT * LONGEST_WORK, len(names)), dtype=np.int64)
+    windows[work - 1, slots - 1] = np.column_stack([runs[name] for name in names])
+    sites, users = (
+        read_points(root / f"{name}.csv", "latitude", "longitude") for name in ("sites", "users")
+    )
+    return Measured(windows, sites, users, _read_drift(root / "drift.csv"))
+
+
+def _read_drift(path: Path) -> Accuracy:
+    rows = read_rows(path)
+    header = rows[0][1] if rows else []
+    models = tuple(header[2:])
+    grade: Rule = (lambda x: x in (1, 2, 3, 4, 5), "must be a severity, 1 to 5")
+    fraction: Rule = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
+    columns = read_columns(path, {"severity": grade, **dict.fromkeys(models, fraction)})
+    return Accuracy(
+        models,
+        tuple(row[0] for _, row in rows[1:]),
+        columns["severity"].astype(np.int64),
+        np.stack([columns[model] for model in models]),
+    )

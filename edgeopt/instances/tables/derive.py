@@ -1,0 +1,39 @@
+"""Derive the tables of this folder from the raw files.
+
+Usage: ``python -m edgeopt.instances.tables.derive DATA [OUT]``, where DATA is the folder with the
+raw files and OUT the folder that gets the tables (default: this one).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from edgeopt.instances.rescue.measurements import measure, write_tables
+from edgeopt.instances.tables import FOLDER
+
+__all__ = ["derive"]
+
+
+def derive(data: Path, out: Path = FOLDER) -> None:
+    """Read the raw files and write every table.
+
+    Parameters
+    ----------
+    data
+        Folder with the raw files.
+    out
+        Existing folder that gets the tables.
+
+    Raises
+    ------
+    InstanceError
+        If a raw file is missing or has a bad entry.
+    """
+    write_tables(measure(data), out)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit(f"usage: python -m {__spec__.name} DATA [OUT]")
+    derive(*map(Path, sys.argv[1:]))

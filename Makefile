@@ -47,6 +47,7 @@ bench-large: $(DEV) ## the sizes that take longer (up to an hour)
 	@$(BIN)/python -m benchmarks --large $(BENCH_ARGS)
 
 docs: $(DEV) ## the documentation, in docs/_build/html
+	@rm -rf docs/_build docs/api/generated
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
 

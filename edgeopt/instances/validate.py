@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_choice", "check_probabilities", "frozen_array", "frozen_integers", "require"]
 
+_ROUNDING = 1e-12
+
 
 def frozen_array(
     field: str,
@@ -124,7 +126,7 @@ def require(field: str, good: ArrayLike, values: NDArray[Any], rule: str) -> Non
 
 
 def check_probabilities(field: str, values: NDArray[np.float64]) -> None:
-    """Raise unless every entry lies in [0, 1].
+    """Raise unless every entry lies in [0, 1], up to rounding above.
 
     Raises
     ------
@@ -132,7 +134,7 @@ def check_probabilities(field: str, values: NDArray[np.float64]) -> None:
         For the first entry outside.
     """
     require(field, values >= 0, values, "must be a probability, at least 0")
-    require(field, values <= 1, values, "must be a probability, at most 1")
+    require(field, values <= 1 + _ROUNDING, values, "must be a probability, at most 1")
 
 
 def check_choice(field: str, value: str, choices: Sequence[str]) -> None:

@@ -18,12 +18,13 @@ from edgeopt.instances.rescue.profit import (
     slot_range,
 )
 from edgeopt.instances.rescue.reserved import ReservedTasks
-from edgeopt.instances.validate import (
-    check_choice,
-    check_probabilities,
-    frozen_array,
-    require,
+from edgeopt.instances.rescue.rules import (
+    check_arrival,
+    check_block,
+    check_broadcastable,
+    check_duration,
 )
+from edgeopt.instances.validate import check_choice, frozen_array, require
 
 if TYPE_CHECKING:
     import os
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["RescueInstance"]
-
-_ROW_SUM = 1e-12  # rounding allowed in sums of arrival probabilities
-_UNIT_MASS = 1e-9  # rounding allowed in sums of duration probabilities
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,8 +96,8 @@ class RescueInstance:
         object.__setattr__(self, "arrival", arrival)
         object.__setattr__(self, "duration", duration)
         object.__setattr__(self, "capacity", capacity)
-        self._check_arrival()
-        self._check_duration()
+        check_arrival(arrival, self.arrivals)
+        check_duration(duration)
         require("capacity", capacity > 0, capacity, "must be positive")
         if not isinstance(self.reserved, ReservedTasks):
             raise InstanceError(
@@ -108,30 +106,9 @@ class RescueInstance:
         self.reserved.check(capacity)
         self._check_profit()
 
-    def _check_arrival(self) -> None:
-        check_probabilities("arrival", self.arrival)
-        if self.arrivals == "exclusive":
-            total = self.arrival.sum(axis=1)
-            require(
-                "arrival",
-                total <= 1 + _ROW_SUM,
-                total,
-                "probabilities of the slot must sum to at most 1 over devices "
-                '(use arrivals="independent" if several tasks may arrive in a slot)',
-            )
-
-    def _check_duration(self) -> None:
-        check_probabilities("duration", self.duration)
-        total = self.duration.sum(axis=1)
-        unit = np.abs(total - 1) <= _UNIT_MASS
-        require("duration", unit, total, "probabilities of the profile must sum to 1")
-        mean = self.mean_duration
-        increasing = np.concatenate(([True], np.diff(mean) > 0))
-        require("duration", increasing, mean, "mean must exceed that of the profile before")
-
     def _check_profit(self) -> None:
         if isinstance(self.profit, ProfitModel):
-            self._check_profit_shape(self.profit.shape)
+            check_broadcastable(self.profit.shape, self.shape)
             if isinstance(self.profit, LogProfit):
                 same = self.profit.capacity == self.capacity
                 require(
@@ -145,20 +122,9 @@ class RescueInstance:
             return
         axes = ("slot", "device", "server", "profile", "duration")
         profit = frozen_array("profit", self.profit, axes)
-        self._check_profit_shape(profit.shape)
+        check_broadcastable(profit.shape, self.shape)
         require("profit", profit >= 0, profit, "must not be negative")
         object.__setattr__(self, "profit", profit)
-
-    def _check_profit_shape(self, shape: tuple[int, ...]) -> None:
-        full = self.shape
-        if len(shape) != 5 or any(
-            n not in (1, whole) for n, whole in zip(shape, full, strict=True)
-        ):
-            raise InstanceError(
-                "profit",
-                f"must be broadcastable to [slot, device, server, profile, duration] = {full}",
-                value=f"shape {shape}",
-            )
 
     # --- sizes -----------------------------------------------------------------------------
 
@@ -258,23 +224,12 @@ class RescueInstance:
         if isinstance(self.profit, ProfitModel):
             block = np.asarray(self.profit.block(slice(first, stop)), dtype=np.float64)
             if not isinstance(self.profit, LogProfit):
-                self._check_block(block, stop - first)
+                check_block(block, (stop - first, *self.shape[1:]), first)
         else:
             block = self.profit if self.profit.shape[0] == 1 else self.profit[first:stop]
         if self.beyond == "drop":
             return mask_beyond(block, first, stop, self.horizon, self.max_duration)
         return block
-
-    def _check_block(self, block: NDArray[np.float64], slots: int) -> None:
-        full = (slots, *self.shape[1:])
-        if block.ndim != 5 or any(
-            n not in (1, whole) for n, whole in zip(block.shape, full, strict=True)
-        ):
-            raise InstanceError(
-                "profit", f"block must be broadcastable to {full}", value=f"shape {block.shape}"
-            )
-        sound = np.isfinite(block) & (block >= 0)
-        require("profit", sound, block, "must be finite and not negative")
 
     @cached_property
     def realised_profit(self) -> NDArray[np.float64]:

@@ -136,7 +136,9 @@ class Claim:
             If the instance has a type the claim does not speak about.
         """
         if instance is None:
-            return self.worst(lambda build: self.view(build(), **options))
+            if options:
+                raise OptionError(f"options {sorted(options)} belong to an instance; give one")
+            return self.worst(lambda build: self.view(build()))
         if not isinstance(instance, self.instance_type):
             raise OptionError(f"claim {self.id} does not speak about {type(instance).__name__}")
         return self.decide(instance, lambda: self.view(instance, **options))

@@ -97,6 +97,8 @@ def check(
     chosen = _resolve(claims)
     views = _Views(options)
     if instance is None:
+        if options:
+            raise OptionError(f"options {sorted(options)} belong to an instance, and none is given")
         return [claim.worst(views.of_named(claim)) for claim in chosen]
     several = isinstance(instance, Sequence) and not isinstance(instance, str)
     verdicts = []

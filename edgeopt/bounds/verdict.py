@@ -47,7 +47,7 @@ class Relation(StrEnum):
             return measured - guaranteed
         if self is Relation.AT_MOST:
             return guaranteed - measured
-        return -abs(measured - guaranteed)
+        return 0.0 - abs(measured - guaranteed)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ __all__ = [
     "INDEPENDENT",
     "LOG_PROFIT",
     "RARE_LONG_RUNS",
+    "SPARE_SLOT",
     "TWO_SLOT_GAMBLE",
     "UNIT_DURATIONS",
     "gamble_probability",
@@ -69,6 +70,17 @@ def _is_rare_long_runs(instance: RescueInstance) -> bool:
     )
 
 
+def _has_spare_slot(instance: RescueInstance) -> bool:
+    tasks = instance.reserved
+    if instance.shape[0] != 2 or instance.shape[2:4] != (1, 1) or len(tasks) != 1:
+        return False
+    return bool(
+        instance.longest[0] == 1
+        and (tasks.start[0], tasks.end[0]) == (0, 1)
+        and (instance.capacity == tasks.demand[0]).all()
+    )
+
+
 EXCLUSIVE = Assumption(
     "at most one arrival per slot",
     r"arrivals of a slot exclude each other, $\sum_j p_j(t) \le 1$",
@@ -108,4 +120,11 @@ RARE_LONG_RUNS = Assumption(
     "runs of one slot or all",
     "a certain task of profit 1 in each of T slots; runs last 1 or T slots, equally likely",
     _is_rare_long_runs,
+)
+
+SPARE_SLOT = Assumption(
+    "one spare slot of two",
+    "one server of constant capacity, one profile of one slot, and one reserved task that needs "
+    "exactly one of two slots",
+    _has_spare_slot,
 )

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.rescue import exhaustive
-from edgeopt.bounds.rescue.microslot import MicroSlotValues, microslot_values
+from edgeopt.bounds.rescue.recursion import (
+    Values,
+    auxiliary_by_slot,
+    values_by_slot,
+    values_by_turn,
+)
 from edgeopt.instances.rescue import ReservedTasks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
@@ -45,11 +52,11 @@ class Evaluation:
         return solve_p1_lp(self.instance)
 
     @cached_property
-    def forbidding_plan(self) -> P1Solution:
-        """Optimum of P1-LP in which unsafe cells are fixed to zero."""
+    def forbidding(self) -> Evaluation:
+        """The same instance planned with all unsafe cells fixed to zero."""
         from edgeopt.models.rescue import solve_p1_lp
 
-        return solve_p1_lp(self.instance, forbid_unsafe=True)
+        return Evaluation(self.instance, solve_p1_lp(self.instance, forbid_unsafe=True))
 
     @cached_property
     def without_reserved(self) -> Evaluation:
@@ -60,12 +67,7 @@ class Evaluation:
 
     def routing(self, slot: int) -> NDArray[np.float64]:
         """Planned probabilities y of one slot, shape [J, K, L]."""
-        shape = self.instance.expected_profit_block(slice(slot, slot + 1)).shape[1:]
-        plan = self.plan.y
-        if isinstance(plan, np.ndarray):
-            return np.asarray(plan[slot], dtype=float)
-        rows = plan[slot * shape[0] : (slot + 1) * shape[0]]
-        return np.asarray(rows.toarray(), dtype=float).reshape(shape)
+        return self._cells(self.plan.y, slot)
 
     @cached_property
     def routings(self) -> NDArray[np.float64]:
@@ -73,10 +75,16 @@ class Evaluation:
         return np.stack([self.routing(t) for t in range(self.instance.horizon)])
 
     @cached_property
-    def values(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Activation [T, J, K, L] and baseline [K, T+1] of the plan, equations (4) to (6)."""
+    def values(self) -> tuple[Any, NDArray[np.float64]]:
+        """Activation [T, J, K, L] and baseline [K, T+1] of the plan, equations (4) to (6).
+
+        As printed, even where arrivals are independent. The activation of a sparse plan is sparse.
+        """
         from edgeopt.online.rescue import value_functions
 
+        if self.instance.arrivals == "independent":
+            printed = values_by_slot(self.instance, self.routings)
+            return printed.activation, printed.baseline
         activation, baseline = value_functions(self.instance, self.plan.y)
         return activation, baseline
 
@@ -91,6 +99,8 @@ class Evaluation:
         """Activation [T, K, L] and baseline [K, T+1] of the auxiliary instance, (7) and (8)."""
         from edgeopt.online.rescue import auxiliary_values
 
+        if self.instance.arrivals == "independent":
+            return auxiliary_by_slot(self.instance, self.routings)
         activation, baseline = auxiliary_values(self.instance, self.plan.y)
         return activation, baseline
 
@@ -132,14 +142,14 @@ class Evaluation:
         return self._forward(self.values[0], self.threshold)
 
     @cached_property
-    def microslot(self) -> MicroSlotValues:
+    def by_turn(self) -> Values:
         """Value functions of the variant that orders the tasks within a slot."""
-        return microslot_values(self.instance, self.routings)
+        return values_by_turn(self.instance, self.routings)
 
     @cached_property
     def microslot_earned(self) -> NDArray[np.float64]:
         """Expected profit of the micro-slot variant on each server, shape [K]."""
-        return self._forward(self.microslot.activation, self.microslot.threshold)
+        return self._forward(self.by_turn.activation, self.by_turn.threshold)
 
     @cached_property
     def offline(self) -> float:
@@ -166,15 +176,39 @@ class Evaluation:
         """Exact OPT(P1)."""
         return exhaustive.integer_optimum(self.instance)
 
-    def positive_bound(self) -> float:
-        """Return the proven bound on OPT(LP), refusing a trivial one."""
-        if self.plan.bound <= 1e-12:
-            raise NotApplicableError("bound is trivial: OPT(LP) = 0")
-        return float(self.plan.bound)
+    def against_bound(self, earned: float, certificate: Mapping[str, Any]) -> Measurement:
+        """Compare a profit with half of OPT(LP), as a share of its proven bound.
 
-    def _forward(
-        self, activation: NDArray[np.float64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+        The guarantee is half of what the plan promises; with a plan of positive gap that is a
+        little less than half of the bound.
+
+        Parameters
+        ----------
+        earned
+            Expected profit of a policy.
+        certificate
+            What proves it.
+
+        Returns
+        -------
+        Measurement
+            Both as shares of the bound, which joins the certificate.
+        """
+        if self.plan.objective <= 1e-12:
+            raise NotApplicableError("bound is trivial: OPT(LP) = 0")
+        bound = self.plan.bound
+        proof = {**certificate, "objective": self.plan.objective, "bound": bound}
+        return Measurement(earned / bound, 0.5 * self.plan.objective / bound, proof)
+
+    def _cells(self, array: Any, slot: int) -> NDArray[np.float64]:
+        """Return one slot, shape [J, K, L], of an array [T, J, K, L] or sparse [T*J, K*L]."""
+        if isinstance(array, np.ndarray):
+            return np.asarray(array[slot], dtype=float)
+        devices = self.instance.devices
+        rows = array[slot * devices : (slot + 1) * devices].toarray()
+        return np.asarray(rows, dtype=float).reshape(self.instance.shape[1:4])
+
+    def _forward(self, activation: Any, threshold: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum expected profits, servers apart, over accepted tasks.
 
         Devices take turns within a slot. Under exclusive arrivals a task finds the server as the
@@ -186,7 +220,7 @@ class Evaluation:
         total = np.zeros(instance.servers)
         for t in range(instance.horizon):
             reward = instance.expected_profit_block(slice(t, t + 1))[0]
-            wanted = self.routing(t) * (activation[t] > threshold[t][:, :, None])
+            wanted = self.routing(t) * (self._cells(activation, t) > threshold[t][:, :, None])
             idle = np.ones(instance.servers)
             for age in range(1, min(t + 1, instance.max_duration)):
                 idle -= started[t - age] @ instance.survival[:, age]

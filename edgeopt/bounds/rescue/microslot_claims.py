@@ -20,14 +20,13 @@ __all__ = ["CLAIMS"]
 
 
 def _half(view: Evaluation) -> Measurement:
-    bound = view.positive_bound()
-    proof = {"earned": view.microslot_earned, "bound": bound}
-    return Measurement(view.microslot_earned.sum() / bound, 0.5, proof)
+    earned = view.microslot_earned
+    return view.against_bound(earned.sum(), {"earned": earned})
 
 
 def _value(view: Evaluation) -> Measurement:
-    start = view.microslot.baseline[:, 0]
-    proof = {"earned": view.microslot_earned, "baseline": view.microslot.baseline}
+    start = view.by_turn.baseline[:, 0]
+    proof = {"earned": view.microslot_earned, "baseline": view.by_turn.baseline}
     return Measurement(view.microslot_earned.sum(), start.sum(), proof)
 
 
@@ -52,8 +51,8 @@ def _share(view: Evaluation, occupied: np.ndarray) -> Measurement:
 CLAIMS = (
     claim(
         "microslot",
-        r"With independent arrivals, accepting iff $\mathcal{A}_{ikl}(t) > M_k(t, i+1)$ in the turn "
-        r"of device i earns at least $\frac12 \mathrm{OPT}(LP)$.",
+        r"With independent arrivals, accepting iff $\mathcal{A}_{ikl}(t) > M_k(t, i+1)$ in the "
+        r"turn of device i earns at least $\frac12 \mathrm{OPT}(LP)$.",
         "Theorem 1, for independent arrivals",
         _half,
         Relation.AT_LEAST,

@@ -60,7 +60,7 @@ def _arrival_mass(view: Evaluation) -> Measurement:
 
 
 def _routing_sums(view: Evaluation) -> NDArray[np.float64]:
-    """Sums of y / p over the cells of every task that can arrive."""
+    """Return the sums of y / p over the cells of every task that can arrive."""
     arrival = view.instance.arrival
     mass = np.stack([view.routing(t).sum(axis=(1, 2)) for t in range(len(arrival))])
     if not (arrival > 0).any():
@@ -84,9 +84,8 @@ def _plan_spread(view: Evaluation) -> Measurement:
 
 
 def _least_of_plans(view: Evaluation) -> Measurement:
-    bound = view.positive_bound()
     y, value = min(optimal_plans(view), key=lambda found: found[1])
-    return Measurement(value / bound, 0.5, {"y": y, "value": value})
+    return view.against_bound(value, {"y": y, "value": value})
 
 
 _ALL = {**TINY, **INDEPENDENT, **PAPER_SETTING}
@@ -134,8 +133,8 @@ CLAIMS = (
     ),
     claim(
         "routing",
-        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; what is missing to "
-        "one rejects.",
+        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; what is missing "
+        "to one rejects.",
         "Algorithm 1, line 6",
         _routing_at_most_one,
         Relation.AT_MOST,

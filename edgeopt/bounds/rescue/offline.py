@@ -44,7 +44,7 @@ def _plan_against_clairvoyant(view: Evaluation) -> Measurement:
 def _clairvoyant_ratio(view: Evaluation) -> Measurement:
     optimum = clairvoyant_optimum(view.instance)
     proof = {"clairvoyant_optimum": optimum, "bound": view.plan.bound}
-    return Measurement(optimum / view.positive_bound(), 2.0, proof)
+    return Measurement(optimum / view.plan.bound, 2.0, proof)
 
 
 def _clairvoyant_growth(view: Evaluation) -> Measurement:

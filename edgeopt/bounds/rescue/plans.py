@@ -51,13 +51,13 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
     program = p1_lp_matrix(view.instance)
     below, above = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
     rows = program.matrix.tocsr()
-    worth = np.asarray(program.cost)
-    slack = 1e-9 * max(1.0, abs(view.plan.objective))
+    # Scaled to an optimum of 1, so that the solver's tolerance is relative to it.
+    scale = view.plan.objective if view.plan.objective > 1e-12 else 1.0
+    worth = np.asarray(program.cost) / scale
+    least = view.plan.objective / scale - 1e-9
     matrix = vstack([rows[below], -rows[above], -worth[None, :]])
-    side = np.concatenate(
-        (program.row_upper[below], -program.row_lower[above], [slack - view.plan.objective])
-    )
-    found = []
+    side = np.concatenate((program.row_upper[below], -program.row_lower[above], [-least]))
+    found: list[tuple[NDArray[np.float64], float]] = []
     for cell in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
         for sign in (1.0, -1.0):
             push = np.zeros(worth.size)
@@ -70,8 +70,16 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
                 method="highs",
             )
             if solved.success:
-                y = np.maximum(solved.x[:cells], 0).reshape(shape)
+                y = _within(np.maximum(solved.x[:cells], 0).reshape(shape), view.instance.arrival)
                 found.append((y, float(value_functions(view.instance, y)[1][:, 0].sum())))
     if not found:
         raise NotApplicableError("no task ever arrives")
     return found
+
+
+def _within(y: NDArray[np.float64], arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale rows down that exceed their arrival probability by rounding."""
+    mass = y.sum(axis=(2, 3))
+    scale = np.divide(arrival, mass, out=np.ones_like(mass), where=mass > arrival)
+    within: NDArray[np.float64] = y * scale[:, :, None, None]
+    return within

@@ -10,7 +10,7 @@ from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
-from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, TIGHT, TINY, one
+from edgeopt.bounds.rescue.families import PAPER_SETTING, TIGHT, TINY, one
 from edgeopt.bounds.rescue.rules import routed
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
@@ -35,8 +35,7 @@ def _certificate(view: Evaluation) -> dict[str, Any]:
 
 
 def _half(view: Evaluation) -> Measurement:
-    bound = view.positive_bound()
-    return Measurement(view.earned.sum() / bound, 0.5, _certificate(view))
+    return view.against_bound(view.earned.sum(), _certificate(view))
 
 
 def _value(view: Evaluation) -> Measurement:
@@ -134,8 +133,8 @@ CLAIMS = (
     ),
     claim(
         "value",
-        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$: the baseline is the expected profit "
-        "of Algorithm 1 from an idle server on.",
+        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$: the baseline is the expected "
+        "profit of Algorithm 1 from an idle server on.",
         "equation (10)",
         _value,
         Relation.EQUAL,
@@ -181,4 +180,3 @@ CLAIMS = (
         corrected_by=("rescue.theorem1",),
     ),
 )
-"""The micro-slot forms for independent arrivals stand in `microslot_claims`."""

@@ -1,15 +1,11 @@
 """``edgeopt check``: the claims of the papers, each with a verdict."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from edgeopt.cli import show
-
-if TYPE_CHECKING:
-    from edgeopt.cli.choose import JsonOption
+from edgeopt.cli.choose import JsonOption
 
 __all__ = ["check"]
 

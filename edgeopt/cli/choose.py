@@ -64,7 +64,7 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
     if data is not None:
         if wanted is not None:
             raise OptionError("--instance and --data: give one of them")
-        return _from_data(record, data)
+        return _from_data(record, data, seed)
     if wanted is None:
         wanted = next(iter(record.sources))
     if wanted in record.sources:
@@ -83,9 +83,9 @@ def _from_source(name: str, source: Source, seed: int) -> Chosen:
     return Chosen(name, instance, (f"{name}: {source.title}", *source.provenance()))
 
 
-def _from_data(record: System, data: Path) -> Chosen:
+def _from_data(record: System, data: Path, seed: int) -> Chosen:
     if record.from_data is None:
         raise OptionError(f"--data: {record.name} does not read raw data")
     if not data.is_dir():
         raise OptionError(f"--data {data}: no such directory")
-    return Chosen("data", record.from_data(data), (f"raw data read from {data}",))
+    return Chosen("data", record.from_data(data, rng=seed), (f"raw data read from {data}",))

@@ -1,10 +1,9 @@
 """``edgeopt generate``: draw an instance and save it."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +14,6 @@ from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 __all__ = ["generate"]
 
@@ -49,7 +47,7 @@ def generate(
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
 
 
-def _settings(given: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(given: "Sequence[str]", known: "Mapping[str, Any]") -> dict[str, Any]:
     """Parse ``name=value``, each value as the kind of thing that the default is."""
     chosen = {}
     for setting in given:

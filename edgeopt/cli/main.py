@@ -1,10 +1,8 @@
 """The program: its commands, its version, and one clear line for whatever goes wrong."""
 
-from __future__ import annotations
-
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,7 +30,9 @@ for command in (study, generate, solve, check, solvers):
     app.command()(command)
 
 # The library may carry its own copy of click, so its exceptions are found from what is public.
-_UsageError = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_UsageError: Any = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -51,7 +51,7 @@ def _program(
         print(context.get_help())
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: "Sequence[str]") -> int:
     """Run the program and return its exit code.
 
     Parameters
@@ -68,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=list(arguments), prog_name="edgeopt", standalone_mode=False)
     except _UsageError as error:
-        return _complain(error.format_message())  # type: ignore[attr-defined]
+        return _complain(error.format_message())
     except BrokenPipeError:
         # The reader has seen enough; keep the interpreter from flushing into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

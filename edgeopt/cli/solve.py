@@ -1,8 +1,7 @@
 """``edgeopt solve``: the offline benchmark of an instance, with its certificate."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -17,9 +16,6 @@ from edgeopt.cli.choose import (
     chosen_system,
 )
 from edgeopt.errors import OptionError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["solve"]
 

@@ -1,20 +1,14 @@
 """``edgeopt solvers``: what is installed and what it can do."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from edgeopt.cli import show
-
-if TYPE_CHECKING:
-    from edgeopt.cli.choose import JsonOption
+from edgeopt.cli.choose import JsonOption
 
 __all__ = ["solvers"]
 
 
 def solvers(as_json: JsonOption = False) -> None:
     """List the solvers that can be reached, and what each of them takes."""
-    from edgeopt.solvers import backends
+    from edgeopt.solvers.registry import backends
 
     found = backends()
     if as_json:

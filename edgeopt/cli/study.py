@@ -1,7 +1,6 @@
 """``edgeopt study``: compare the policies of a system and write a page."""
 
-from __future__ import annotations
-
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,8 +17,6 @@ from edgeopt.cli.choose import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from edgeopt.studies import Case
 
 __all__ = ["study"]
@@ -66,7 +63,7 @@ def study(
     show.note(f"page: {page}" if page else "Add --out DIR for a page with pictures and claims.")
 
 
-def _print(case: Case) -> None:
+def _print(case: "Case") -> None:
     from edgeopt.studies.summary import sentences
     from edgeopt.studies.wording import interval, number, percent
 

@@ -222,7 +222,8 @@ class System:
     describe
         Maps an instance to its sizes and main figures, name to number.
     from_data
-        Reads an instance from a directory of raw data, where the system has such data.
+        ``from_data(directory, rng=0)`` builds an instance from a directory of raw data, where the
+        system has such data.
     solve
         ``solve(instance, **options)`` computes the first benchmark with options of the user.
     methods
@@ -268,7 +269,7 @@ class System:
     environment: Callable[[Any], Any]
     paper: str = ""
     generate: Callable[..., Any] | None = None
-    from_data: Callable[[Path], Any] | None = None
+    from_data: Callable[..., Any] | None = None
     solve: Callable[..., Benchmark] | None = None
     methods: Sequence[str] = ()
     export: Callable[[Benchmark, Path], None] | None = None

@@ -106,7 +106,7 @@ class Threshold:
 
 def prophet(instance: Offers) -> Benchmark:
     value = instance.slots / (instance.slots + 1)
-    return Benchmark(value, value, 0.0, 0.0, "by hand", "exact")
+    return Benchmark(value, value, 0.0, 0.0, "algebra", "exact")
 
 
 def _fixed(level: float, name: str, **options: Any) -> PolicyEntry:

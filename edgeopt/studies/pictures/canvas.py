@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from edgeopt.studies.result import Case
     from edgeopt.studies.system import Picture
 
-__all__ = ["BAND", "INK", "MUTED", "PAPER", "blank", "colours", "draw", "inline_svg", "side_legend"]
+__all__ = [
+    "BAND",
+    "INK",
+    "MUTED",
+    "PAPER",
+    "WIDTH",
+    "blank",
+    "colours",
+    "draw",
+    "inline_svg",
+    "side_legend",
+]
 
 INK = "#23272e"
 """Text, frames and reference lines; follows the text colour of the page."""
@@ -29,6 +39,9 @@ PAPER = "#fefefe"
 
 BAND = 0.18
 """Opacity of bands."""
+
+WIDTH = 6.9
+"""Inches; at half the width of a page its text is as large as the page's small print."""
 
 _PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 """Okabe and Ito's colour-blind-safe set without black and yellow, then violet and grey."""
@@ -67,7 +80,7 @@ _STYLE: Any = {
 }
 
 
-def blank(width: float = 8.6, height: float = 3.6) -> Figure:
+def blank(width: float = WIDTH, height: float = 3.2) -> Figure:
     """Return an empty figure that arranges its parts without overlap.
 
     Parameters
@@ -86,12 +99,6 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     return {name: _PALETTE[i % len(_PALETTE)] for i, name in enumerate(unique)}
 
 
-def side_legend(figure: Figure, axes: Axes, **options: Any) -> None:
-    """Put the legend of `axes` right of all axes, where it covers nothing."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", **options)
-
-
 def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     """Draw a picture of a case in the common style.
 
@@ -107,7 +114,7 @@ def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     with mpl.rc_context(_STYLE):
         figure = picture.draw(case)
         if titled:
-            width = int(figure.get_figwidth() * 11)
+            width = int(figure.get_figwidth() * 10)
             figure.suptitle(
                 textwrap.fill(picture.title(case), width), x=0.01, ha="left", fontweight="bold"
             )

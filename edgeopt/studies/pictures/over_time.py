@@ -41,7 +41,7 @@ def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -
     """
     variants = list(dict.fromkeys(entry.variant for entry in case.entries.values()))
     colour = colours(entry.family for entry in case.entries.values())
-    figure = blank(8.6, 3.7)
+    figure = blank(height=3.5)
     panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
     for axes, variant in zip(panels, variants, strict=True):
         for name, runs in values.items():

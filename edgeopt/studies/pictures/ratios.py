@@ -38,7 +38,7 @@ def _draw(case: Case) -> Figure:
     families = list(dict.fromkeys(table["family"]))
     variants = list(dict.fromkeys(table["variant"]))
     colour = colours(families)
-    figure = blank(8.6, 1.5 + 0.36 * len(families))
+    figure = blank(height=1.5 + 0.36 * len(families))
     axes = figure.subplots()
     for row in table.to_dict("records"):
         place = variants.index(row["variant"])

@@ -123,7 +123,7 @@ def _draw(case: Case) -> Figure:
     chosen = _chosen(case)
     shown = min(instance.servers, SHOWN)
     shades = _shades(instance.profiles)
-    figure = blank(8.6, 1.1 + len(chosen) * (0.45 + 0.42 * shown))
+    figure = blank(height=1.1 + len(chosen) * (0.45 + 0.42 * shown))
     panels = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
     for axes, policy in zip(panels, chosen, strict=True):
         _strip(axes, instance, _recorded(case, policy), shades, shown)

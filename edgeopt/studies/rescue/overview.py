@@ -43,7 +43,7 @@ def _title(case: Case) -> str:
 def _draw(case: Case) -> Figure:
     instance: RescueInstance = case.instance
     shown = min(instance.servers, SHOWN)
-    figure = blank(8.6, 1.9 + 0.62 * shown)
+    figure = blank(height=1.9 + 0.55 * shown)
     rows = figure.subplots(
         shown + 1, 1, sharex=True, squeeze=False, height_ratios=[1.6, *[1.0] * shown]
     )[:, 0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.instances.rescue import RescueInstance, generate
+from edgeopt.instances.rescue import RescueInstance, from_data, from_tables, generate
+from edgeopt.instances.tables import FOLDER
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
 from edgeopt.studies.rescue.benchmarks import BENCHMARKS, METHODS, PLAIN, bound_of, export, solve
@@ -18,7 +19,6 @@ from edgeopt.studies.system import Source, System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from edgeopt.online.rescue import RescueEnvironment
     from edgeopt.studies.system import Benchmark
@@ -32,16 +32,11 @@ def _environment(instance: RescueInstance) -> RescueEnvironment:
     return RescueEnvironment(instance)
 
 
-def _from_tables(**options: Any) -> RescueInstance:
-    from edgeopt.instances.rescue import from_tables
-
-    return from_tables(**options)
-
-
-def _from_data(directory: Path, **options: Any) -> RescueInstance:
-    from edgeopt.instances.rescue import from_data
-
-    return from_data(directory, **options)
+def _licences() -> list[str]:
+    """Return one line per data set that the tables were derived from, as their README has it."""
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    paragraphs = (" ".join(paragraph.split()) for paragraph in readme.split("\n\n"))
+    return [line.replace("**", "") for line in paragraphs if line.startswith("**")]
 
 
 def _solved(benchmarks: Mapping[str, Benchmark]) -> dict[str, Any]:
@@ -57,12 +52,17 @@ SYSTEM = System(
     ),
     instance_type=RescueInstance,
     sources={
-        "tables": Source(_from_tables, "small tables derived from public traces", seeded=True),
+        "tables": Source(
+            from_tables,
+            "built on small tables of public measurements",
+            seeded=True,
+            provenance=_licences,
+        ),
         "paper": Source(generate, "drawn in the setting of the paper's evaluation", seeded=True),
     },
     load=RescueInstance.load,
     generate=generate,
-    from_data=_from_data,
+    from_data=from_data,
     solve=solve,
     methods=METHODS,
     export=export,

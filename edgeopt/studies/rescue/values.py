@@ -37,7 +37,7 @@ def _title(case: Case) -> str:
 def _draw(case: Case) -> Figure:
     baseline = _baseline(case)
     shown = baseline[:SHOWN]
-    figure = blank(8.6, 3.5)
+    figure = blank()
     axes = figure.subplots()
     shades = colours(f"server {server}" for server in range(len(shown)))
     for (name, shade), values in zip(shades.items(), shown, strict=True):

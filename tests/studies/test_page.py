@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.page import render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeopt.studies import Study
+
+
+class Reader(HTMLParser):
+    """Collects what a page refers to, its identifiers and its text; checks that tags close."""
+
+    VOID = frozenset({"meta", "link", "br", "img", "input"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.references: list[str] = []
+        self.identifiers: list[str] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.note(dict(attributes))
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.note(dict(attributes))
+
+    def note(self, attributes: dict[str, str | None]) -> None:
+        for name in ("src", "href", "xlink:href", "data", "action", "poster"):
+            self.references += [attributes[name] or ""] if name in attributes else []
+        self.identifiers += [attributes["id"] or ""] if "id" in attributes else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def assert_self_contained(page: str) -> Reader:
+    """Check that a page loads nothing and that its links lead somewhere."""
+    reader = Reader(page)
+    for reference in reader.references:
+        assert reference.startswith(("#", "data:"))
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|import)\s*\(", page)
+    assert len(set(reader.identifiers)) == len(reader.identifiers)
+    targets = {reference[1:] for reference in reader.references if reference.startswith("#")}
+    assert targets <= set(reader.identifiers)
+    return reader
+
+
+def test_page_is_self_contained_and_whole(stopped: Study, tmp_path: Path) -> None:
+    page = stopped.page(tmp_path / "deep" / "report")
+    assert page == tmp_path / "deep" / "report" / "index.html"
+    reader = assert_self_contained(page.read_text(encoding="utf-8"))
+    for key in ("case0", "case1"):
+        for section in ("summary", "table", "pictures", "claims"):
+            assert f"{key}-{section}" in reader.identifiers
+        for picture in ("ratios", "value_over_time"):
+            assert f"{key}-{picture}" in reader.identifiers
+    assert "provenance" in reader.identifiers
+    text = " ".join(reader.text)
+    assert not re.search(r"\b(nan|None|inf)\b", text)
+    for case in stopped.cases:
+        assert case.instance.fingerprint() in text
+
+
+def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
+    stopped.page(tmp_path)
+    pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
+    assert pictures == [
+        "ratios-1.svg",
+        "ratios-2.svg",
+        "value_over_time-1.svg",
+        "value_over_time-2.svg",
+    ]
+    for name in pictures:
+        assert ElementTree.parse(tmp_path / "pictures" / name).getroot().tag.endswith("svg")
+    read = pd.read_csv(tmp_path / "table.csv", keep_default_na=True)
+    assert list(read.columns) == list(stopped.table.columns)
+    assert len(read) == len(stopped.table)
+    assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
+
+
+def test_same_study_same_page(stopped: Study) -> None:
+    assert render(stopped) == render(stopped)
+
+
+def test_document_of_several_instances_is_a_list(stopped: Study) -> None:
+    document = json.loads(stopped.to_json(), parse_constant=pytest.fail)
+    assert [record["instance"]["name"] for record in document] == ["long", "short"]
+    for record in document:
+        assert list(record) == ["system", "instance", "benchmark", "policies", "claims"]
+
+
+def test_pictures_say_what_the_table_says(stopped: Study) -> None:
+    case = stopped.case("long")
+    best = case.best()
+    assert best is not None
+    titles = {picture.name: picture.title(case) for picture in stopped.system.pictures}
+    assert titles["ratios"].startswith(f"{best['family']} reaches {100 * best['ratio']:.1f} %")
+    with pytest.raises(OptionError, match="choose from ratios, value_over_time"):
+        case.figure("ratio")
+
+
+def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
+    for picture in stopped.system.pictures:
+        assert overlapping(stopped.case("long").figure(picture.name)) == []
+
+
+def overlapping(figure: object) -> list[tuple[str, str]]:
+    """Return the pairs of texts whose boxes overlap by more than a hair."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [
+        (text.get_text(), text.get_window_extent(canvas.get_renderer()))
+        for text in figure.findobj(Text)  # type: ignore[attr-defined]
+        if text.get_visible() and text.get_text().strip() and text.get_figure() is not None
+    ]
+    return [
+        (first, second)
+        for place, (first, a) in enumerate(boxes)
+        for second, b in boxes[:place]
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+    ]

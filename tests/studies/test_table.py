@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from edgeopt.errors import OptionError
+from edgeopt.online import simulate
+from edgeopt.studies import Study, study
+from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
+
+COLUMNS = [
+    "instance",
+    "policy",
+    "family",
+    "variant",
+    "runs",
+    "value",
+    "value_se",
+    "value_exact",
+    "ratio",
+    "ratio_se",
+    "ratio_low",
+    "ratio_high",
+    "bound",
+    "bound_value",
+    "bound_ratio",
+    "bound_ratio_se",
+    "bound_ratio_low",
+    "bound_ratio_high",
+    "violated",
+    "violated_se",
+    "violated_share",
+    "patience",
+    "patience_se",
+    "decision_us",
+    "reference",
+    "difference",
+    "difference_se",
+    "difference_low",
+    "difference_high",
+]
+
+
+def test_one_row_per_instance_and_policy_with_the_common_columns(stopped: Study) -> None:
+    assert list(stopped.table.columns) == COLUMNS
+    assert list(zip(stopped.table["instance"], stopped.table["policy"], strict=True)) == [
+        (instance, policy)
+        for instance in ("long", "short")
+        for policy in ("first", "choosy", "half")
+    ]
+
+
+@pytest.mark.parametrize(("name", "slots", "floor"), [("long", 12, 0.5), ("short", 3, 0.9)])
+@pytest.mark.parametrize(("policy", "level"), [("first", 0.0), ("choosy", 0.8), ("half", 0.5)])
+def test_table_is_what_the_worlds_say(
+    stopped: Study, name: str, slots: int, floor: float, policy: str, level: float
+) -> None:
+    worlds = np.random.default_rng(7).spawn(2)[0].random((40, slots))
+
+    def taken(level: float) -> np.ndarray:
+        return np.array([next((x for x in world if x >= level), 0.0) for world in worlds])
+
+    value, first = taken(level), taken(0.0)
+    row = stopped.case(name).table.set_index("policy").loc[policy]
+    reach = stats.t.ppf(0.975, 39) / np.sqrt(40)
+    bound = slots / (slots + 1)
+    assert row["value"] == pytest.approx(value.mean())
+    assert row["value_se"] == pytest.approx(value.std(ddof=1) / np.sqrt(40))
+    assert row["ratio"] == pytest.approx(value.mean() / bound)
+    assert row["ratio_low"] == pytest.approx((value.mean() - reach * value.std(ddof=1)) / bound)
+    assert row["ratio_high"] == pytest.approx((value.mean() + reach * value.std(ddof=1)) / bound)
+    assert row["violated"] == pytest.approx(((value > 0) & (value < floor)).mean())
+    assert row["violated_share"] == row["violated"]
+    if policy == "first":
+        assert row["reference"] == ""
+        assert np.isnan(row["difference"])
+    else:
+        assert row["reference"] == "first"
+        lead = value - first
+        assert row["difference"] == pytest.approx(lead.mean())
+        assert row["difference_high"] == pytest.approx(lead.mean() + reach * lead.std(ddof=1))
+
+
+def test_same_result_on_one_and_on_two_processes(stopped: Study) -> None:
+    again = study(stopped.instances, system=SYSTEM, runs=40, rng=7, workers=2)
+    timing = "decision_us"
+    pd.testing.assert_frame_equal(
+        stopped.table.drop(columns=timing), again.table.drop(columns=timing)
+    )
+
+
+def test_another_seed_gives_other_worlds(stopped: Study) -> None:
+    again = study(stopped.instances, system=SYSTEM, runs=40, rng=8)
+    assert not np.isclose(again.table["value"], stopped.table["value"]).any()
+
+
+def test_a_generator_gives_the_seed() -> None:
+    drawn = study(Offers(), system=SYSTEM, runs=5, rng=np.random.default_rng(3))
+    named = study(Offers(), system=SYSTEM, runs=5, rng=drawn.settings.seed)
+    assert (drawn.table["value"] == named.table["value"]).all()
+
+
+def test_a_run_is_repeated_by_hand(stopped: Study) -> None:
+    by_hand = simulate(Offering(Offers(12)), Threshold(0.8), rng=7, runs=40)
+    assert (stopped.trajectories["long"]["choosy"].reward == by_hand.reward).all()
+
+
+def test_own_policies_stand_beside_published_ones() -> None:
+    mine = Threshold(0.7)
+    result = study(Offers(), [mine, "h*", Threshold(0.7)], system=SYSTEM, runs=5)
+    assert list(result.table["policy"]) == ["threshold 0.7", "half", "threshold 0.7 (2)"]
+    assert (result.table["bound"] == "prophet").all()
+
+
+def test_reference_of_choice() -> None:
+    result = study(Offers(), system=SYSTEM, runs=5, reference="half")
+    assert list(result.table["reference"]) == ["half", "half", ""]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"runs": 1}, "runs = 1: an interval needs at least 2"),
+        ({"workers": 0}, "workers = 0"),
+        ({"confidence": 1.0}, r"confidence = 1\.0"),
+        ({"policies": ["halb"]}, "did you mean half"),
+        ({"policies": []}, "nothing to compare"),
+        ({"reference": "never"}, "not among the policies compared: first, choosy, half"),
+        ({"system": "stoping"}, "'stoping' is unknown"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        study(Offers(), **{"system": SYSTEM, **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("instances", "message"),
+    [
+        ([], "there is none to study"),
+        (object(), "object is no instance"),
+        ({"odd": 3}, "instance 'odd' is a int; stopping takes Offers"),
+    ],
+)
+def test_bad_instances_are_named(instances: object, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        study(instances, system=SYSTEM)
+
+
+def test_a_worthless_instance_has_no_ratio() -> None:
+    result = study(Offers(0), system=SYSTEM, runs=3)
+    assert result.table["ratio"].isna().all()
+    assert result.table["decision_us"].isna().all()
+    assert '"ratio": null' in result.to_json()

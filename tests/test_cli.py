@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import edgeopt
+from edgeopt.bounds import Finding, Source, Verdict
+from edgeopt.cli.main import run
+from tests.studies.conftest import offering as offering
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUNS = ["--runs", "20"]
+SMALL = ["--set", "servers=2", "--set", "devices=3", "--set", "profiles=2", "--set", "horizon=12"]
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the JSON document on standard output, which must hold nothing else."""
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+@pytest.fixture
+def instance_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the path of a small RESCUE instance that the program itself has written."""
+    path = tmp_path / "small.nc"
+    assert run(["generate", "rescue", "--out", str(path), "--set", "reserved=3", *SMALL]) == 0
+    assert "fingerprint" in capsys.readouterr().out
+    return str(path)
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"edgeopt {edgeopt.__version__}\n"
+    assert run([]) == 0
+    assert "study" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("offering")
+def test_study_of_a_sixth_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["study", "stopping", *RUNS, "--out", str(tmp_path / "page")]) == 0
+    printed = capsys.readouterr()
+    assert "Choosy" in printed.out
+    assert "Greedy" in printed.out
+    assert printed.err == ""
+    assert (tmp_path / "page" / "index.html").is_file()
+
+
+@pytest.mark.usefixtures("offering")
+def test_saved_instance_of_a_sixth_system(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "offers.txt")
+    settings = ["--set", "slots=4", "--set", "floor=0.25"]
+    assert run(["generate", "stopping", "--out", path, *settings]) == 0
+    capsys.readouterr()
+    assert run(["study", "stopping", "--instance", path, *RUNS, "--json"]) == 0
+    assert document(capsys)["benchmark"]["value"] == pytest.approx(4 / 5)
+
+
+@pytest.mark.usefixtures("offering")
+def test_policies_with_commas_and_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["--policies", "half,f*", "--policies", "never", "--reference", "never"]
+    assert run(["study", "stopping", *RUNS, *wanted, "--json"]) == 0
+    rows = document(capsys)["policies"]
+    assert [row["policy"] for row in rows] == ["half", "first", "never"]
+    assert [row["reference"] for row in rows] == ["never", "never", ""]
+
+
+def test_rescue_study_as_json(instance_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["--policies", "rescue*,pickconfigs+guard"]
+    assert run(["study", "rescue", "--instance", instance_file, *RUNS, *wanted, "--json"]) == 0
+    found = document(capsys)
+    assert list(found) == ["system", "instance", "benchmark", "policies", "claims"]
+    assert found["system"] == "rescue"
+    assert found["instance"]["servers"] == 2
+    assert found["benchmark"]["gap"] <= 1e-6
+    assert found["benchmark"]["bound"] >= found["benchmark"]["value"] - 1e-9
+    names = {row["policy"] for row in found["policies"]}
+    assert {"rescue", "rescue+guard", "rescueplus", "pickconfigs+guard"} <= names
+    for claim in found["claims"]:
+        assert list(claim) == ["id", "source", "verdict", "measured", "guaranteed", "slack"]
+
+
+def test_solve_writes_a_plan(
+    instance_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pandas as pd
+    import xarray as xr
+
+    table, labelled = tmp_path / "plan.csv", tmp_path / "plan.nc"
+    for out in (table, labelled):
+        solved = ["solve", "rescue", "--instance", instance_file, "--out", str(out), "--json"]
+        assert run(solved) == 0
+        benchmark = document(capsys)["benchmark"]
+        assert benchmark["gap"] <= 1e-6
+    cells = pd.read_csv(table)
+    assert list(cells) == ["slot", "device", "server", "profile", "probability"]
+    with xr.open_dataset(labelled, engine="h5netcdf") as stored:
+        assert stored["probability"].to_numpy() == pytest.approx(cells["probability"].to_numpy())
+        assert (stored["device"].to_numpy() == cells["device"].to_numpy()).all()
+        instance = edgeopt.instances.RescueInstance.load(instance_file)
+        earned = instance.expected_profit[
+            cells["slot"], cells["device"], cells["server"], cells["profile"]
+        ]
+        assert earned @ cells["probability"] == pytest.approx(benchmark["value"])
+
+
+def test_solve_for_people(instance_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "rescue", "--instance", instance_file]) == 0
+    printed = capsys.readouterr()
+    assert "proven bound" in printed.out
+    assert printed.err == ""
+
+
+def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solvers", "--json"]) == 0
+    highs = next(one for one in document(capsys) if one["name"] == "highs")
+    assert highs["installed"]
+    assert highs["version"]
+    assert run(["solvers"]) == 0
+    assert "highs" in capsys.readouterr().out
+
+
+def test_check_prints_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "rescue.theorem2", "--json"]) == 0
+    [verdict] = document(capsys)
+    assert list(verdict) == ["id", "source", "verdict", "measured", "guaranteed", "slack"]
+    assert verdict["id"] == "rescue.theorem2"
+    assert verdict["verdict"] == "holds"
+    assert run(["check", "rescue.theorem2"]) == 0
+    assert "rescue.theorem2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("claim", "finding", "code"),
+    [
+        ("demo.claim", Finding.VIOLATED, 1),
+        ("demo.claim.printed", Finding.VIOLATED, 0),
+        ("demo.claim", Finding.VACUOUS, 0),
+        ("demo.claim", Finding.HOLDS, 0),
+    ],
+)
+@pytest.mark.parametrize("option", [[], ["--json"]])
+def test_check_fails_for_a_corrected_claim_only(
+    claim: str,
+    finding: Finding,
+    code: int,
+    option: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    verdict = Verdict(claim, Source("A paper", "Theorem 9"), finding)
+    monkeypatch.setattr("edgeopt.bounds.check", lambda wanted: [verdict])
+    assert run(["check", *option]) == code
+    assert claim in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["study", "rescu"], "system 'rescu' is unknown; did you mean rescue?"),
+        (["study"], "Missing argument 'system'"),
+        (["studi"], "No such command 'studi'"),
+        (["study", "rescue", "--runs", "many"], "Invalid value for '--runs'"),
+        (["study", "rescue", "--runs", "1"], "Invalid value for '--runs'"),
+        (["study", "rescue", "--workers", "0"], "workers = 0: must be at least 1"),
+        (["study", "rescue", "--policies", "resue"], "policy 'resue' is unknown to rescue"),
+        (["study", "rescue", "--colour"], "No such option: --colour"),
+        (["study", "rescue", "--instance", "nowhere"], "sources are tables, paper"),
+        (["study", "rescue", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (["solve", "rescue", "--data", ".", "--instance", "paper"], "give one of them"),
+        (["solve", "rescue", "--method", "magic"], "rescue knows auto, direct"),
+        (["solve", "rescue", "--instance", "paper", "--out", "plan.xls"], ".csv or .nc"),
+        (["generate", "rescue", "--out", "x.nc", "--set", "server=3"], "did you mean servers?"),
+        (["generate", "rescue", "--out", "x.nc", "--set", "servers"], "write it as name=value"),
+        (["generate", "rescue", "--out", "x.nc", "--set", "servers=few"], "must be a number"),
+        (["generate", "rescue", "--out", "x.nc", "--set", "servers=0"], "servers"),
+        (["generate", "rescue", "--out", "nowhere/x.nc"], "the directory does not exist"),
+        (["check", "rescue.theorem9"], "claim 'rescue.theorem9' is unknown"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("edgeopt: error: ")
+    assert printed.err.count("\n") == 1
+    assert line in printed.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"not a file of instances", None])
+def test_unreadable_instance_files(
+    content: bytes | None, instance_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.nc"
+    if content is None:
+        with open(instance_file, "rb") as whole:
+            content = whole.read()[:2000]
+    broken.write_bytes(content)
+    assert run(["study", "rescue", "--instance", str(broken)]) == 2
+    printed = capsys.readouterr()
+    assert "broken.nc" in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_program_when_piped(instance_file: str) -> None:
+    command = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
+    options = ["solve", "rescue", "--instance", instance_file, "--json"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["benchmark"]["name"] == "lp"
+    failed = subprocess.run([*command, "study", "no"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert failed.stdout == ""
+    assert "Traceback" not in failed.stderr
+
+
+def test_progress_on_a_terminal_only(instance_file: str) -> None:
+    pty = pytest.importorskip("pty")
+    command = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
+    options = ["study", "rescue", "--instance", instance_file, *RUNS, "--policies", "random"]
+    reader, writer = pty.openpty()
+    done = subprocess.run(
+        [*command, *options, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=writer,
+        check=False,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(writer)
+    shown = os.read(reader, 1 << 16).decode()
+    os.close(reader)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["system"] == "rescue"
+    assert "simulating policies" in shown

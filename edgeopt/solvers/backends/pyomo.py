@@ -16,6 +16,7 @@ from pyomo.core.base.var import Var
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backends.pyomo_legacy import solve_with_legacy_interface
+from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.solution import Seconds, Solution
@@ -153,7 +154,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
             model,
             load_solutions=False,
             raise_exception_on_nonoptimal_result=False,
-            tee=[_LogStream()] if request.log else False,
+            tee=[LogStream()] if request.log else False,
             solver_options=dict(request.options),
             **known,
         )
@@ -220,15 +221,3 @@ def _with_evidence(solution: Solution, compiled: PyomoProgram | None) -> Solutio
     program = compiled.program
     inner = replace(solution, values=values, duals=duals, problem=program)
     return replace(solution, evidence=inner, objective=program.objective(values))
-
-
-class _LogStream:
-    """A text stream that writes to the logger."""
-
-    def write(self, text: str) -> int:
-        if text.strip():
-            logger.info("%s", text.rstrip("\n"))
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""

@@ -1,0 +1,223 @@
+"""SCIP through PySCIPOpt."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from pyscipopt import SCIP_EVENTTYPE, SCIP_PARAMSETTING, Eventhdlr, Expr, Model
+from pyscipopt.scip import Term
+
+from edgeopt.errors import OptionError
+from edgeopt.solvers.backends.assembly import assemble
+from edgeopt.solvers.log_stream import LogStream
+from edgeopt.solvers.request import Progress
+from edgeopt.solvers.status import Status
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.request import ProgressCallback, Request
+    from edgeopt.solvers.solution import Solution
+
+__all__ = ["STATUS", "solve"]
+
+STATUS: Final[Mapping[str, Status]] = MappingProxyType(
+    {
+        "optimal": Status.CONVERGENCE_CRITERIA_SATISFIED,
+        "gaplimit": Status.CONVERGENCE_CRITERIA_SATISFIED,
+        "infeasible": Status.PROVEN_INFEASIBLE,
+        "unbounded": Status.PROVEN_UNBOUNDED,
+        "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+        "timelimit": Status.MAX_TIME_LIMIT,
+        "nodelimit": Status.ITERATION_LIMIT,
+        "totalnodelimit": Status.ITERATION_LIMIT,
+        "stallnodelimit": Status.ITERATION_LIMIT,
+        "restartlimit": Status.ITERATION_LIMIT,
+        "sollimit": Status.ITERATION_LIMIT,
+        "bestsollimit": Status.ITERATION_LIMIT,
+        "primallimit": Status.OBJECTIVE_LIMIT,
+        "duallimit": Status.OBJECTIVE_LIMIT,
+        "userinterrupt": Status.INTERRUPTED,
+        "terminate": Status.INTERRUPTED,
+        "memlimit": Status.ERROR,
+        "unknown": Status.UNKNOWN,
+    }
+)
+
+logger = logging.getLogger("edgeopt.solvers")
+
+
+def solve(program: LinearProgram, request: Request) -> Solution:
+    """Solve a linear or mixed-integer program.
+
+    Ctrl-C is SCIP's own to catch: it then hands over its incumbent.
+
+    Parameters
+    ----------
+    program
+        What to solve.
+    request
+        How; options are SCIP's parameters, such as ``**{"limits/nodes": 100}``.
+
+    Returns
+    -------
+    The solution as SCIP reports it, not yet certified.
+
+    Raises
+    ------
+    OptionError
+        If SCIP does not know a parameter.
+    """
+    if request.algorithm is not None:
+        raise OptionError("SCIP has no common name for algorithms; pass its own parameters")
+    start = time.perf_counter()
+    model, columns, rows = _build(program)
+    _configure(model, request, continuous=not program.is_mixed_integer)
+    if request.progress is not None:
+        watcher = _Watcher(request.progress, program.sign)
+        model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
+    built = time.perf_counter()
+    with contextlib.redirect_stdout(LogStream()) if request.log else contextlib.nullcontext():
+        model.optimize()
+    seconds = (built - start, time.perf_counter() - built)
+    status = STATUS.get(model.getStatus(), Status.UNKNOWN)
+    values = _values(model, columns) if _may_have_point(model, status) else None
+    duals = None
+    if values is not None and not program.is_mixed_integer and model.getStatus() == "optimal":
+        duals = program.sign * np.array([model.getDualsolLinear(row) for row in rows])
+    bound = model.getDualbound() if status is not Status.PROVEN_UNBOUNDED else np.nan
+    if abs(bound) >= model.infinity():
+        bound = np.nan
+    return assemble(
+        program,
+        request,
+        status,
+        sign=program.sign,
+        seconds=seconds,
+        version=version("pyscipopt"),
+        objective=float("nan") if values is None else program.objective(values),
+        bound=program.sign * bound,
+        values=values,
+        duals=duals,
+    )
+
+
+def _build(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
+    """Return the minimisation in SCIP, its variables and its constraints."""
+    model = Model("edgeopt")
+    columns = [
+        model.addVar(
+            vtype="I" if whole else "C",
+            lb=None if np.isneginf(low) else low,
+            ub=None if np.isposinf(high) else high,
+            obj=cost,
+        )
+        for whole, low, high, cost in zip(
+            program.integer.tolist(),
+            program.lower.tolist(),
+            program.upper.tolist(),
+            (program.sign * program.cost).tolist(),
+            strict=True,
+        )
+    ]
+    model.addObjoffset(program.sign * program.offset)
+    terms = [Term(column) for column in columns]
+    by_row = program.matrix.tocsr()
+    rows = []
+    for row in range(program.shape[0]):
+        span = slice(by_row.indptr[row], by_row.indptr[row + 1])
+        entries = zip(by_row.indices[span].tolist(), by_row.data[span].tolist(), strict=True)
+        body = Expr({terms[column]: value for column, value in entries})
+        low, high = float(program.row_lower[row]), float(program.row_upper[row])
+        rows.append(_add_row(model, body, low, high, keep=not program.is_mixed_integer))
+    return model, columns, rows
+
+
+def _add_row(model: Any, body: Any, low: float, high: float, *, keep: bool) -> Any:
+    # SCIP turns a row of one column into a bound and its dual is lost, unless the row might grow.
+    if np.isinf(low) and np.isinf(high):
+        low = -model.infinity()
+    if low == high:
+        return model.addCons(body == low, modifiable=keep)
+    if np.isposinf(high):
+        return model.addCons(body >= low, modifiable=keep)
+    row = model.addCons(body <= high, modifiable=keep)
+    if np.isfinite(low):
+        model.chgLhs(row, low)
+    return row
+
+
+def _configure(model: Any, request: Request, *, continuous: bool) -> None:
+    if not request.log:
+        model.hideOutput()
+    else:
+        model.redirectOutput()
+    settings: dict[str, Any] = {"limits/gap": DEFAULT if request.gap is None else request.gap}
+    if request.time_limit is not None:
+        settings["limits/time"] = float(request.time_limit)
+    if request.threads is not None:
+        settings["parallel/maxnthreads"] = int(request.threads)
+        settings["lp/threads"] = int(request.threads)
+    if request.tolerance is not None:
+        settings["numerics/feastol"] = float(request.tolerance)
+        settings["numerics/dualfeastol"] = float(request.tolerance)
+    if continuous:
+        # Duals refer to the rows as given only if nothing rewrites them before the simplex method.
+        model.setPresolve(SCIP_PARAMSETTING.OFF)
+        model.setHeuristics(SCIP_PARAMSETTING.OFF)
+        model.disablePropagation()
+        settings["limits/gap"] = 0.0
+    for name, value in (settings | request.options).items():
+        try:
+            model.setParam(name, value)
+        except (KeyError, ValueError, LookupError) as failure:
+            raise OptionError(f"SCIP does not take {name}={value!r}") from failure
+
+
+def _may_have_point(model: Any, status: Status) -> bool:
+    unusable = (Status.PROVEN_INFEASIBLE, Status.PROVEN_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+    return status not in unusable and model.getNSols() > 0
+
+
+def _values(model: Any, columns: list[Any]) -> NDArray[np.float64]:
+    best = model.getBestSol()
+    return np.array([model.getSolVal(best, column) for column in columns])
+
+
+class _Watcher(Eventhdlr):  # type: ignore[misc]
+    """Reports each solved node and each better solution."""
+
+    _EVENTS = SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.BESTSOLFOUND
+
+    def __init__(self, progress: ProgressCallback, sign: float) -> None:
+        self._progress = progress
+        self._sign = sign
+
+    def eventinit(self) -> None:
+        self.model.catchEvent(self._EVENTS, self)
+
+    def eventexit(self) -> None:
+        self.model.dropEvent(self._EVENTS, self)
+
+    def eventexec(self, _: Any) -> None:
+        model = self.model
+        stop = self._progress(
+            Progress(
+                model.getSolvingTime(),
+                model.getNNodes(),
+                self._sign * model.getPrimalbound(),
+                self._sign * model.getDualbound(),
+            )
+        )
+        if stop:
+            model.interruptSolve()

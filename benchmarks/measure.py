@@ -67,7 +67,7 @@ def measure(
 ) -> Measurement:
     """Time `candidate` in this process."""
     call = benchmark.build(benchmark.sizes[size], candidate)
-    if benchmark.warm:
+    if benchmark.warms(candidate):
         call(time_limit)
     seconds = []
     finished = True
@@ -97,7 +97,7 @@ def measure_apart(
     command += [benchmark.name, size, candidate, str(repeats), limit]
     patience = None
     if time_limit is not None and candidate != benchmark.subject:
-        patience = time_limit * (repeats + benchmark.warm) + GRACE
+        patience = time_limit * (repeats + benchmark.warms(candidate)) + GRACE
     try:
         done = subprocess.run(
             command,

@@ -87,8 +87,8 @@ class Benchmark:
         Timed calls of the subject.
     peer_repeats
         Timed calls of each peer.
-    warm
-        One untimed call first, for code that is compiled on first use.
+    warm, peer_warm
+        Whether an untimed call comes first, for code that is compiled or imported on first use.
     race
         Peers get this many times the fastest peer's seconds; None gives them all they want.
     time_limit
@@ -111,6 +111,7 @@ class Benchmark:
     repeats: int = 5
     peer_repeats: int = 3
     warm: bool = True
+    peer_warm: bool = True
     race: float | None = None
     time_limit: float | None = None
     unit: str = ""
@@ -121,3 +122,6 @@ class Benchmark:
     @property
     def candidates(self) -> tuple[str, ...]:
         return (self.subject, *self.peers)
+
+    def warms(self, candidate: str) -> bool:
+        return self.warm if candidate == self.subject else self.peer_warm

@@ -56,5 +56,6 @@ BENCHMARK = Benchmark(
     peers=tuple(ALGORITHMS),
     goals=(Goal("ratio", at_least=15.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
-    race=3.0,
+    peer_warm=False,
+    race=2.0,
 )

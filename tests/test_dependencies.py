@@ -75,6 +75,13 @@ def test_every_pinned_package_is_credited_with_a_licence() -> None:
     assert {canonicalize_name(name) for name, _ in credits} >= set(pins())
 
 
+def test_every_data_table_is_credited() -> None:
+    tables = {path.name for path in (ROOT / "edgeopt").rglob("*.csv")}
+    credited = set(re.findall(r"^\| `(\S+\.csv)` \|", (ROOT / "THIRD_PARTY.md").read_text(), re.M))
+    assert tables
+    assert credited == tables
+
+
 def test_nothing_required_is_under_the_gpl() -> None:
     copyleft = re.compile(r"(?<![LA])GPL|GNU General Public")
     offenders = []

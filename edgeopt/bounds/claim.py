@@ -12,7 +12,7 @@ from edgeopt.errors import EdgeOptError, OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Assumption", "Claim", "Measurement", "NotApplicableError"]
+__all__ = ["Assumption", "Claim", "Measurement", "NotApplicableError", "instance_label"]
 
 
 class NotApplicableError(EdgeOptError):
@@ -185,7 +185,7 @@ class Claim:
         Verdict
             The finding.
         """
-        label = _fingerprint(instance) if name is None else name
+        label = instance_label(instance) if name is None else name
         for assumption in self.assumptions:
             if not assumption.holds(instance):
                 reason = f"assumption fails: {assumption.name}"
@@ -216,6 +216,7 @@ def _last_if_nan(number: float) -> float:
     return math.inf if math.isnan(number) else number
 
 
-def _fingerprint(instance: Any) -> str:
+def instance_label(instance: Any) -> str:
+    """Return the fingerprint of an instance, or nothing if it has none."""
     fingerprint = getattr(instance, "fingerprint", None)
     return str(fingerprint()) if callable(fingerprint) else ""

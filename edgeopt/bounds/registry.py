@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.claim import Claim
+from edgeopt.bounds.claim import Claim, instance_label
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def check(
         about = [claim for claim in chosen if isinstance(one, claim.instance_type)]
         if not about:
             raise OptionError(f"no chosen claim speaks about an instance of {type(one).__name__}")
-        verdicts += [claim.decide(one, views.of(claim, one)) for claim in about]
+        views.require_use(about)
+        label = instance_label(one)
+        verdicts += [claim.decide(one, views.of(claim, one), label) for claim in about]
     return verdicts
 
 
@@ -130,15 +132,23 @@ class _Views:
             self._made[place] = key, claim.view(build(), **self._accepted(claim))
         return self._made[place][1]
 
-    def _accepted(self, claim: Claim) -> Mapping[str, Any]:
-        if not self._options:
-            return {}
-        accepted = list(inspect.signature(claim.view).parameters)[1:]
-        unknown = set(self._options) - set(accepted)
+    def require_use(self, claims: Iterable[Claim]) -> None:
+        """Refuse options that none of the claims takes."""
+        taken = sorted({name for claim in claims for name in _options_of(claim)})
+        unknown = sorted(set(self._options) - set(taken))
         if unknown:
-            takes = ", ".join(accepted) or "none"
-            raise OptionError(f"{claim.id}: unknown options {sorted(unknown)}; it takes {takes}")
-        return self._options
+            raise OptionError(
+                f"unknown options {', '.join(unknown)}; these claims take "
+                f"{', '.join(taken) or 'none'}"
+            )
+
+    def _accepted(self, claim: Claim) -> Mapping[str, Any]:
+        names = _options_of(claim)
+        return {name: value for name, value in self._options.items() if name in names}
+
+
+def _options_of(claim: Claim) -> list[str]:
+    return list(inspect.signature(claim.view).parameters)[1:]
 
 
 def _resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from edgeopt.models.rescue import P1Solution
 
 __all__ = ["Evaluation"]
+
+RESOLVE_LIMIT = 10_000
+"""Largest number of cells (t, j, k, l) for which a check may solve a second LP."""
 
 
 class Evaluation:
@@ -64,6 +68,15 @@ class Evaluation:
         if len(self.instance.reserved) == 0:
             return self
         return Evaluation(self.instance.replace(reserved=ReservedTasks.none()))
+
+    @cached_property
+    def other_ending(self) -> Evaluation:
+        """The same instance with the other rule for runs that end after the horizon."""
+        cells = math.prod(self.instance.shape[:4])
+        if cells > RESOLVE_LIMIT:
+            raise NotApplicableError(f"too large to solve the LP once more: {cells} cells")
+        beyond = "drop" if self.instance.beyond == "hold" else "hold"
+        return Evaluation(self.instance.replace(beyond=beyond))
 
     def routing(self, slot: int) -> NDArray[np.float64]:
         """Planned probabilities y of one slot, shape [J, K, L]."""

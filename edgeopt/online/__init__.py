@@ -1,1 +1,23 @@
-"""Room: online."""
+"""Online policies, the environments they act in, and the one loop that brings them together."""
+
+from __future__ import annotations
+
+from edgeopt.online.simulate import (
+    CompilablePolicy,
+    Environment,
+    Episode,
+    Kernel,
+    Policy,
+    Trajectory,
+    simulate,
+)
+
+__all__ = [
+    "CompilablePolicy",
+    "Environment",
+    "Episode",
+    "Kernel",
+    "Policy",
+    "Trajectory",
+    "simulate",
+]

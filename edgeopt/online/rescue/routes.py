@@ -1,0 +1,135 @@
+"""A relaxed assignment y read as a random route for every arriving task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from edgeopt.errors import OptionError
+from edgeopt.online.rescue.blocks import slot_blocks
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+__all__ = ["Routes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """The cells (server, profile) that an arrival may be sent to, row by row in CSR form.
+
+    A *row* is a pair ``slot * devices + device``, a *cell* a pair ``server * profiles + profile``;
+    both orders are row-major.
+
+    Attributes
+    ----------
+    first
+        Routes of a row are ``first[row]..first[row+1]-1``; shape [T*J+1].
+    cell
+        Cell of every route, ascending within a row; shape [routes].
+    mass
+        ``y[t, j, k, l]``: probability that the task arrives and takes the route; shape [routes].
+    cumulative
+        Running sum over the row of ``y / p``, the probability of the route given the arrival;
+        shape [routes]. A last entry below 1 leaves a rest that is rejected; in a row whose device
+        never arrives (p = 0) all entries are 0.
+    """
+
+    first: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    mass: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, instance: RescueInstance, y: Any) -> Routes:
+        """Read an assignment.
+
+        Parameters
+        ----------
+        instance
+            Gives the sizes and the arrival probabilities.
+        y
+            Array [T, J, K, L], or a scipy.sparse array of shape [T*J, K*L].
+
+        Raises
+        ------
+        OptionError
+            If the shape is wrong, an entry is negative or not finite, or a row assigns more than
+            arrives.
+        """
+        rows = instance.horizon * instance.devices
+        cells = instance.servers * instance.profiles
+        if hasattr(y, "tocsr"):
+            if y.shape != (rows, cells):
+                raise OptionError(f"y has shape {y.shape}; sparse it must be {(rows, cells)}")
+            y = y.tocsr()
+            if not y.has_canonical_format:
+                y = y.copy()
+                y.sum_duplicates()
+            first, cell = y.indptr.astype(np.int64), y.indices.astype(np.int64)
+            mass = y.data.astype(np.float64)
+        else:
+            y = np.asarray(y, dtype=np.float64)
+            shape = (instance.horizon, instance.devices, instance.servers, instance.profiles)
+            if y.shape != shape:
+                raise OptionError(f"y has shape {y.shape}; it must be [T, J, K, L] = {shape}")
+            row, cell = np.nonzero(y.reshape(rows, cells))
+            first = np.searchsorted(row, np.arange(rows + 1)).astype(np.int64)
+            mass = y.reshape(rows, cells)[row, cell]
+        if not (np.isfinite(mass).all() and (mass >= 0).all()):
+            raise OptionError("y must be finite and nonnegative")
+        arrival = np.ascontiguousarray(instance.arrival).ravel()
+        cumulative, excess = _accumulate(first, mass, arrival)
+        if excess > DEFAULT:
+            raise OptionError(f"y assigns more of a task than arrives, by {excess:.3g}")
+        return cls(first, cell.astype(np.int64), mass, cumulative)
+
+    def row(self, row: int) -> slice:
+        """Return the positions of the routes of a row."""
+        return slice(int(self.first[row]), int(self.first[row + 1]))
+
+    def expected_profit(self, instance: RescueInstance) -> NDArray[np.float64]:
+        """Return R[t, j, k, l] at every route, shape [routes], without the whole of R in memory."""
+        profit = np.empty(self.mass.size)
+        for slots in slot_blocks(instance):
+            low, high = (slots.start * instance.devices, slots.stop * instance.devices)
+            part = slice(int(self.first[low]), int(self.first[high]))
+            if part.start == part.stop:
+                continue
+            block = np.broadcast_to(
+                instance.expected_profit_block(slots),
+                (slots.stop - slots.start, instance.devices, instance.servers, instance.profiles),
+            )
+            row = np.repeat(np.arange(high - low), np.diff(self.first[low : high + 1]))
+            profit[part] = block[
+                row // instance.devices,
+                row % instance.devices,
+                self.cell[part] // instance.profiles,
+                self.cell[part] % instance.profiles,
+            ]
+        return profit
+
+
+@njit(cache=True)
+def _accumulate(
+    first: NDArray[np.int64], mass: NDArray[np.float64], arrival: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Sum y / p along each row; also return the largest excess of a row's sum over p."""
+    cumulative = np.zeros(mass.size)
+    excess = 0.0
+    for row in range(first.size - 1):
+        total = 0.0
+        share = 0.0
+        for m in range(first[row], first[row + 1]):
+            total += mass[m]
+            if arrival[row] > 0.0:
+                share += mass[m] / arrival[row]
+                cumulative[m] = share
+        excess = max(excess, total - arrival[row])
+    return cumulative, excess

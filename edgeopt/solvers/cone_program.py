@@ -1,0 +1,138 @@
+r"""The cone program behind a convex problem, with its primal-dual pair, as evidence of optimality.
+
+.. math::
+    \min_x \tfrac12 x^\top P x + c^\top x + c_0 \quad \text{s.t.} \quad A x + s = b, \ s \in K
+
+For any z in the dual cone, :math:`-\tfrac12 x^\top P x - b^\top z + c_0` bounds the optimum from
+below as long as :math:`P x + A^\top z + c = 0`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["ConePair"]
+
+
+@dataclass(frozen=True, eq=False)
+class ConePair:
+    """A cone program and a primal-dual pair for it.
+
+    Parameters
+    ----------
+    quadratic
+        P, shape [n, n]; None for a linear objective.
+    cost
+        c, shape [n].
+    offset
+        Constant of the objective.
+    matrix, right
+        A, shape [m, n], and b, shape [m]; rows ordered as in `cones`.
+    cones
+        CVXPY's description of K: sizes of its zero, nonnegative, second-order, semidefinite,
+        exponential and power cones.
+    primal, dual
+        x, shape [n], and z, shape [m].
+    lower, upper
+        Bounds of x that stand outside the cones, shape [n].
+    triangle
+        Which triangle of a semidefinite block the rows list: "upper" or "lower".
+    """
+
+    quadratic: Any
+    cost: Vector
+    offset: float
+    matrix: Any
+    right: Vector
+    cones: Any
+    primal: Vector
+    dual: Vector
+    lower: Vector
+    upper: Vector
+    triangle: str = "upper"
+
+    def _curvature(self) -> Vector:
+        if self.quadratic is None:
+            return np.zeros_like(self.primal)
+        curvature: Vector = self.quadratic @ self.primal
+        return curvature
+
+    def _gradient(self) -> Vector:
+        gradient: Vector = self._curvature() + self.matrix.T @ self.dual + self.cost
+        return gradient
+
+    def dual_value(self) -> float:
+        """Return the value of the dual at the pair, a bound to within the dual residual."""
+        curvature = float(self.primal @ self._curvature())
+        gradient = self._gradient()
+        side = np.where(gradient > 0.0, self.lower, self.upper)
+        resting = np.isfinite(side)
+        rest = float(gradient[resting] @ side[resting])
+        return rest - 0.5 * curvature - float(self.right @ self.dual) + self.offset
+
+    def dual_residual(self) -> float:
+        """Return the largest violation of stationarity or of the dual cone, relative to costs."""
+        gradient = self._gradient()
+        # What rests on a bound of x is a multiplier of that bound.
+        free = np.where(gradient > 0.0, np.isneginf(self.lower), np.isposinf(self.upper))
+        stationarity = np.where(free, np.abs(gradient), 0.0) / np.maximum(1.0, np.abs(self.cost))
+        scale = max(1.0, float(np.abs(self.dual).max(initial=0.0)))
+        return max(float(stationarity.max(initial=0.0)), self._outside_dual_cone() / scale)
+
+    def _outside_dual_cone(self) -> float:
+        cones = self.cones
+        start = cones.zero
+        worst = 0.0
+        stop = start + cones.nonneg
+        worst = max(worst, float((-self.dual[start:stop]).max(initial=0.0)))
+        start = stop
+        for size in cones.soc:
+            head, *_ = block = self.dual[start : start + size]
+            worst = max(worst, float(np.linalg.norm(block[1:]) - head))
+            start += size
+        for size in cones.psd:
+            length = size * (size + 1) // 2
+            worst = max(worst, _outside_semidefinite(self.dual[start : start + length], size, self))
+            start += length
+        for _ in range(cones.exp):
+            worst = max(worst, _outside_dual_exponential(self.dual[start : start + 3]))
+            start += 3
+        for power in cones.p3d:
+            worst = max(worst, _outside_dual_power(self.dual[start : start + 3], float(power)))
+            start += 3
+        return worst
+
+
+def _outside_semidefinite(packed: Vector, size: int, pair: ConePair) -> float:
+    """Return minus the smallest eigenvalue of a block stored as one scaled triangle."""
+    block = np.zeros((size, size))
+    rows, columns = np.triu_indices(size) if pair.triangle == "lower" else np.tril_indices(size)
+    # Columns of one triangle are rows of the other: the matrix is symmetric.
+    block[rows, columns] = packed
+    diagonal = np.diag(np.diag(block))
+    symmetric = diagonal + (block - diagonal + (block - diagonal).T) / np.sqrt(2.0)
+    return max(0.0, -float(np.linalg.eigvalsh(symmetric)[0]))
+
+
+def _outside_dual_exponential(point: Vector) -> float:
+    r"""Return how far (u, v, w) is from :math:`u \le 0, -u e^{v/u} \le e w`, measured in w."""
+    u, v, w = (float(entry) for entry in point)
+    if u >= 0.0:
+        return max(u, -v, -w, 0.0)
+    return max(0.0, -u * float(np.exp(min(v / u, 700.0) - 1.0)) - w)
+
+
+def _outside_dual_power(point: Vector, power: float) -> float:
+    r"""Return how far (u, v, w) is from :math:`(u/a)^a (v/(1-a))^{1-a} \ge |w|`."""
+    u, v, w = (float(entry) for entry in point)
+    if u < 0.0 or v < 0.0:
+        return max(-u, -v)
+    return max(0.0, abs(w) - (u / power) ** power * (v / (1.0 - power)) ** (1.0 - power))

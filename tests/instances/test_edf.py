@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from edgeopt.instances.edf import (
+    FEASIBLE,
+    demand_criterion,
+    edf_feasible,
+    edf_longest_block,
+    edf_order,
+    edf_serve,
+)
+
+
+def draw_case(seed):
+    """Tasks of one server with quarter-integer work, and a block: often just (in)feasible."""
+    rng = np.random.default_rng(seed)
+    horizon, tasks = int(rng.integers(1, 9)), int(rng.integers(1, 6))
+    start = rng.integers(0, horizon, tasks)
+    end = rng.integers(start, horizon)
+    capacity = rng.integers(1, 9, horizon) / 4
+    demand = rng.integers(0, 9, tasks) / 4
+    slot = int(rng.integers(0, horizon))
+    free = slot + int(rng.integers(0, 3))
+    return start, end, demand, capacity, slot, free
+
+
+def by_deadline(end):
+    return edf_order(np.zeros_like(end), end, 1)[0]
+
+
+def plain_edf(start, end, demand, capacity, slot, free):
+    """Serve slot by slot; return what is left of each live task at its deadline."""
+    left = {i: float(w) for i, w in enumerate(demand) if end[i] >= slot}
+    for tau in range(slot, len(capacity)):
+        budget = float(capacity[tau]) if tau >= free else 0.0
+        for i in sorted(left, key=lambda i: (end[i], i)):
+            if start[i] <= tau <= end[i]:
+                done = min(left[i], budget)
+                left[i] -= done
+                budget -= done
+    return left
+
+
+def lp_feasible(start, end, demand, capacity, slot, free):
+    live = [i for i in range(len(end)) if end[i] >= slot]
+    pairs = [(i, t) for i in live for t in range(max(start[i], slot), end[i] + 1)]
+    if not pairs:
+        return True
+    rows, limits = [], []
+    for i in live:
+        rows.append([-1.0 if pair[0] == i else 0.0 for pair in pairs])
+        limits.append(-demand[i])
+    for t in range(slot, len(capacity)):
+        rows.append([1.0 if pair[1] == t else 0.0 for pair in pairs])
+        limits.append(capacity[t] if t >= free else 0.0)
+    return linprog(np.zeros(len(pairs)), A_ub=rows, b_ub=limits).status == 0
+
+
+def test_edf_criterion_and_linear_program_agree():
+    verdicts = []
+    for seed in range(400):
+        start, end, demand, capacity, slot, free = case = draw_case(seed)
+        verdict = edf_feasible(by_deadline(end), start, end, demand, capacity, slot, free)
+        left = plain_edf(*case)
+        assert verdict == all(w <= FEASIBLE for w in left.values()), seed
+        conflict = demand_criterion(start, end, demand, capacity, slot=slot, free=free)
+        assert verdict == (conflict is None), seed
+        assert verdict == lp_feasible(*case), seed
+        verdicts.append(verdict)
+    assert 100 < sum(verdicts) < 300  # both answers are common
+
+
+@given(st.integers(0, 10**6))
+def test_compiled_service_equals_plain_service(seed):
+    start, end, demand, capacity, slot, free = draw_case(seed)
+    remaining = demand.astype(np.float64)
+    order, total = by_deadline(end), 0.0
+    for tau in range(slot, capacity.size):
+        offer = capacity[tau] if tau >= free else 0.0
+        done = edf_serve(order, start, end, remaining, tau, offer)
+        assert 0 <= done <= offer
+        total += done
+    for i, left in plain_edf(start, end, demand, capacity, slot, free).items():
+        assert remaining[i] == pytest.approx(left, abs=1e-12)
+    assert total == pytest.approx((demand - remaining).sum(), abs=1e-12)
+
+
+@given(st.integers(0, 10**6))
+def test_longest_block_is_the_last_feasible_one(seed):
+    start, end, demand, capacity, slot, _ = draw_case(seed)
+    order, limit = by_deadline(end), 5
+    fits = [
+        edf_feasible(order, start, end, demand, capacity, slot, slot + n) for n in range(limit + 1)
+    ]
+    assert fits == sorted(fits, reverse=True)  # a longer block is never easier
+    expected = sum(fits) - 1
+    assert edf_longest_block(order, start, end, demand, capacity, slot, limit) == expected
+
+
+def test_feasibility_test_leaves_the_work_untouched():
+    demand = np.array([1.0, 1.0])
+    window = np.array([0, 0]), np.array([1, 1])
+    assert edf_feasible(np.array([0, 1]), *window, demand, np.array([1.0, 1.0]), 0, 0)
+    assert demand.tolist() == [1.0, 1.0]
+
+
+def test_dust_of_past_tasks_does_not_count():
+    start, end = np.array([0, 2]), np.array([1, 3])
+    remaining = np.array([1e-8, 1.0])
+    assert edf_feasible(np.array([0, 1]), start, end, remaining, np.ones(4), 2, 3)
+    assert not edf_feasible(np.array([0, 1]), start, end, remaining, np.ones(4), 1, 2)
+
+
+@pytest.mark.parametrize(("excess", "fits"), [(5e-10, True), (5e-9, False)])
+def test_tolerance_lies_between_rounding_and_violation(excess, fits):
+    one = np.array([0])
+    demand = np.array([1.0 + excess])
+    assert edf_feasible(one, one, one, demand, np.ones(1), 0, 0) is fits
+
+
+def test_conflict_names_the_smallest_overloaded_set():
+    start, end = np.array([0, 0, 2]), np.array([3, 1, 2])
+    demand = np.array([0.5, 0.5, 1.5])  # tasks 0..2 ask for 2.5 of 4, but task 2 alone is too large
+    conflict = demand_criterion(start, end, demand, np.ones(4))
+    assert conflict is not None
+    assert (conflict.first, conflict.last, conflict.tasks) == (2, 2, (2,))
+    assert (conflict.demand, conflict.offer) == (1.5, 1.0)
+
+
+def test_order_is_by_server_then_deadline_then_index():
+    server, end = np.array([1, 0, 1, 1]), np.array([4, 9, 2, 4])
+    order, offset = edf_order(server, end, 3)
+    assert order.tolist() == [1, 2, 0, 3]
+    assert offset.tolist() == [0, 1, 4, 4]

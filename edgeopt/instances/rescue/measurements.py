@@ -40,6 +40,9 @@ TIME_LIMIT: Final = 3
 """A run is stopped after this many times its nominal length (assumed)."""
 
 
+_JOBS: Final = 4  # production jobs on record
+
+
 class Measured(NamedTuple):
     """The measurements that instances are built from.
 
@@ -62,7 +65,7 @@ class Measured(NamedTuple):
     drift: Accuracy
 
 
-def run_lengths(job: IterationTimes) -> NDArray[np.int64]:
+def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
     """Count how long contiguous stretches of a measured training job take.
 
     A retraining run of nominal length w makes ``50 w`` iterations, of which every tenth is on
@@ -74,11 +77,24 @@ def run_lengths(job: IterationTimes) -> NDArray[np.int64]:
     ----------
     job
         Measured steps.
+    source
+        Where they come from: the field that errors name.
 
     Returns
     -------
     Number of stretches of nominal length 1..W that took 1..D slots, shape [W, D].
+
+    Raises
+    ------
+    InstanceError
+        If no worker has enough records for the longest run.
     """
+    needed = LONGEST_WORK * RECORDS_PER_SLOT
+    longest = int(np.unique(job.worker, return_counts=True)[1].max())
+    if longest < needed:
+        raise InstanceError(
+            source, f"some worker must have {needed} recorded steps", value=f"at most {longest}"
+        )
     slot = job.time.mean() * RECORDS_PER_SLOT
     counts = np.zeros((LONGEST_WORK, TIME_LIMIT * LONGEST_WORK), dtype=np.int64)
     for worker in np.unique(job.worker):
@@ -87,6 +103,8 @@ def run_lengths(job: IterationTimes) -> NDArray[np.int64]:
         elapsed = np.concatenate(([0.0], np.cumsum(steps)))
         for work in range(1, LONGEST_WORK + 1):
             records = work * RECORDS_PER_SLOT
+            if records > steps.size:
+                break
             # A sum that misses a whole slot by rounding only must not spill into the next one.
             slots = np.ceil((elapsed[records:] - elapsed[:-records]) / slot - 1e-9)
             kept = np.clip(slots, 1, TIME_LIMIT * work).astype(np.int64)
@@ -114,14 +132,14 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
         If a file is missing or has a bad entry.
     """
     root = Path(directory)
-    jobs = [
-        read_iteration_times(root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv")
-        for n in (1, 2, 3, 4)
+    traces = [
+        root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)
     ]
+    runs = [run_lengths(read_iteration_times(path), str(path)) for path in traces]
     drift = read_accuracy(root / "cifar10c_robustness" / "unaggregated_results.csv")
     users = read_points(root / "eua" / "users-melbcbd-generated.csv", "Latitude", "Longitude")
     return Measured(
-        windows=np.stack([run_lengths(job) for job in jobs], axis=-1),
+        windows=np.stack(runs, axis=-1),
         sites=np.round(read_points(root / "eua" / "site-optus-melbCBD.csv"), 5),
         users=np.round(users, 5),
         drift=drift._replace(accuracy=np.round(drift.accuracy, 4)),
@@ -177,7 +195,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     """
     root = Path(directory)
     path = root / "run_lengths.csv"
-    names = _job_names(4)
+    names = _job_names(_JOBS)
     natural: Rule = (lambda x: x >= 1 and x == int(x), "must be a whole number, from 1")
     count: Rule = (lambda x: x >= 0 and x == int(x), "must be a count")
     runs = read_columns(path, {"work": natural, "slots": natural, **dict.fromkeys(names, count)})
@@ -196,6 +214,8 @@ def _read_drift(path: Path) -> Accuracy:
     rows = read_rows(path)
     header = rows[0][1] if rows else []
     models = tuple(header[2:])
+    if rows and not models:
+        raise InstanceError(str(path), "must have a column per model", value=", ".join(header))
     grade: Rule = (lambda x: x in (1, 2, 3, 4, 5), "must be a severity, 1 to 5")
     fraction: Rule = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
     columns = read_columns(path, {"severity": grade, **dict.fromkeys(models, fraction)})

@@ -1,0 +1,189 @@
+"""Smooth nonlinear programs through CasADi, whose wheel carries Ipopt."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import casadi
+import numpy as np
+
+from edgeopt.errors import MissingDependencyError, OptionError
+from edgeopt.solvers.backends.assembly import assemble
+from edgeopt.solvers.backends.casadi_watch import IterationWatch
+from edgeopt.solvers.log_stream import LogStream
+from edgeopt.solvers.status import Quality, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers.nonlinear import CasadiNlp
+    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.solution import Solution
+
+__all__ = ["STATUS", "Stop", "run", "solve"]
+
+STATUS: Final[Mapping[str, Status]] = MappingProxyType(
+    {
+        "Solve_Succeeded": Status.CONVERGENCE_CRITERIA_SATISFIED,
+        "Solved_To_Acceptable_Level": Status.UNKNOWN,
+        "Feasible_Point_Found": Status.UNKNOWN,
+        "Search_Direction_Becomes_Too_Small": Status.UNKNOWN,
+        "Infeasible_Problem_Detected": Status.UNKNOWN,
+        "Diverging_Iterates": Status.INFEASIBLE_OR_UNBOUNDED,
+        "User_Requested_Stop": Status.INTERRUPTED,
+        "Maximum_Iterations_Exceeded": Status.ITERATION_LIMIT,
+        "Maximum_CpuTime_Exceeded": Status.MAX_TIME_LIMIT,
+        "Maximum_WallTime_Exceeded": Status.MAX_TIME_LIMIT,
+        "Restoration_Failed": Status.ERROR,
+        "Error_In_Step_Computation": Status.ERROR,
+        "Not_Enough_Degrees_Of_Freedom": Status.ERROR,
+        "Invalid_Problem_Definition": Status.ERROR,
+        "Invalid_Option": Status.ERROR,
+        "Invalid_Number_Detected": Status.ERROR,
+        "Unrecoverable_Exception": Status.ERROR,
+        "NonIpopt_Exception_Thrown": Status.ERROR,
+        "Insufficient_Memory": Status.ERROR,
+        "Internal_Error": Status.ERROR,
+    }
+)
+"""A point of local infeasibility proves nothing unless the constraints are convex."""
+
+_INFEASIBLE: Final = "Infeasible_Problem_Detected"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where and why a nonlinear solver stopped.
+
+    Parameters
+    ----------
+    status
+        Why.
+    infeasible_point
+        Whether it ended at a point that is locally the least infeasible.
+    values
+        The last point, shape [n]; None if there is none.
+    multipliers
+        Derivative of the minimum by the right-hand sides, shape [m]; None if there are none.
+    build, solve
+        Seconds.
+    """
+
+    status: Status
+    infeasible_point: bool
+    values: NDArray[np.float64] | None
+    multipliers: NDArray[np.float64] | None
+    build: float
+    solve: float
+
+
+def solve(problem: CasadiNlp, request: Request) -> Solution:
+    """Solve a smooth nonlinear program from its starting point.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    request
+        How; options go to the solver under its own names, ``max_iter=50`` for Ipopt.
+
+    Returns
+    -------
+    The solution, values and duals keyed by labels. It is called optimal only if the problem is
+    declared convex; a local optimum of any other one is feasible, with an infinite bound.
+    """
+    stop = run(problem, request)
+    status = stop.status
+    if stop.infeasible_point and problem.convex:
+        status = Status.PROVEN_INFEASIBLE
+    values, duals, objective = stop.values, stop.multipliers, float("nan")
+    if status is Status.PROVEN_INFEASIBLE:
+        values = duals = None
+    if values is not None:
+        evaluate = casadi.Function("objective", [problem.variables], [problem.objective])
+        objective = float(evaluate(values))
+    named_duals = None
+    if duals is not None:
+        signed = (problem.sign * duals).tolist()
+        named_duals = dict(zip(problem.row_names, signed, strict=True))
+    solution = assemble(
+        problem,
+        request,
+        status,
+        sign=problem.sign,
+        seconds=(stop.build, stop.solve),
+        version=f"CasADi {casadi.__version__}",
+        objective=objective,
+        values=None
+        if values is None
+        else dict(zip(problem.column_names, values.tolist(), strict=True)),
+        duals=named_duals,
+    )
+    if solution.quality is Quality.OPTIMAL and not problem.convex:
+        return replace(solution, quality=Quality.FEASIBLE)
+    return solution
+
+
+def run(problem: CasadiNlp, request: Request) -> Stop:
+    """Call the nonlinear solver on the minimisation form of a problem.
+
+    Raises
+    ------
+    OptionError
+        If the solver refuses an option.
+    MissingDependencyError
+        If this build of CasADi does not carry the solver.
+    """
+    name = request.solver.rpartition(":")[2]
+    if not casadi.has_nlpsol(name):
+        raise MissingDependencyError(f"this build of CasADi does not carry the solver {name!r}")
+    if request.algorithm is not None or request.threads not in (None, 1):
+        raise OptionError(f"{name} through CasADi has no choice of algorithm or threads")
+    start = time.perf_counter()
+    nlp = {"x": problem.variables, "f": problem.sign * problem.objective}
+    rows = len(problem.row_lower)
+    if rows:
+        nlp["g"] = problem.constraints
+    watch = IterationWatch(len(problem.lower), rows, request.progress, problem.sign)
+    options = _options(name, request) | {"iteration_callback": watch}
+    try:
+        solver = casadi.nlpsol("solver", name, nlp, options)
+    except RuntimeError as failure:
+        raise OptionError(f"CasADi refused the problem or an option: {failure}") from None
+    built = time.perf_counter()
+    sides = {"lbg": problem.row_lower, "ubg": problem.row_upper} if rows else {}
+    with contextlib.redirect_stdout(LogStream()):
+        try:
+            found = solver(x0=problem.start, lbx=problem.lower, ubx=problem.upper, **sides)
+        except KeyboardInterrupt:
+            seconds = (built - start, time.perf_counter() - built)
+            return Stop(Status.INTERRUPTED, False, watch.values, None, *seconds)
+    seconds = (built - start, time.perf_counter() - built)
+    reason = str(solver.stats()["return_status"])
+    status = STATUS.get(reason, Status.UNKNOWN)
+    values = np.array(found["x"]).reshape(-1)
+    # CasADi adds multipliers times constraints to the objective: the derivative is their negative.
+    multipliers = -np.array(found["lam_g"]).reshape(-1) if rows else np.zeros(0)
+    if np.isnan(values).any():
+        return Stop(status, reason == _INFEASIBLE, None, None, *seconds)
+    return Stop(status, reason == _INFEASIBLE, values, multipliers, *seconds)
+
+
+def _options(name: str, request: Request) -> dict[str, Any]:
+    own: dict[str, Any] = {}
+    if name == "ipopt":
+        own["print_level"] = 5 if request.log else 0
+        own["sb"] = "yes"
+        # Certificates are relative to the data as given; Ipopt's tolerance is to its scaled form.
+        own["tol"] = 1e-9 if request.tolerance is None else float(request.tolerance)
+        if request.time_limit is not None:
+            own["max_wall_time"] = max(float(request.time_limit), 1e-3)
+    elif request.time_limit is not None or request.tolerance is not None:
+        raise OptionError(f"pass time_limit and tolerance to {name} under its own names")
+    return {"print_time": False, "error_on_fail": False, name: own | request.options}

@@ -1,0 +1,89 @@
+"""What a verdict hands over proves it: recomputed here from the data alone."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from edgeopt.bounds import check
+from edgeopt.bounds.rescue.dual import occupancy_dual
+from edgeopt.bounds.rescue.evaluation import Evaluation
+from edgeopt.instances.rescue import small
+from tests.strategies import rescue_instances
+
+
+def survival(instance, profile, age):
+    return instance.duration[profile, age:].sum()
+
+
+@given(rescue_instances(reserved=None, arrivals=None, beyond=None))
+def test_dual_of_the_plan_proves_its_bound(instance):
+    """Weak duality by hand: multipliers of the right sign, no column with a positive margin."""
+    [found] = check("rescue.lemma2", instance)
+    assert found.verdict == "holds"
+    view = Evaluation(instance)
+    duals, tasks = view.plan.duals, instance.reserved
+    assert min(duals.arrival.min(), duals.occupancy.min()) >= -1e-7
+    assert np.all(duals.reserved <= 1e-7)
+    horizon, devices, servers, profiles = instance.shape[:4]
+    for t, j, k, profile in np.ndindex(horizon, devices, servers, profiles):
+        priced = duals.arrival[t, j] + sum(
+            survival(instance, profile, a) * duals.occupancy[k, t + a]
+            for a in range(min(instance.max_duration, horizon - t))
+        )
+        if instance.arrival[t, j] > 0:
+            assert priced >= instance.expected_profit[t, j, k, profile] - 1e-6
+    for i, k in enumerate(tasks.server):
+        for t in range(tasks.start[i], tasks.end[i] + 1):
+            work = instance.capacity[k, t] * duals.reserved[i]
+            assert duals.occupancy[k, t] + work >= -1e-6
+    value = (
+        (instance.arrival * duals.arrival).sum()
+        + duals.occupancy.sum()
+        + tasks.demand @ duals.reserved
+    )
+    assert value == pytest.approx(view.plan.bound, abs=1e-5)
+
+
+@given(rescue_instances(reserved=None, arrivals=None, beyond=None))
+def test_dual_of_lemma_three_is_feasible_and_worth_its_share(instance):
+    view = Evaluation(instance)
+    for share in (np.full(instance.servers, 0.5), 1 / (1 + view.occupancy.max(axis=1))):
+        dual = occupancy_dual(view, share)
+        assert dual.residual <= 1e-7
+        assert np.all(view.auxiliary[1][:, 0] >= share * view.planned_profit - 1e-7)
+
+
+def test_a_larger_multiplier_is_infeasible():
+    """The share 1 / (1 + max u) is the largest constant for which the sign survives."""
+    refused = 0
+    for seed in range(20):
+        view = Evaluation(small(seed, reserved=False))
+        largest = 1 / (1 + view.occupancy.max(axis=1))
+        if view.occupancy.max() > 0.1:
+            refused += 1
+            assert occupancy_dual(view, 1.1 * largest).residual > 0.01
+    assert refused >= 5
+
+
+@settings(max_examples=60)
+@given(rescue_instances(reserved=True, arrivals="exclusive"))
+def test_occupancy_follows_from_plan_and_durations(instance):
+    view = Evaluation(instance)
+    y = view.plan.y
+    for k in range(instance.servers):
+        for t in range(instance.horizon):
+            planned = sum(
+                y[s, :, k, profile].sum() * survival(instance, profile, t - s)
+                for s in range(max(0, t - instance.max_duration + 1), t)
+                for profile in range(instance.profiles)
+            )
+            assert view.occupancy[k, t] == pytest.approx(planned, abs=1e-12)
+    assert view.planned_profit.sum() == pytest.approx(view.plan.objective, abs=1e-9)
+
+
+def test_certificate_of_theorem_one_names_its_numbers():
+    [found] = check("rescue.theorem1", small(5, reserved=False))
+    proof = found.certificate
+    assert proof["baseline"][:, 0].sum() == pytest.approx(proof["earned"].sum())
+    assert found.measured == pytest.approx(proof["earned"].sum() / proof["bound"])
+    assert {"arrival_dual", "occupancy_dual", "reserved_dual"} <= set(proof)

@@ -1,0 +1,182 @@
+"""Every false claim is refuted on its named instance, by the numbers that pen and paper give."""
+
+import numpy as np
+import pytest
+
+from edgeopt.bounds import check, claims
+from edgeopt.bounds.rescue import counterexamples as named
+from edgeopt.bounds.rescue.evaluation import Evaluation
+from edgeopt.bounds.rescue.exhaustive import (
+    clairvoyant_optimum,
+    integer_optimum,
+    offline_optimum,
+    online_optimum,
+)
+from edgeopt.bounds.rescue.feasibility import crowded_window
+from edgeopt.bounds.rescue.modelling import radio_cell
+from edgeopt.instances.rescue import tight
+
+HALF = 0.5
+REFUTED = [
+    # claim, instance, measured, guaranteed
+    ("lemma1.printed", named.planned_reservation(), 0, 1),
+    ("theorem1.printed", named.independent_arrivals(0.01, 0.01), 0.0199 / 1.0099, HALF),
+    ("theorem1.printed", named.independent_arrivals(0.001, 0.2), 0.2008 / 1.1998, HALF),
+    ("value.printed", named.independent_arrivals(0.01, 0.01), 0.0199, 1.0099),
+    ("value.shortened", named.late_run(), 1, 1.25),
+    ("definition1.printed", tight(0.1), 0, HALF),
+    ("theorem2.printed", tight(0.1), 1 / 1.9, 0.4),
+    ("theorem2.printed", tight(0.01), 1 / 1.99, 0.49),
+    ("microslot.occupancy.by_slot", named.contested_slot(), 0.75, 1),
+    ("observation1.printed", named.half_routed(), 0.7, 0.9),
+    ("recursion.printed", named.independent_arrivals(0.25), 1.25, 1),
+    ("routing.printed", named.half_routed(), 0.5, 1),
+    ("plan_choice.printed", named.two_plans(), 0.25, 0),
+    ("offline_value.printed", tight(0.1), 1.9, 1),
+    ("clairvoyant.printed", named.clairvoyant_gap(), 2, 2.5),
+    ("clairvoyant.twice", named.rare_long_runs(8), 4.5 / (2 - 2**-7), 2),
+    ("availability.printed", named.risky_run(0.1), 0.1 / 1.1, 0),
+    ("availability.printed", named.risky_run(0.5), 0.5 / 1.5, 0),
+    ("safe_ratio.printed", named.risky_run(0.1), 0, HALF),
+    ("guarded.printed", named.reserved_budget(0.01, 0.01), 0.0199 / 1.0099, HALF),
+    ("guarded.printed", named.reserved_budget(0.1, 0.2), 0.28 / 1.18, HALF),
+    ("forbid.lenient", named.split_tolerance(), 0, 1),
+    ("feasibility.printed", crowded_window(), 0.2, 0),
+    ("beyond.printed", named.outlasting_run(), 1, 0),
+    ("radio.printed", radio_cell(-40.0), 0, 1),
+]
+
+
+@pytest.mark.parametrize(("claim", "instance", "measured", "guaranteed"), REFUTED)
+def test_refuted_by_exact_numbers(claim, instance, measured, guaranteed):
+    [found] = check(f"rescue.{claim}", instance)
+    assert found.verdict == "violated"
+    assert found.measured == pytest.approx(measured, abs=1e-8)
+    assert found.guaranteed == pytest.approx(guaranteed, abs=1e-8)
+
+
+def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds():
+    expected = {
+        id: "violated" if claim.counterexample else "holds"
+        for id, claim in claims("rescue").items()
+    }
+    assert {found.claim: found.verdict.value for found in check("rescue")} == expected
+    tested = {f"rescue.{row[0]}" for row in REFUTED}
+    drawn = {"rescue.budget.printed", "rescue.accuracy_gap.printed"}
+    assert {id for id, verdict in expected.items() if verdict == "violated"} == tested | drawn
+
+
+def test_named_counterexample_is_itself_violated():
+    for claim in claims("rescue").values():
+        if claim.counterexample:
+            [found] = check(claim.id, claim.family[claim.counterexample]())
+            assert found.verdict == "violated", claim.id
+
+
+def test_tight_instance_has_all_its_values():
+    for epsilon in (0.5, 0.1, 1e-3):
+        view = Evaluation(tight(epsilon))
+        assert view.online == pytest.approx(1)
+        assert view.integer == pytest.approx(1)
+        assert view.offline == pytest.approx(2 - epsilon)
+        assert view.plan.objective == pytest.approx(2 - epsilon)
+        assert view.earned.sum() == pytest.approx(1)
+
+
+def test_theorem_two_is_tight_from_both_sides():
+    """Equal to 1/(2 - eps): neither a better policy nor a worse optimum would pass."""
+    for epsilon in (0.5, 0.1, 1e-3):
+        for found in check(["rescue.theorem2", "rescue.theorem2.plan"], tight(epsilon)):
+            assert found.verdict == "holds"
+            assert found.measured == pytest.approx(1 / (2 - epsilon), abs=1e-9)
+    [limit] = check("rescue.theorem2", tight(1e-6))
+    assert 0.5 < limit.measured < 0.5 + 1e-6
+
+
+@pytest.mark.parametrize("change", ["profit", "duration", "reserved"])
+def test_theorem_two_speaks_about_its_own_instance_only(change):
+    instance = tight(0.1)
+    other = {
+        "profit": instance.replace(profit=instance.profit * 1.1),
+        "duration": instance.replace(duration=np.array([[0.5, 0.5]])),
+        "reserved": named.risky_run(),
+    }[change]
+    [found] = check("rescue.theorem2", other)
+    assert found.verdict == "vacuous"
+
+
+def test_risky_run_has_all_its_values():
+    for delta in (0.1, 0.5):
+        instance = named.risky_run(delta)
+        view = Evaluation(instance)
+        assert view.plan.objective == pytest.approx(1 / (1 + delta))
+        assert view.earned.sum() == pytest.approx(1 / (1 + delta))
+        assert view.offline_expected == pytest.approx(1 / (1 + delta))
+        assert view.offline_pathwise == 0
+        assert online_optimum(instance, reserved="pathwise") == 0
+        assert view.forbidding.plan.objective == pytest.approx(0, abs=1e-9)
+
+
+def test_reserved_budget_has_all_its_values():
+    for epsilon, delta in ((0.01, 0.01), (0.1, 0.2)):
+        instance = named.reserved_budget(epsilon, delta)
+        view = Evaluation(instance)
+        hindsight = 1 + (1 - epsilon) * delta
+        assert view.plan.objective == pytest.approx(hindsight)
+        assert view.forbidding.plan.objective == pytest.approx(hindsight)
+        assert view.offline_pathwise == pytest.approx(hindsight)
+        [priced] = check("rescue.guarded.priced", instance)
+        assert priced.verdict == "holds"
+        assert priced.certificate["earned"] == pytest.approx(1)
+        assert priced.certificate["price"][0, 0] == pytest.approx(delta)
+
+
+def test_independent_arrivals_have_all_their_values():
+    instance = named.independent_arrivals(0.01, 0.01)
+    view = Evaluation(instance)
+    assert view.plan.objective == pytest.approx(1.0099)
+    assert view.plan.y[0, :, 0, 0] == pytest.approx([0.99, 0.01])
+    assert view.earned.sum() == pytest.approx(0.0199)
+    [repaired] = check("rescue.microslot", instance)
+    assert repaired.verdict == "holds"
+
+
+def test_knowing_durations_is_worth_without_limit():
+    for slots in (2, 4, 8):
+        instance = named.rare_long_runs(slots)
+        optimum, plan = clairvoyant_optimum(instance), Evaluation(instance).plan.objective
+        assert plan == pytest.approx(2 - 2.0 ** (1 - slots))
+        assert plan < 2
+        assert optimum >= slots / 2
+        assert offline_optimum(instance) == pytest.approx(plan)
+
+
+def test_split_tolerance_separates_the_two_readings():
+    instance = named.split_tolerance()
+    assert offline_optimum(instance, reserved="pathwise", tolerance=1e-9) == 0
+    assert offline_optimum(instance, reserved="pathwise", tolerance=1e-7) == 1
+    [same] = check("rescue.forbid", instance)
+    assert (same.verdict, same.measured) == ("holds", pytest.approx(0, abs=1e-9))
+
+
+def test_half_routed_and_two_plans():
+    view = Evaluation(named.half_routed())
+    assert view.plan.y[:, :, 0, 0] == pytest.approx(np.array([[0.5, 0], [0, 0.5]]))
+    assert (view.plan.objective, view.online) == pytest.approx((0.95, 0.9))
+    [least] = check("rescue.plan_choice", named.two_plans())
+    assert least.measured == pytest.approx(0.75)
+
+
+def test_contested_slot_bounds_every_policy():
+    instance = named.contested_slot()
+    assert online_optimum(instance) == pytest.approx(0.75)
+    assert integer_optimum(instance) == pytest.approx(1)
+
+
+def test_radio_rates_are_those_of_the_text():
+    [far] = check("rescue.radio", radio_cell(-109.2))
+    [near] = check("rescue.radio.printed", radio_cell(-40.0))
+    assert far.verdict == "holds"
+    assert far.certificate["bit_per_second"] == pytest.approx(14e6, rel=0.05)
+    assert near.certificate["bit_per_second"] == pytest.approx(860, rel=0.05)
+    assert 8e6 * 8 / near.certificate["bit_per_second"] > 20 * 3600

@@ -1,0 +1,127 @@
+"""The verdict logic on claims made up for the purpose."""
+
+import json
+import math
+
+import pytest
+
+from edgeopt.bounds import Assumption, Claim, Finding, Measurement, NotApplicableError, Relation
+from edgeopt.bounds.verdict import Source
+from edgeopt.errors import EdgeOptError, OptionError
+
+SOURCE = Source("Someone: Something", "Theorem 7")
+
+
+def claim_about(value, relation=Relation.AT_LEAST, guaranteed=1.0, **rest):
+    """Build a claim on numbers: the instance itself is what is measured."""
+    fields = {
+        "id": "made.up",
+        "statement": "x",
+        "source": SOURCE,
+        "measure": lambda x: Measurement(x, guaranteed, {"x": x}),
+        "relation": relation,
+        "instance_type": float,
+        "family": {"one": lambda: value},
+    }
+    return Claim(**(fields | rest))
+
+
+@pytest.mark.parametrize(
+    ("relation", "value", "verdict", "slack"),
+    [
+        (Relation.AT_LEAST, 1.5, "holds", 0.5),
+        (Relation.AT_LEAST, 0.75, "violated", -0.25),
+        (Relation.AT_MOST, 0.75, "holds", 0.25),
+        (Relation.AT_MOST, 1.5, "violated", -0.5),
+        (Relation.EQUAL, 1.0, "holds", 0.0),
+        (Relation.EQUAL, 1.25, "violated", -0.25),
+        (Relation.EQUAL, 0.75, "violated", -0.25),
+        (Relation.AT_LEAST, -math.inf, "violated", -math.inf),
+    ],
+)
+def test_relation_decides(relation, value, verdict, slack):
+    found = claim_about(value, relation).check(value)
+    assert found.verdict == verdict
+    assert found.slack == slack
+    assert (found.measured, found.guaranteed) == (value, 1.0)
+    assert found.certificate == {"x": value}
+
+
+@pytest.mark.parametrize(("guaranteed", "allowed"), [(0.0, 1e-3), (100.0, 0.1)])
+def test_tolerance_is_relative_above_one(guaranteed, allowed):
+    claim = claim_about(0.0, guaranteed=guaranteed, tolerance=1e-3)
+    assert claim.check(guaranteed - 0.99 * allowed).verdict is Finding.HOLDS
+    assert claim.check(guaranteed - 1.01 * allowed).verdict is Finding.VIOLATED
+
+
+def test_failing_assumption_makes_it_vacuous_without_measuring():
+    positive = Assumption("positive", "x > 0", lambda x: x > 0)
+
+    def explode(x):
+        raise AssertionError("measured all the same")
+
+    claim = claim_about(1.0, measure=explode, assumptions=(positive,))
+    found = claim.check(-1.0)
+    assert found.verdict is Finding.VACUOUS
+    assert found.reason == "assumption fails: positive"
+    assert math.isnan(found.measured)
+
+
+def test_measurement_that_cannot_be_made_is_vacuous():
+    def refuse(x):
+        raise NotApplicableError("too large for exact enumeration")
+
+    found = claim_about(1.0, measure=refuse).check(1.0)
+    assert found.verdict is Finding.VACUOUS
+    assert found.reason == "too large for exact enumeration"
+
+
+def test_nan_is_an_error_not_a_verdict():
+    with pytest.raises(EdgeOptError, match="claim made"):
+        claim_about(1.0).check(math.nan)
+
+
+def test_family_reports_its_worst_member():
+    family = {"good": lambda: 3.0, "bad": lambda: 0.5, "worse": lambda: 0.25, "fine": lambda: 1.0}
+    found = claim_about(0.0, family=family).check()
+    assert (found.instance, found.verdict, found.measured) == ("worse", "violated", 0.25)
+    assert "4 named instances" in found.reason
+
+
+def test_family_is_vacuous_only_if_all_of_it_is():
+    positive = Assumption("positive", "x > 0", lambda x: x > 0)
+    mixed = {"out": lambda: -1.0, "in": lambda: 2.0}
+    claim = claim_about(0.0, family=mixed, assumptions=(positive,))
+    assert claim.check().instance == "in"
+    assert "1 of them vacuous" in claim.check().reason
+    out = claim_about(0.0, family={"a": lambda: -1.0, "b": lambda: -2.0}, assumptions=(positive,))
+    assert out.check().verdict is Finding.VACUOUS
+
+
+def test_verdict_is_plain_json():
+    found = claim_about(2.0).check(2.0).as_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == {
+        "id": "made.up",
+        "source": "Someone: Something, Theorem 7",
+        "verdict": "holds",
+        "measured": 2.0,
+        "guaranteed": 1.0,
+        "slack": 1.0,
+    }
+
+
+def test_numbers_that_json_lacks_become_null():
+    found = claim_about(-math.inf).check(-math.inf).as_dict()
+    assert (found["measured"], found["slack"]) == (None, None)
+    json.dumps(found, allow_nan=False)
+
+
+def test_wrong_type_family_or_options_are_refused():
+    with pytest.raises(OptionError, match="str"):
+        claim_about(1.0).check("text")
+    with pytest.raises(OptionError, match="at least one"):
+        claim_about(1.0, family={})
+    with pytest.raises(OptionError, match="nowhere"):
+        claim_about(1.0, counterexample="nowhere")
+    with pytest.raises(OptionError, match="plan"):
+        claim_about(1.0).check(plan=3)

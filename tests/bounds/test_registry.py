@@ -1,0 +1,160 @@
+"""Claims by identifier and pattern, from inside and from other packages."""
+
+import json
+
+import pytest
+
+import edgeopt
+from edgeopt.bounds import Claim, Measurement, Relation, check, claims, registry
+from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.verdict import Source
+from edgeopt.errors import OptionError
+from edgeopt.instances.rescue import tight
+
+
+class Toy:
+    """An instance of another system."""
+
+
+def outside_claim(id="toy.fact", view=lambda toy: toy):
+    return Claim(
+        id=id,
+        statement="1 = 1",
+        source=Source("Nobody", "Remark 1"),
+        measure=lambda toy: Measurement(1.0, 1.0),
+        relation=Relation.EQUAL,
+        instance_type=Toy,
+        family={"toy": Toy},
+        view=view,
+    )
+
+
+@pytest.fixture
+def outside(monkeypatch):
+    """Install an entry point that offers the given claims."""
+
+    def install(*offered):
+        class Point:
+            value = "toypackage.claims"
+
+            @staticmethod
+            def load():
+                return offered
+
+        monkeypatch.setattr(registry, "entry_points", lambda *, group: [Point()])
+
+    return install
+
+
+def test_identifier_glob_system_and_all():
+    assert list(claims("rescue.lemma2")) == ["rescue.lemma2"]
+    lemma1 = set(claims("rescue.lemma1.*"))
+    assert lemma1 == {
+        "rescue.lemma1.printed",
+        "rescue.lemma1.absent",
+        "rescue.lemma1.pathwise",
+        "rescue.lemma1.expected",
+        "rescue.lemma1.relaxation",
+    }
+    assert set(claims("rescue")) == set(claims("rescue.*")) == set(claims())
+    assert list(claims(["rescue.lemma3", "rescue.lemma2", "rescue.lemma3"])) == [
+        "rescue.lemma3",
+        "rescue.lemma2",
+    ]
+
+
+def test_every_claim_is_well_formed():
+    known = claims()
+    for id, claim in known.items():
+        assert claim.id == id
+        assert claim.statement.strip()
+        assert str(claim.source).startswith("Huang, Liu, Shan: RESCUE")
+        assert set(claim.corrected_by) <= set(known), id
+        assert bool(claim.corrected_by) == bool(claim.counterexample), id
+        if id.endswith(".printed"):
+            assert claim.counterexample, id
+
+
+@pytest.mark.parametrize("unknown", ["rescue.theorem9", "rescue.lema1.printed", "nothing.*"])
+def test_unknown_identifier_is_an_error(unknown):
+    with pytest.raises(OptionError, match="unknown"):
+        check(unknown)
+
+
+def test_near_matches_are_named():
+    with pytest.raises(OptionError, match=r"did you mean .*rescue\.theorem1"):
+        check("rescue.teorem1")
+
+
+def test_shortest_name_checks_a_theorem_alone():
+    [found] = edgeopt.check("rescue.theorem2")
+    assert (found.claim, found.verdict) == ("rescue.theorem2", "holds")
+
+
+def test_instances_give_one_verdict_each_with_their_fingerprints():
+    instances = [tight(0.25), counterexamples.half_routed()]
+    found = check(["rescue.observation1", "rescue.recursion"], instances)
+    assert [v.claim for v in found] == ["rescue.observation1", "rescue.recursion"] * 2
+    assert [v.instance for v in found[::2]] == [i.fingerprint() for i in instances]
+
+
+def test_claims_about_other_instances_are_left_out_but_not_silently_all():
+    about = {v.claim for v in check("rescue.*", tight(0.5))}
+    assert "rescue.theorem1" in about
+    assert "rescue.radio" not in about
+    with pytest.raises(OptionError, match="Toy"):
+        check("rescue.*", Toy())
+
+
+def test_another_package_offers_claims(outside):
+    outside(outside_claim())
+    assert [v.claim for v in check("toy.*")] == ["toy.fact"]
+    assert "toy.fact" in claims()
+    assert [v.verdict for v in check(instance=Toy())] == ["holds"]
+
+
+def test_identifiers_are_unique(outside):
+    outside(outside_claim("rescue.lemma2"))
+    with pytest.raises(OptionError, match=r"rescue\.lemma2 is already taken"):
+        claims()
+
+
+def test_view_is_made_once_per_instance():
+    made = []
+
+    def view(toy):
+        made.append(toy)
+        return toy
+
+    pair = [outside_claim("toy.a", view), outside_claim("toy.b", view)]
+    check(pair, [Toy(), Toy()])
+    assert len(made) == 2
+    assert made[0] is not made[1]
+
+
+def test_options_reach_the_claims_that_take_them():
+    seen = []
+
+    def view(toy, scale=1):
+        seen.append(scale)
+        return toy
+
+    check([outside_claim("toy.a", view), outside_claim("toy.b")], Toy(), scale=3)
+    assert seen == [3]
+    with pytest.raises(OptionError, match="these claims take scale"):
+        check(outside_claim("toy.a", view), Toy(), shape=3)
+    with pytest.raises(OptionError, match="none is given"):
+        check("rescue.lemma2", plan=3)
+
+
+def test_empty_list_of_claims_is_refused():
+    with pytest.raises(OptionError, match="nothing to check"):
+        check([])
+
+
+def test_verdicts_of_all_claims_are_plain_json():
+    keys = {"id", "source", "verdict", "measured", "guaranteed", "slack"}
+    for found in check("rescue.theorem*"):
+        plain = found.as_dict()
+        assert set(plain) == keys
+        json.dumps(plain, allow_nan=False)

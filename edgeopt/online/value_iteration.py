@@ -1,10 +1,10 @@
 r"""Backward induction for resources that are either idle or busy for a random time.
 
 Time is cut into slots, and a slot into one or several steps. In a step, at most one offer comes to
-a resource: offer :math:`o` with probability :math:`p_o`, reward :math:`r_o` and kind :math:`l_o`. If
-an idle resource takes it, it earns the reward and is busy for a random number of slots
-:math:`d \sim q_{l_o}`, this one included; offers that meet a busy resource are lost. At the start of
-slot :math:`t + d` it is as good as new: this is the renewal.
+a resource: offer :math:`o` with probability :math:`p_o`, reward :math:`r_o` and kind :math:`l_o`.
+If an idle resource takes it, it earns the reward and is busy for a random number of slots
+:math:`d \sim q_{l_o}`, this one included; offers that meet a busy resource are lost. At the start
+of slot :math:`t + d` it is as good as new: this is the renewal.
 
 With :math:`W_k(n)` the expected reward that resource k still earns when it is idle before step n,
 and :math:`t(n)` the slot of the step,
@@ -94,7 +94,7 @@ def renewal_values(
     offers
         Steps in order of time; their number is a multiple of `steps`.
     duration
-        ``duration[l, d-1]`` is the probability that a run of kind l lasts d slots; shape [kinds, D].
+        ``duration[l, d-1]`` is the probability that a run of kind l lasts d slots, [kinds, D].
     resources
         Number of resources.
     steps
@@ -118,8 +118,9 @@ def renewal_values(
         0 <= offers.kind.min() <= offers.kind.max() < kinds
         and 0 <= offers.resource.min() <= offers.resource.max() < resources
     ):
-        raise OptionError(f"offers name a kind outside 0..{kinds - 1} or a resource outside 0.."
-                          f"{resources - 1}")
+        raise OptionError(
+            f"offers name a kind outside 0..{kinds - 1} or a resource outside 0..{resources - 1}"
+        )
     support = longest - np.argmax(duration[:, ::-1] > 0, axis=1)
     waiting = np.zeros((count + 1, resources))
     continuation = np.empty((count // steps, resources, kinds))
@@ -156,11 +157,11 @@ def _recur(
     renewed = np.zeros((resources, slots + 1))
     for t in range(slots - 1, -1, -1):
         for k in range(resources):
-            for l in range(kinds):
+            for j in range(kinds):
                 total = 0.0
-                for d in range(1, min(support[l], slots - 1 - t) + 1):
-                    total += duration[l, d - 1] * renewed[k, t + d]
-                continuation[t, k, l] = total
+                for d in range(1, min(support[j], slots - 1 - t) + 1):
+                    total += duration[j, d - 1] * renewed[k, t + d]
+                continuation[t, k, j] = total
         for n in range((t + 1) * steps - 1, t * steps - 1, -1):
             for k in range(resources):
                 waiting[n, k] = waiting[n + 1, k]

@@ -58,4 +58,5 @@ class SlotTable:
     def at(self, slot: int) -> NDArray[np.float64]:
         """Return the row of one slot."""
         slots = self.blocks[slot // self._step]
-        return self.block(slots)[slot - slots.start]
+        row: NDArray[np.float64] = self.block(slots)[slot - slots.start]
+        return row

@@ -2,8 +2,8 @@
 
 A run is safe if the remaining reserved work of its server can still meet all deadlines when the
 server is blocked for the longest duration that the profile can have. Real blocking is never longer
-than that, and earliest deadline first is optimal on one divisible resource; so if every accepted run
-is safe and the reserved tasks are jointly feasible at first, none ever fails.
+than that, and earliest deadline first is optimal on one divisible resource; so if every accepted
+run is safe and the reserved tasks are jointly feasible at first, none ever fails.
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ class Guard:
         order, offset = edf_order(tasks.server, tasks.end, instance.servers)
         return cls(order, offset, tasks.start, tasks.end, instance.capacity, instance.longest)
 
-    def safe(
-        self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]
-    ) -> bool:
+    def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
         """Tell whether a run may begin on an idle server.
 
         Parameters
@@ -81,9 +79,10 @@ class Guard:
         self, idle: NDArray[np.bool_], slot: int, remaining: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Tell for all servers and profiles whether a run may begin; shape [K, L]."""
+        profiles = range(self.longest.size)
         return np.array(
             [
-                [bool(free) and self.safe(k, l, slot, remaining) for l in range(self.longest.size)]
+                [bool(free) and self.safe(k, profile, slot, remaining) for profile in profiles]
                 for k, free in enumerate(idle)
             ]
         )

@@ -90,9 +90,17 @@ class Routes:
             raise OptionError(f"y assigns more of a task than arrives, by {excess:.3g}")
         return cls(first, cell.astype(np.int64), mass, cumulative)
 
-    def row(self, row: int) -> slice:
-        """Return the positions of the routes of a row."""
-        return slice(int(self.first[row]), int(self.first[row + 1]))
+    def draw(self, row: int, coin: float) -> int | None:
+        """Return the position of the first route whose running sum exceeds the coin, if any."""
+        low, high = int(self.first[row]), int(self.first[row + 1])
+        route = low + int(np.searchsorted(self.cumulative[low:high], coin, side="right"))
+        return route if route < high else None
+
+    def shares(self, row: int) -> list[tuple[int, float]]:
+        """Return positions of the routes of a row and their probabilities given the arrival."""
+        low, high = int(self.first[row]), int(self.first[row + 1])
+        share = np.diff(self.cumulative[low:high], prepend=0.0)
+        return list(zip(range(low, high), share.tolist(), strict=True))
 
     def expected_profit(self, instance: RescueInstance) -> NDArray[np.float64]:
         """Return R[t, j, k, l] at every route, shape [routes], without the whole of R in memory."""

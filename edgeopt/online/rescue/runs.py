@@ -15,7 +15,7 @@ __all__ = ["blocked_capacity", "reserved_charge"]
 
 
 def blocked_capacity(instance: RescueInstance) -> NDArray[np.float64]:
-    r"""Return the capacity that a run blocks in expectation, :math:`E\sum_{\tau=t}^{t+d_l-1} c_k(\tau)`.
+    r"""Return the capacity that a run blocks, :math:`E\sum_{\tau=t}^{t+d_l-1} c_k(\tau)`.
 
     Past the horizon a server keeps the capacity of the last slot.
 
@@ -32,9 +32,9 @@ def reserved_charge(
 ) -> NDArray[np.float64]:
     r"""Return what a run displaces in reserved work, priced by the duals of the reserved demands.
 
-    A slot of server k costs :math:`\rho_k(t) = \max_i c_k(t)\,\pi_i` over the reserved tasks i whose
-    window contains t, where :math:`\pi_i \ge 0` is what the relaxation loses per TMAC of demand; a run
-    is charged :math:`\sum_a \Pr(d_l > a)\,\rho_k(t + a)` within the horizon.
+    A slot of server k costs :math:`\rho_k(t) = \max_i c_k(t)\,\pi_i` over the reserved tasks i
+    whose window contains t, where :math:`\pi_i \ge 0` is what the relaxation loses per TMAC of
+    demand; a run is charged :math:`\sum_a \Pr(d_l > a)\,\rho_k(t + a)` within the horizon.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class RouteValues:
 
     def margin(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return activation and value of turning down at every route, both of shape [routes]."""
-        horizon, servers, profiles = self.continuation.shape
+        horizon, _, profiles = self.continuation.shape
         rows = self.routes.first.size - 1
         row = np.repeat(np.arange(rows), np.diff(self.routes.first))
         server, profile = np.divmod(self.routes.cell, profiles)
@@ -236,8 +236,9 @@ def auxiliary_values(instance: RescueInstance, y: Any) -> AuxiliaryValues:
     row = np.repeat(np.arange(routes.first.size - 1), np.diff(routes.first))
     index = row // instance.devices * cells + routes.cell
     size = instance.horizon * cells
-    mass = np.bincount(index, routes.mass, size)
-    earned = np.bincount(index, routes.mass * routes.expected_profit(instance), size)
+    mass, earned = np.zeros(size), np.zeros(size)
+    np.add.at(mass, index, routes.mass)
+    np.add.at(earned, index, routes.mass * routes.expected_profit(instance))
     reward = np.divide(earned, mass, out=np.zeros(size), where=mass > 0)
     server, profile = np.divmod(np.tile(np.arange(cells), instance.horizon), instance.profiles)
     offers = Offers(np.arange(0, size + 1, cells), server, profile, mass, reward)

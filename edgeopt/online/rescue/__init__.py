@@ -1,0 +1,52 @@
+"""RESCUE online: the environment, the policies, their value functions and exact evaluation.
+
+Source: Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on
+Underutilized Edges.
+"""
+
+from __future__ import annotations
+
+from edgeopt.online.rescue.environment import RescueEnvironment
+from edgeopt.online.rescue.events import Arrival, FinishedRun, Placement
+from edgeopt.online.rescue.exact import expected_violations, policy_value
+from edgeopt.online.rescue.guard import Guard
+from edgeopt.online.rescue.policies import (
+    Cvs,
+    PickConfigs,
+    RandomPolicy,
+    Rescue,
+    RescuePlus,
+    Srs,
+    Sumita,
+)
+from edgeopt.online.rescue.policy import RescuePolicy
+from edgeopt.online.rescue.trajectory import RescueTrajectory
+from edgeopt.online.rescue.values import (
+    AuxiliaryValues,
+    ValueFunctions,
+    auxiliary_values,
+    value_functions,
+)
+
+__all__ = [
+    "Arrival",
+    "AuxiliaryValues",
+    "Cvs",
+    "FinishedRun",
+    "Guard",
+    "PickConfigs",
+    "Placement",
+    "RandomPolicy",
+    "Rescue",
+    "RescueEnvironment",
+    "RescuePlus",
+    "RescuePolicy",
+    "RescueTrajectory",
+    "Srs",
+    "Sumita",
+    "ValueFunctions",
+    "auxiliary_values",
+    "expected_violations",
+    "policy_value",
+    "value_functions",
+]

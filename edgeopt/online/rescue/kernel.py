@@ -1,0 +1,173 @@
+"""The compiled loop: all worlds of a RESCUE environment under a rule, in one call.
+
+The rules are those of `edgeopt.online.rescue.rules`, the slot is that of
+`edgeopt.online.rescue.episode`; trajectories are equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.rescue.compiled import (
+    GREEDY,
+    ROUTED,
+    SERVER,
+    UNIFORM,
+    Book,
+    State,
+    System,
+    Table,
+    play,
+)
+from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
+from edgeopt.online.rescue.trajectory import RescueTrajectory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.online.rescue.environment import RescueEnvironment
+    from edgeopt.online.rescue.routes import Routes
+
+__all__ = ["RescueKernel"]
+
+
+class RescueKernel:
+    """A rule in an environment, ready to run.
+
+    Building one compiles the machine code, or loads it from the cache, so that a call is timed
+    without that.
+
+    Parameters
+    ----------
+    environment, rule
+        Who plays.
+    name
+        Name of the policy.
+
+    Raises
+    ------
+    OptionError
+        If the rule is none of the four kinds.
+    """
+
+    def __init__(self, environment: RescueEnvironment, rule: Rule, name: str) -> None:
+        self._environment = environment
+        self._rule = rule
+        self._name = name
+        if isinstance(rule, RoutedRule | ServerRule):
+            self._routes: Routes | None = rule.routes
+        elif isinstance(rule, GreedyRule | UniformRule):
+            self._routes = None
+        else:
+            raise OptionError(f"{name}: no kernel follows a {type(rule).__name__}")
+        self(np.empty((0, environment.instance.horizon, environment.steps, 3)))
+
+    def __call__(self, worlds: NDArray[np.float64], *, record: bool = False) -> RescueTrajectory:
+        """Live through all worlds, shape [runs, T, S, 3].
+
+        `seconds` of the trajectory is the time of the whole compiled loop.
+        """
+        worlds = _fixed(worlds)
+        runs = worlds.shape[0]
+        state, book = self._state(runs), self._book(runs, record=record)
+        seconds = 0.0
+        for slots in self._environment.profit.blocks if runs else [slice(0, 0)]:
+            system, table = self._system(slots), self._table(slots)
+            began = time.perf_counter()
+            play(system, table, state, book, worlds, slots.start, slots.stop)
+            seconds += time.perf_counter() - began
+        booked: dict[str, Any] = book._asdict()
+        if not record:
+            booked |= dict.fromkeys(("device", "profile", "served"))
+        return RescueTrajectory(name=self._name, seconds=seconds, compiled=True, **booked)
+
+    def _system(self, slots: slice) -> System:
+        environment = self._environment
+        instance, tasks = environment.instance, environment.instance.reserved
+        exclusive = instance.arrivals == "exclusive"
+        order, offset = environment.reserved_order
+        profit, stride = np.zeros(1), np.zeros(5, dtype=np.int64)
+        if slots.stop:
+            profit, stride = _flat(environment.profit.block(slots))
+        return System(
+            exclusive,
+            _fixed(environment.arrival_cumulative if exclusive else instance.arrival),
+            _fixed(environment.duration_cumulative),
+            _fixed(instance.longest),
+            _fixed(instance.capacity),
+            _fixed(order),
+            _fixed(offset),
+            _fixed(tasks.start),
+            _fixed(tasks.end),
+            _fixed(profit),
+            _fixed(stride),
+        )
+
+    def _table(self, slots: slice) -> Table:
+        rule, routes = self._rule, self._routes
+        nothing = np.zeros(0, dtype=np.int64)
+        score, worth, threshold = np.zeros((0, 0, 0, 0)), nothing.astype(np.bool_), 0.0
+        if isinstance(rule, GreedyRule | ServerRule) and slots.stop:
+            score = rule.score.block(slots)
+        if isinstance(rule, RoutedRule):
+            kind, worth = ROUTED, rule.worth
+        elif isinstance(rule, ServerRule):
+            kind = SERVER
+        elif isinstance(rule, GreedyRule):
+            kind, threshold = GREEDY, rule.threshold
+        elif isinstance(rule, UniformRule):
+            kind, threshold = UNIFORM, rule.accept
+        else:
+            raise OptionError(f"{self._name}: no kernel follows a {type(rule).__name__}")
+        return Table(
+            kind,
+            rule.guard is not None,
+            _fixed(nothing if routes is None else routes.first),
+            _fixed(nothing if routes is None else routes.cell),
+            _fixed(nothing.astype(np.float64) if routes is None else routes.cumulative),
+            _fixed(worth),
+            _fixed(score),
+            float(threshold),
+        )
+
+    def _state(self, runs: int) -> State:
+        instance = self._environment.instance
+        return State(
+            np.zeros((runs, instance.servers), dtype=np.int64),
+            np.tile(instance.reserved.demand, (runs, 1)),
+        )
+
+    def _book(self, runs: int, *, record: bool) -> Book:
+        instance = self._environment.instance
+        shape = (runs, instance.horizon)
+        notes = (runs, instance.servers, instance.horizon) if record else (0, 0, 0)
+        return Book(
+            reward=np.zeros(shape),
+            violations=np.zeros(shape, dtype=np.int64),
+            decisions=np.zeros(shape, dtype=np.int64),
+            accepted=np.zeros(shape, dtype=np.int64),
+            retraining_work=np.zeros(shape),
+            reserved_work=np.zeros(shape),
+            device=np.full(notes, -1, dtype=np.int64),
+            profile=np.full(notes, -1, dtype=np.int64),
+            served=np.zeros(notes),
+        )
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """View an array as C-contiguous and read-only: the compiled code knows one type of each."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _flat(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Undo a broadcast: return the entries in memory and the step along every axis, or 0."""
+    held = block[tuple(slice(None) if step else slice(0, 1) for step in block.strides)]
+    held = np.ascontiguousarray(held)
+    steps = np.array(held.strides, dtype=np.int64) // held.itemsize
+    return held.ravel(), np.where(np.array(held.shape) > 1, steps, 0)

@@ -135,4 +135,5 @@ def _outside_dual_power(point: Vector, power: float) -> float:
     u, v, w = (float(entry) for entry in point)
     if u < 0.0 or v < 0.0:
         return max(-u, -v)
-    return max(0.0, abs(w) - (u / power) ** power * (v / (1.0 - power)) ** (1.0 - power))
+    mean = float((u / power) ** power * (v / (1.0 - power)) ** (1.0 - power))
+    return max(0.0, abs(w) - mean)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -118,7 +119,7 @@ def solve(problem: CasadiNlp, request: Request) -> Solution:
         status,
         sign=problem.sign,
         seconds=(stop.build, stop.solve),
-        version=f"CasADi {casadi.__version__}",
+        version=f"CasADi {version('casadi')}",
         objective=objective,
         values=None
         if values is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import casadi
@@ -70,7 +71,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         status,
         sign=program.sign,
         seconds=(stop.build, stop.solve),
-        version=f"CasADi {casadi.__version__}",
+        version=f"CasADi {version('casadi')}",
         objective=float("nan") if values is None else program.objective(np.asarray(values)),
         values=values,
         duals=None

@@ -11,6 +11,8 @@ import numpy as np
 from edgeopt.solvers.request import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from edgeopt.solvers.request import ProgressCallback
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["IterationWatch"]
 
 
-class IterationWatch(casadi.Callback):  # type: ignore[misc]
+class IterationWatch(casadi.Callback):
     """Keeps the last iterate, and reports progress.
 
     Parameters
@@ -64,7 +66,7 @@ class IterationWatch(casadi.Callback):  # type: ignore[misc]
         size = self._sizes.get(str(casadi.nlpsol_out(position)), 0)
         return casadi.Sparsity.dense(size, 1) if size else casadi.Sparsity(0, 0)
 
-    def eval(self, results: list[Any]) -> list[int]:
+    def eval(self, results: Sequence[Any]) -> list[int]:
         """Note the iterate and ask the caller whether to go on."""
         self._iterations += 1
         self.values = np.array(results[0]).reshape(-1)

@@ -77,7 +77,7 @@ class Run:
         """Version of the solver, or of CVXPY where the solver's is not to be found."""
         with contextlib.suppress(PackageNotFoundError):
             return version({"HIGHS": "highspy", "SCIP": "pyscipopt"}.get(self.name, self.name))
-        return f"CVXPY {cvxpy.__version__}"
+        return f"CVXPY {version('cvxpy')}"
 
 
 def solve(problem: Any, request: Request) -> Solution:
@@ -131,7 +131,7 @@ def run(problem: Any, request: Request) -> Run:
         If CVXPY does not find the solver.
     """
     name = request.solver.rpartition(":")[2].upper()
-    if name not in cvxpy.installed_solvers():
+    if name not in cvxpy.installed_solvers():  # type: ignore[no-untyped-call]
         raise MissingDependencyError(f"CVXPY does not find the solver {name}: install its package")
     if request.progress is not None:
         raise OptionError("solvers behind CVXPY report no progress; leave progress out")

@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from pyscipopt import SCIP_EVENTTYPE, SCIP_PARAMSETTING, Eventhdlr, Expr, Model
+from pyscipopt import Eventhdlr, Expr, Model
+from pyscipopt.scip import PY_SCIP_EVENTTYPE as SCIP_EVENTTYPE
+from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
 from edgeopt.errors import OptionError
@@ -194,7 +196,7 @@ def _values(model: Any, columns: list[Any]) -> NDArray[np.float64]:
     return np.array([model.getSolVal(best, column) for column in columns])
 
 
-class _Watcher(Eventhdlr):  # type: ignore[misc]
+class _Watcher(Eventhdlr):
     """Reports each solved node and each better solution."""
 
     _EVENTS = SCIP_EVENTTYPE.NODESOLVED | SCIP_EVENTTYPE.BESTSOLFOUND

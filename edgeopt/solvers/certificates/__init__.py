@@ -6,6 +6,7 @@ One module per kind of problem, each with the same three functions `primal_resid
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from edgeopt.solvers.kinds import Kind, kind_of
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
 __all__ = ["Certificate", "certificate_for"]
+
+
+_MODULES = {
+    Kind.LINEAR: f"{__name__}.linear",
+    Kind.MIXED_INTEGER: f"{__name__}.linear",
+    Kind.PYOMO: f"{__name__}.pyomo",
+    Kind.CVXPY: f"{__name__}.cvxpy",
+    Kind.CASADI: f"{__name__}.casadi",
+}
 
 
 class Certificate(Protocol):
@@ -38,18 +48,4 @@ def certificate_for(problem: Any) -> Certificate:
     if all(hasattr(problem, name) for name in ("primal_residual", "dual_residual", "dual_bound")):
         return cast("Certificate", problem)
     kind = kind_of(problem)
-    if kind is Kind.LINEAR or kind is Kind.MIXED_INTEGER:
-        from edgeopt.solvers.certificates import linear
-
-        return linear
-    if kind is Kind.PYOMO:
-        from edgeopt.solvers.certificates import pyomo
-
-        return pyomo
-    if kind is Kind.CVXPY:
-        from edgeopt.solvers.certificates import cvxpy
-
-        return cvxpy
-    from edgeopt.solvers.certificates import casadi
-
-    return casadi
+    return cast("Certificate", importlib.import_module(_MODULES[kind]))

@@ -73,7 +73,9 @@ def _lagrangian(solution: Solution) -> tuple[float, Vector, Vector]:
 
 
 def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
-    return np.where(multiplier > 0.0, np.isneginf(low), np.isposinf(high)) & (multiplier != 0.0)
+    below, above = (multiplier > 0.0) & np.isneginf(low), (multiplier < 0.0) & np.isposinf(high)
+    leaning: NDArray[np.bool_] = below | above
+    return leaning
 
 
 def dual_residual(solution: Solution) -> float:

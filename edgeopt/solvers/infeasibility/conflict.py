@@ -1,0 +1,166 @@
+"""Smallest conflicts among the rows and bounds of a linear program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import highspy
+import numpy as np
+
+from edgeopt.solvers.backends import highs
+from edgeopt.solvers.infeasibility.shrinking import is_irreducible, shrink
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.request import Request
+from edgeopt.solvers.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Bound", "find_conflict", "is_infeasible", "restricted"]
+
+_IIS_STRATEGY = 6
+"""Elastic filter with columns first: the other strategies of HiGHS return empty or larger sets."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One side of one row or column.
+
+    Parameters
+    ----------
+    part
+        Whether it belongs to a row or to a column.
+    index
+        Which one.
+    side
+        Which side of it.
+    """
+
+    part: Literal["row", "column"]
+    index: int
+    side: Literal["lower", "upper"]
+
+
+def is_infeasible(program: LinearProgram, time_limit: float | None = None) -> bool:
+    """Return whether HiGHS proves that a program has no feasible point."""
+    question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
+    answer = highs.solve(question, Request(time_limit=time_limit))
+    return answer.status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+
+
+def restricted(
+    program: LinearProgram, members: Sequence[Bound], *, keep_columns: bool
+) -> LinearProgram:
+    """Return the program with only some of its sides; rows without any are left out.
+
+    Parameters
+    ----------
+    program
+        The whole program.
+    members
+        The sides that stay.
+    keep_columns
+        Whether all bounds and whole-number conditions of columns stay as well.
+    """
+    rows = np.array(sorted({m.index for m in members if m.part == "row"}), dtype=np.int64)
+    place = {int(row): position for position, row in enumerate(rows)}
+    row_lower, row_upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+    lower, upper = np.full(program.shape[1], -np.inf), np.full(program.shape[1], np.inf)
+    for member in members:
+        if member.part == "row":
+            target = row_lower if member.side == "lower" else row_upper
+            source = program.row_lower if member.side == "lower" else program.row_upper
+            target[place[member.index]] = source[member.index]
+        elif member.side == "lower":
+            lower[member.index] = program.lower[member.index]
+        else:
+            upper[member.index] = program.upper[member.index]
+    return LinearProgram(
+        program.cost,
+        program.matrix.tocsr()[rows].tocsc(),
+        row_lower,
+        row_upper,
+        program.lower if keep_columns else lower,
+        program.upper if keep_columns else upper,
+        program.integer if keep_columns else None,
+        program.sense,
+    )
+
+
+def find_conflict(
+    program: LinearProgram, time_limit: float | None = None
+) -> tuple[list[Bound], bool, str]:
+    """Find sides of an infeasible program that cannot hold together.
+
+    If the program is infeasible without its whole-number conditions, the conflict is one of rows
+    and bounds; otherwise of rows, with all columns as they are.
+
+    Parameters
+    ----------
+    program
+        An infeasible program.
+    time_limit
+        Seconds for each test.
+
+    Returns
+    -------
+    The sides; whether each of them was checked to be needed; and what was taken for granted.
+    """
+    relaxed = program.relaxed() if program.is_mixed_integer else program
+    if not program.is_mixed_integer or is_infeasible(relaxed, time_limit):
+
+        def conflicting(members: Sequence[Bound]) -> bool:
+            part = restricted(relaxed, members, keep_columns=False)
+            return is_infeasible(part, time_limit)
+
+        found = _from_highs(relaxed)
+        if not found or not conflicting(found):
+            found = _all_sides(relaxed)
+        if not is_irreducible(found, conflicting):
+            found = shrink(found, conflicting)
+        return found, is_irreducible(found, conflicting), ""
+
+    def conflicting_integers(members: Sequence[Bound]) -> bool:
+        return is_infeasible(restricted(program, members, keep_columns=True), time_limit)
+
+    rows = [one for one in _all_sides(program) if one.part == "row"]
+    found = shrink(rows, conflicting_integers)
+    minimal = is_irreducible(found, conflicting_integers)
+    return found, minimal, "given the bounds and whole-number conditions of their columns"
+
+
+def _all_sides(program: LinearProgram) -> list[Bound]:
+    sides = []
+    for part, side, values in (
+        ("row", "lower", program.row_lower),
+        ("row", "upper", program.row_upper),
+        ("column", "lower", program.lower),
+        ("column", "upper", program.upper),
+    ):
+        finite = np.flatnonzero(np.isfinite(values)).tolist()
+        sides += [Bound(part, index, side) for index in finite]  # type: ignore[arg-type]
+    return sides
+
+
+def _from_highs(program: LinearProgram) -> list[Bound]:
+    """Return the conflict that HiGHS proposes; empty if it has none."""
+    model = highs.load(program)
+    model.setOptionValue("iis_strategy", _IIS_STRATEGY)
+    outcome, found = model.getIis()
+    if outcome == highspy.HighsStatus.kError or not found.valid_:
+        return []
+    status = highspy.IisBoundStatus
+    lower = (int(status.kIisBoundStatusLower), int(status.kIisBoundStatusBoxed))
+    upper = (int(status.kIisBoundStatusUpper), int(status.kIisBoundStatusBoxed))
+    members = []
+    for part, indices, bounds, low, high in (
+        ("row", found.row_index_, found.row_bound_, program.row_lower, program.row_upper),
+        ("column", found.col_index_, found.col_bound_, program.lower, program.upper),
+    ):
+        for index, bound in zip(indices, bounds, strict=True):
+            if bound in lower and np.isfinite(low[index]):
+                members.append(Bound(part, int(index), "lower"))  # type: ignore[arg-type]
+            if bound in upper and np.isfinite(high[index]):
+                members.append(Bound(part, int(index), "upper"))  # type: ignore[arg-type]
+    return members

@@ -1,0 +1,98 @@
+r"""The cheapest relaxation of an infeasible program: an elastic program.
+
+.. math::
+    \min_{x, s \ge 0} \sum_i \frac{s_i^- }{\max(1, |\underline{b}_i|)}
+    + \frac{s_i^+}{\max(1, |\overline{b}_i|)}
+    \quad \text{s.t.} \quad \underline{b} - s^- \le A x \le \overline{b} + s^+
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.solvers.backends import highs
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.request import Request
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["cheapest_point", "elastic_program"]
+
+
+def elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearProgram:
+    """Return the program in which sides may give way at a price.
+
+    Parameters
+    ----------
+    program
+        The program with n columns.
+    bounds
+        Whether bounds of columns may give way too, as rows of their own.
+
+    Returns
+    -------
+    A program whose first n columns are those of the given one, followed by the give of every
+    finite lower side and that of every finite upper side.
+    """
+    rows, columns = program.shape
+    matrix, row_lower, row_upper = program.matrix, program.row_lower, program.row_upper
+    lower, upper = program.lower, program.upper
+    if bounds:
+        matrix = sparse.vstack([matrix, sparse.eye_array(columns)], format="csc")
+        row_lower = np.concatenate([row_lower, lower])
+        row_upper = np.concatenate([row_upper, upper])
+        lower, upper = np.full(columns, -np.inf), np.full(columns, np.inf)
+        rows += columns
+    give_low, give_high = (
+        np.flatnonzero(np.isfinite(row_lower)),
+        np.flatnonzero(np.isfinite(row_upper)),
+    )
+    unit = sparse.eye_array(rows, format="csc")
+    price = np.concatenate(
+        [
+            np.zeros(columns),
+            1.0 / np.maximum(1.0, np.abs(row_lower[give_low])),
+            1.0 / np.maximum(1.0, np.abs(row_upper[give_high])),
+        ]
+    )
+    gives = len(give_low) + len(give_high)
+    return LinearProgram(
+        price,
+        sparse.hstack([matrix, unit[:, give_low], -unit[:, give_high]], format="csc"),
+        row_lower,
+        row_upper,
+        np.concatenate([lower, np.zeros(gives)]),
+        np.concatenate([upper, np.full(gives, np.inf)]),
+        np.concatenate([program.integer, np.zeros(gives, dtype=bool)]),
+    )
+
+
+def cheapest_point(
+    program: LinearProgram, time_limit: float | None = None
+) -> tuple[NDArray[np.float64] | None, float]:
+    """Return the point of least total give, and that total.
+
+    Rows give way first; bounds of columns only if rows alone cannot repair the program, as when no
+    whole number lies between the bounds of an integer column.
+
+    Parameters
+    ----------
+    program
+        An infeasible program.
+    time_limit
+        Seconds for the elastic program.
+
+    Returns
+    -------
+    The point, shape [n], None if none was found in time; and its price.
+    """
+    for bounds in (False, True):
+        elastic = elastic_program(program, bounds=bounds)
+        found = highs.solve(elastic, Request(time_limit=time_limit))
+        if found.values is not None:
+            return found.values[: program.shape[1]], found.objective
+    return None, float("nan")

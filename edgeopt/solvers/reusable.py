@@ -1,0 +1,280 @@
+"""A linear program that stays loaded in HiGHS while its data change."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.solvers.backends import highs
+from edgeopt.solvers.dispatch import settle
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.request import ProgressCallback, Request
+from edgeopt.solvers.solution import Seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.solvers.solution import Solution
+
+__all__ = ["Reusable"]
+
+
+class Reusable:
+    """Solve a program again and again with new data, without building it again.
+
+    Changes go to HiGHS in place; the next solve starts from the last basis where the algorithm can
+    use one. The attribute `path` of each solution says what happened: "cold" (first solve), "warm"
+    (changed in place, started from a basis) or "in place" (changed in place, started afresh, as
+    the interior-point and first-order methods do).
+
+    Parameters
+    ----------
+    program
+        The program to begin with; it is not changed.
+    algorithm, time_limit, gap, tolerance, threads, log, progress, **options
+        As for `solve` with HiGHS; they hold for every solve, the time limit for each by itself.
+
+    Examples
+    --------
+    >>> program = LinearProgram([3, 2], [[1, 1], [1, 0]], -np.inf, [4, 2], sense="max")
+    >>> model = Reusable(program)
+    >>> model.solve().objective
+    10.0
+    >>> model.change_sides(row_upper=[5], rows=[0])
+    >>> again = model.solve()
+    >>> again.objective, again.path
+    (12.0, 'warm')
+    """
+
+    def __init__(
+        self,
+        program: LinearProgram,
+        *,
+        algorithm: str | None = None,
+        time_limit: float | None = None,
+        gap: float | None = None,
+        tolerance: float | None = None,
+        threads: int | None = None,
+        log: bool = False,
+        progress: ProgressCallback | None = None,
+        **options: Any,
+    ) -> None:
+        self._request = Request(
+            "highs", algorithm, time_limit, gap, tolerance, threads, log, progress, options
+        )
+        start = time.perf_counter()
+        self._program: LinearProgram = program
+        self._model = highs.load(program)
+        highs.configure(self._model, self._request, program.is_mixed_integer)
+        self._building = time.perf_counter() - start
+        self._solved = False
+
+    @property
+    def program(self) -> LinearProgram:
+        """The program as it stands after all changes."""
+        return self._program
+
+    def change_cost(self, cost: ArrayLike, columns: Sequence[int] | None = None) -> None:
+        """Set objective coefficients.
+
+        Parameters
+        ----------
+        cost
+            New coefficients, one for each column named, or for every column.
+        columns
+            Which columns; all by default.
+
+        Raises
+        ------
+        InstanceError
+            If the length does not fit or a number is not allowed.
+        """
+        which, new = self._selected("cost", cost, columns, self.program.shape[1])
+        everything = self.program.cost.copy()
+        everything[which] = new
+        self._store(cost=everything)
+        self._timed(self._model.changeColsCost, which, self.program.sign * new)
+
+    def change_bounds(
+        self,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        columns: Sequence[int] | None = None,
+    ) -> None:
+        """Set bounds of columns; a side that is None stays.
+
+        Parameters
+        ----------
+        lower, upper
+            New bounds, one for each column named, or for every column.
+        columns
+            Which columns; all by default.
+
+        Raises
+        ------
+        InstanceError
+            If a length does not fit or bounds cross.
+        """
+        low, high, which = self._changed_sides("lower", "upper", lower, upper, columns)
+        self._timed(self._model.changeColsBounds, which, low[which], high[which])
+
+    def change_sides(
+        self,
+        row_lower: ArrayLike | None = None,
+        row_upper: ArrayLike | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> None:
+        """Set sides of rows; a side that is None stays.
+
+        Parameters
+        ----------
+        row_lower, row_upper
+            New sides, one for each row named, or for every row.
+        rows
+            Which rows; all by default.
+
+        Raises
+        ------
+        InstanceError
+            If a length does not fit or sides cross.
+        """
+        low, high, which = self._changed_sides("row_lower", "row_upper", row_lower, row_upper, rows)
+        start = time.perf_counter()
+        for row in which.tolist():
+            self._model.changeRowBounds(row, float(low[row]), float(high[row]))
+        self._building += time.perf_counter() - start
+
+    def add_columns(
+        self,
+        cost: ArrayLike,
+        matrix_columns: Any,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Append continuous columns; the last basis stays valid, with the new ones out of it.
+
+        Parameters
+        ----------
+        cost
+            Objective coefficients, shape [k].
+        matrix_columns
+            Their entries in the rows, shape [m, k]; anything that `scipy.sparse.csc_array` takes.
+        lower, upper
+            Their bounds, shape [k] or one number for all.
+        names
+            Their labels; without them the labels of all columns become numbers.
+
+        Raises
+        ------
+        InstanceError
+            If shapes do not fit or a number is not allowed.
+        """
+        start = time.perf_counter()
+        old = self.program
+        # Checks shapes and numbers, and freezes them.
+        added = LinearProgram(
+            cost, matrix_columns, old.row_lower, old.row_upper, lower, upper, sense=old.sense
+        )
+        labels = None if names is None else [*old.column_names, *names]
+        if names is not None and len(names) != added.shape[1]:
+            raise InstanceError("names", f"must name {added.shape[1]} columns", value=len(names))
+        self._store(
+            cost=np.concatenate([old.cost, added.cost]),
+            matrix=sparse.hstack([old.matrix, added.matrix], format="csc"),
+            lower=np.concatenate([old.lower, added.lower]),
+            upper=np.concatenate([old.upper, added.upper]),
+            integer=np.concatenate([old.integer, added.integer]),
+            column_names=labels,
+        )
+        self._model.addCols(
+            added.shape[1],
+            old.sign * added.cost,
+            added.lower,
+            added.upper,
+            added.matrix.nnz,
+            added.matrix.indptr[:-1].astype(np.int32),
+            added.matrix.indices.astype(np.int32),
+            added.matrix.data,
+        )
+        self._building += time.perf_counter() - start
+
+    def solve(self, *, raises: bool = True, warm: bool = True) -> Solution:
+        """Solve the program as it stands.
+
+        Parameters
+        ----------
+        raises
+            Whether to raise when no usable point is in hand.
+        warm
+            Whether an earlier basis may be used.
+
+        Returns
+        -------
+        The certified solution; its `path` says how the solve started.
+
+        Raises
+        ------
+        SolverError
+            If `raises` and there is no feasible point.
+        """
+        program = self.program
+        if not warm:
+            self._model.clearSolver()
+        path = "cold"
+        if self._solved:
+            uses_basis = self._request.algorithm in (None, "choose", "simplex")
+            has_basis = self._model.getBasis().valid and not program.is_mixed_integer
+            path = "warm" if warm and uses_basis and has_basis else "in place"
+        start = time.perf_counter()
+        highs.run(self._model, self._request, program.sign)
+        seconds = Seconds(self._building, time.perf_counter() - start)
+        self._building, self._solved = 0.0, True
+        claimed = highs.read(self._model, program, self._request, seconds, path)
+        return settle(claimed, self._request, raises=raises, stacklevel=2)
+
+    def _store(self, **changes: Any) -> None:
+        """Note changes after they have been checked by building the program they lead to."""
+        self._program = self.program.replace(**changes)
+
+    def _timed(self, change: Any, which: NDArray[np.int32], *values: NDArray[np.float64]) -> None:
+        start = time.perf_counter()
+        change(len(which), which, *values)
+        self._building += time.perf_counter() - start
+
+    def _selected(
+        self, field: str, values: ArrayLike, which: Sequence[int] | None, count: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        indices = np.arange(count) if which is None else np.atleast_1d(np.asarray(which))
+        if indices.size and (indices.min() < 0 or indices.max() >= count):
+            raise OptionError(f"{field}: positions must lie between 0 and {count - 1}")
+        new = np.asarray(values, dtype=float)
+        if new.ndim and new.shape != indices.shape:
+            raise InstanceError(field, f"must have shape {indices.shape}", value=new.shape)
+        return indices.astype(np.int32), np.broadcast_to(new, indices.shape).astype(float)
+
+    def _changed_sides(
+        self,
+        low_field: str,
+        high_field: str,
+        low: ArrayLike | None,
+        high: ArrayLike | None,
+        which: Sequence[int] | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+        changed = {}
+        count = len(getattr(self.program, low_field))
+        indices = np.zeros(0, dtype=np.int32)
+        for field, values in ((low_field, low), (high_field, high)):
+            everything = getattr(self.program, field).copy()
+            if values is not None:
+                indices, new = self._selected(field, values, which, count)
+                everything[indices] = new
+            changed[field] = everything
+        self._store(**changed)
+        return changed[low_field], changed[high_field], indices

@@ -1,0 +1,228 @@
+"""The simulator against a literal one: same worlds, same decisions, same books."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.models.rescue import solve_p1_lp
+from edgeopt.online import simulate
+from edgeopt.online.rescue import (
+    Cvs,
+    PickConfigs,
+    RandomPolicy,
+    Rescue,
+    RescueEnvironment,
+    RescuePlus,
+    Srs,
+    Sumita,
+)
+from tests.oracles.rescue import plain, policies
+from tests.oracles.rescue.worlds import follow
+from tests.rescue.cases import cases, with_reserved
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+PLANNED = (Rescue, RescuePlus, Sumita)
+CLASSES = (Rescue, RescuePlus, PickConfigs, Srs, Cvs, Sumita, RandomPolicy)
+WORLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Replay(RescueEnvironment):
+    """An environment whose worlds are given."""
+
+    given: NDArray[np.float64]
+
+    def worlds(self, rng, runs):
+        return self.given[:runs]
+
+
+def policy_of(kind, plan, *, guarded):
+    return kind(plan=plan, guarded=guarded) if kind in PLANNED else kind(guarded=guarded)
+
+
+def draw_worlds(instance, seed, runs):
+    steps = instance.devices if instance.arrivals == "independent" else 1
+    return np.random.default_rng(seed).random((runs, instance.horizon, steps, 3))
+
+
+def play(instance, policy, worlds, *, compiled=True):
+    return simulate(
+        Replay(instance, worlds), policy, runs=len(worlds), record=True, compiled=compiled
+    )
+
+
+def tuples(y):
+    return tuple(map(tuples, y)) if isinstance(y, list) else y
+
+
+def occupied(instance, run, what):
+    """Return which device (what=0) or profile (what=2) each server runs in each slot, or -1."""
+    table = np.full((instance.servers, instance.horizon), -1)
+    for t, accepted in enumerate(run.accepted):
+        for entry in accepted:
+            table[entry[1], t : t + entry[3]] = entry[what]
+    return table
+
+
+def check_run(instance, trajectory, n, run):
+    assert trajectory.accepted[n].tolist() == [len(accepted) for accepted in run.accepted]
+    assert np.array_equal(trajectory.device[n], occupied(instance, run, 0))
+    assert np.array_equal(trajectory.profile[n], occupied(instance, run, 2))
+    assert trajectory.violations[n].tolist() == run.violations
+    assert trajectory.reward[n] == pytest.approx(run.reward, abs=1e-12)
+    assert trajectory.retraining_work[n] == pytest.approx(run.retraining_work, abs=1e-12)
+    assert trajectory.reserved_work[n] == pytest.approx(run.reserved_work, abs=1e-12)
+    assert np.allclose(trajectory.served[n].T, run.served, rtol=0, atol=1e-12)
+
+
+def arrivals_of(instance, world):
+    """Count arrivals per slot of one world."""
+    if instance.arrivals == "independent":
+        return (world[:, :, 0] < instance.arrival).sum(axis=1)
+    return (world[:, 0, 0] < instance.arrival.sum(axis=1)).astype(int)
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_policy_follows_the_reference_in_every_world(kind, guarded):
+    seen = Counter()
+
+    @given(cases(), st.integers(0, 2**32 - 1))
+    def check(instance, seed):
+        plan = solve_p1_lp(instance, forbid_unsafe=guarded)
+        oracle = plain(instance, float)
+        reference = policies.all_policies(oracle, tuples(plan.y.tolist()), guarded=guarded)
+        worlds = draw_worlds(instance, seed, WORLDS)
+        policy = policy_of(kind, plan, guarded=guarded)
+        kernel = play(instance, policy, worlds)
+        stepped = play(instance, policy, worlds, compiled=False)
+        assert kernel.compiled
+        assert not stepped.compiled
+        for n, world in enumerate(worlds):
+            assert kernel.decisions[n].tolist() == arrivals_of(instance, world).tolist()
+            rows = world.tolist() if oracle.independent else world[:, 0].tolist()
+            run = follow(oracle, reference[kind.__name__], rows)
+            seen["close" if run.close else "compared"] += 1
+            seen["accepted"] += sum(map(len, run.accepted))
+            if not run.close:
+                check_run(instance, kernel, n, run)
+                check_run(instance, stepped, n, run)
+
+    check()
+    assert seen["compared"] > seen["close"]
+    assert seen["accepted"] > 100
+
+
+@given(with_reserved(), st.integers(0, 2**32 - 1))
+def test_pricing_of_reserved_work_follows_the_reference(instance, seed):
+    plan = solve_p1_lp(instance)
+    oracle = plain(instance, float)
+    y = tuples(plan.y.tolist())
+    reference = policies.RescuePlus(oracle, y, guarded=True, threshold=1e-9)
+    charge = policies.reserved_charge(oracle, plan.duals.reserved.tolist())
+    reference.margin = policies.margins(oracle.priced(charge), y)
+    worlds = draw_worlds(instance, seed, WORLDS)
+    policy = RescuePlus(plan=plan, guarded=True, price_reserved=True)
+    for compiled in (True, False):
+        trajectory = play(instance, policy, worlds, compiled=compiled)
+        assert not trajectory.violations.any()
+        for n, world in enumerate(worlds):
+            rows = world.tolist() if oracle.independent else world[:, 0].tolist()
+            run = follow(oracle, reference, rows)
+            if not run.close:
+                check_run(instance, trajectory, n, run)
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("kind", CLASSES)
+@given(instance=cases(), seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_no_policy_looks_ahead(kind, guarded, instance, seed, data):
+    """Worlds that agree up to a decision agree in it and in all books before it."""
+    first = draw_worlds(instance, seed, WORLDS)
+    other = draw_worlds(instance, seed + 1, WORLDS)
+    t = data.draw(st.integers(0, instance.horizon - 1))
+    step = data.draw(st.integers(0, first.shape[2] - 1))
+    second = first.copy()
+    second[:, t + 1 :] = other[:, t + 1 :]
+    second[:, t, step + 1 :] = other[:, t, step + 1 :]
+    second[:, t, :, 2] = other[:, t, :, 2]
+    plan = solve_p1_lp(instance)
+    policy = policy_of(kind, plan, guarded=guarded)
+    for compiled in (True, False):
+        a = play(instance, policy, first, compiled=compiled)
+        b = play(instance, policy, second, compiled=compiled)
+        for name in ("reward", "violations", "decisions", "accepted", "reserved_work"):
+            assert np.array_equal(getattr(a, name)[:, :t], getattr(b, name)[:, :t]), name
+        for name in ("device", "profile", "served"):
+            assert np.array_equal(getattr(a, name)[..., :t], getattr(b, name)[..., :t]), name
+        # exclusive arrivals: any device may be the one that the slot brings
+        last = step if instance.arrivals == "independent" else instance.devices
+        for name in ("device", "profile"):
+            decided = [
+                np.where(run.device[..., t] <= last, getattr(run, name)[..., t], -1)
+                for run in (a, b)
+            ]
+            assert np.array_equal(*decided)
+
+
+@given(with_reserved(), st.integers(0, 2**32 - 1))
+def test_the_guard_never_fails_a_reserved_task_whatever_the_plan(instance, seed):
+    """Safety rests on the guard alone: plans that ignore reserved tasks are no danger."""
+    worlds = draw_worlds(instance, seed, 20)
+    careless = solve_p1_lp(instance)
+    for kind in CLASSES:
+        trajectory = play(instance, policy_of(kind, careless, guarded=True), worlds)
+        assert not trajectory.violations.any()
+        served = trajectory.reserved_work.sum(axis=1)
+        assert served == pytest.approx(np.full(len(worlds), instance.reserved.demand.sum()))
+
+
+@given(cases())
+def test_books_add_up(instance):
+    """No slot of a server is counted twice, and none beyond its capacity."""
+    plan = solve_p1_lp(instance)
+    for kind in CLASSES:
+        run = simulate(
+            RescueEnvironment(instance),
+            policy_of(kind, plan, guarded=False),
+            rng=1,
+            runs=3,
+            record=True,
+        )
+        busy = run.device >= 0
+        assert np.array_equal(busy, run.profile >= 0)
+        assert not run.served[busy].any()
+        assert (run.served <= instance.capacity + 1e-12).all()
+        retraining = (busy * instance.capacity).sum(axis=1)
+        assert run.retraining_work == pytest.approx(retraining)
+        assert run.reserved_work == pytest.approx(run.served.sum(axis=1))
+        assert (run.accepted <= run.decisions).all()
+        failed = run.violations.sum(axis=1)
+        demand = instance.reserved.demand.sum()
+        assert (run.reserved_work.sum(axis=1)[failed == 0] >= demand - 1e-6).all()
+        assert (run.reserved_work.sum(axis=1)[failed > 0] < demand).all()
+
+
+def test_policies_without_a_plan_solve_the_one_that_fits():
+    from edgeopt.instances.rescue import generate
+
+    instance: RescueInstance = generate(servers=2, devices=3, profiles=2, horizon=12, reserved=4)
+    for guarded in (False, True):
+        plan = solve_p1_lp(instance, forbid_unsafe=guarded)
+        for kind in PLANNED:
+            alone = simulate(RescueEnvironment(instance), kind(guarded=guarded), rng=3, runs=20)
+            given = simulate(
+                RescueEnvironment(instance), kind(plan=plan, guarded=guarded), rng=3, runs=20
+            )
+            assert np.array_equal(alone.reward, given.reward)

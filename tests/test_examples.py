@@ -1,0 +1,75 @@
+"""The examples run, print what they promise, and are the ones that the readme shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each example prints when it runs in an empty folder."""
+    outputs = {}
+    for example in EXAMPLES:
+        done = subprocess.run(
+            [sys.executable, str(example)],
+            cwd=tmp_path_factory.mktemp(example.stem),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        outputs[example.stem] = done.stdout
+    return outputs
+
+
+def test_ten_lines_print_optimum_ratios_and_verdicts(printed: dict[str, str]) -> None:
+    text = printed["ten_lines"]
+    assert re.search(r"OPT\(LP\) = \d+\.\d\d, proven to a relative gap of \S+", text)
+    assert all(name in text for name in ("rescue", "rescueplus", "srs", "ratio_low"))
+    assert text.count("holds") == 2
+
+
+def test_ratios_of_the_ten_lines_stay_below_the_bound_for_all(printed: dict[str, str]) -> None:
+    rows = re.findall(r"^\d+ .*$", printed["ten_lines"], re.M)
+    ratios = [float(row.split()[3]) for row in rows]
+    assert len(ratios) == 3
+    assert all(0.3 < ratio < 1.0 for ratio in ratios)
+
+
+def test_own_policy_is_compared_and_stepped_by_hand(printed: dict[str, str]) -> None:
+    text = printed["own_policy"]
+    assert "Selective" in text
+    assert re.search(r"decision: Placement\(server=\d, profile=\d\)", text)
+    assert "usual profit per busy slot: 0.150" in text
+
+
+def test_readme_shows_the_ten_lines() -> None:
+    shown = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert shown is not None
+    assert shown[1] in (ROOT / "examples" / "ten_lines.py").read_text()
+    assert len([line for line in shown[1].splitlines() if line.strip()]) <= 10
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "THIRD_PARTY.md"])
+def test_linked_files_exist(page: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text())
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_commands_of_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    readme = (ROOT / "README.md").read_text()
+    for target in re.findall(r"\bmake ([a-z-]+)", readme):
+        assert re.search(rf"^{target}:", makefile, re.M)
+    from edgeopt.cli.main import app
+
+    commands = {command.callback.__name__ for command in app.registered_commands}
+    assert set(re.findall(r"`edgeopt ([a-z]+)", readme)) <= commands

@@ -232,6 +232,10 @@ class Reusable:
             uses_basis = self._request.algorithm in (None, "choose", "simplex")
             has_basis = self._model.getBasis().valid and not program.is_mixed_integer
             path = "warm" if warm and uses_basis and has_basis else "in place"
+        if self._request.time_limit is not None:
+            # HiGHS counts the time of all its runs against the limit.
+            spent = self._model.getRunTime()
+            self._model.setOptionValue("time_limit", spent + self._request.time_limit)
         start = time.perf_counter()
         highs.run(self._model, self._request, program.sign)
         seconds = Seconds(self._building, time.perf_counter() - start)

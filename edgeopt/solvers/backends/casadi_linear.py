@@ -48,7 +48,9 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     pattern = casadi.Sparsity(
         *program.shape, matrix.indptr.astype(int).tolist(), matrix.indices.astype(int).tolist()
     )
-    rows = casadi.mtimes(casadi.DM(pattern, matrix.data), point) if program.shape[0] else None
+    rows = None
+    if program.shape[0]:
+        rows = casadi.densify(casadi.mtimes(casadi.DM(pattern, matrix.data), point))
     problem = CasadiNlp(
         point,
         casadi.dot(casadi.DM(program.cost), point),
@@ -64,7 +66,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         request = replace(request, options=_CONSTANT_DERIVATIVES | request.options)
     stop = run(problem, request)
     status = Status.PROVEN_INFEASIBLE if stop.infeasible_point else stop.status
-    values = None if status is Status.PROVEN_INFEASIBLE else stop.values
+    unsolvable = status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+    values = None if unsolvable else stop.values
     return assemble(
         program,
         request,

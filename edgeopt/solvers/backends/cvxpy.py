@@ -162,7 +162,8 @@ def run(problem: Any, request: Request) -> Run:
                 return _failed(name, Status.INTERRUPTED, built - start, time.perf_counter() - built)
             try:
                 problem.unpack_results(raw, chain, inverse)
-            except cvxpy.error.SolverError:
+            except (cvxpy.error.SolverError, ValueError):
+                # A ValueError comes from interfaces that cannot read their own solver's result.
                 return _failed(name, Status.ERROR, built - start, time.perf_counter() - built)
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())

@@ -74,8 +74,7 @@ def _lagrangian(solution: Solution) -> tuple[float, Vector, Vector]:
 
 def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
     below, above = (multiplier > 0.0) & np.isneginf(low), (multiplier < 0.0) & np.isposinf(high)
-    leaning: NDArray[np.bool_] = below | above
-    return leaning
+    return np.asarray(below | above, dtype=np.bool_)
 
 
 def dual_residual(solution: Solution) -> float:

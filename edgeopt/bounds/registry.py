@@ -45,17 +45,7 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
     OptionError
         If a pattern matches nothing (near matches are named) or two claims share an identifier.
     """
-    known = _all_claims()
-    if pattern is None:
-        return known
-    wanted = [pattern] if isinstance(pattern, str) else list(pattern)
-    chosen: dict[str, Claim] = {}
-    for one in wanted:
-        names = [name for name in known if _matches(name, one)]
-        if not names:
-            raise OptionError(_unknown(one, known))
-        chosen |= {name: known[name] for name in names}
-    return chosen
+    return _select(_all_claims(), pattern)
 
 
 def check(
@@ -152,16 +142,29 @@ def _options_of(claim: Claim) -> list[str]:
 
 
 def _resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
-    if wanted is None or isinstance(wanted, str):
-        return list(claims(wanted).values())
     if isinstance(wanted, Claim):
         return [wanted]
+    known = _all_claims()
+    if wanted is None or isinstance(wanted, str):
+        return list(_select(known, wanted).values())
     chosen: dict[str, Claim] = {}
     for one in wanted:
-        chosen |= {one.id: one} if isinstance(one, Claim) else claims(one)
+        chosen |= {one.id: one} if isinstance(one, Claim) else _select(known, one)
     if not chosen:
         raise OptionError("claims: nothing to check; leave it out to check all")
     return list(chosen.values())
+
+
+def _select(known: dict[str, Claim], pattern: str | Iterable[str] | None) -> dict[str, Claim]:
+    if pattern is None:
+        return known
+    chosen: dict[str, Claim] = {}
+    for one in [pattern] if isinstance(pattern, str) else pattern:
+        names = [name for name in known if _matches(name, one)]
+        if not names:
+            raise OptionError(_unknown(one, known))
+        chosen |= {name: known[name] for name in names}
+    return chosen
 
 
 def _all_claims() -> dict[str, Claim]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from edgeopt.bounds import NotApplicableError
@@ -23,7 +23,7 @@ from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.online.rescue import auxiliary_values, value_functions
 from tests.strategies import rescue_instances
 
-ANY = {"reserved": None, "arrivals": None, "beyond": None, "horizon": 3}
+ANY = {"reserved": None, "arrivals": None, "beyond": None, "horizon": 3, "devices": 2}
 
 
 @given(rescue_instances(**ANY))
@@ -45,7 +45,6 @@ def test_without_reserved_tasks_all_readings_coincide(instance):
     assert offline_optimum(instance, reserved="expected") == pytest.approx(ignored, abs=1e-7)
 
 
-@settings(max_examples=100)
 @given(rescue_instances(reserved=False, arrivals="exclusive", horizon=3, devices=2))
 def test_certain_durations_leave_nothing_to_foresee(instance):
     certain = np.zeros(instance.duration.shape)

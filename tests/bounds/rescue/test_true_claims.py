@@ -38,7 +38,7 @@ def test_offline_optimum_that_owes_reserved_tasks_on_average(instance):
     assert refuted(["rescue.lemma1.expected"], instance) == []
 
 
-@given(rescue_instances(horizon=3, devices=2))
+@given(rescue_instances(servers=1, horizon=3, devices=2))
 def test_every_optimal_plan_keeps_the_guarantee(instance):
     assert refuted(["rescue.plan_choice"], instance) == []
 

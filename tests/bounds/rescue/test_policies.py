@@ -1,0 +1,55 @@
+"""The decision rules that the claims evaluate are the policies that the package ships."""
+
+import pytest
+from hypothesis import given
+
+from edgeopt.bounds.rescue.counterexamples import reserved_budget, risky_run
+from edgeopt.bounds.rescue.evaluation import Evaluation
+from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
+from edgeopt.bounds.rescue.rules import best_advantage, routed
+from edgeopt.online.rescue import Rescue, RescuePlus, expected_violations, policy_value
+from tests.strategies import rescue_instances
+
+
+@given(rescue_instances(reserved=None, arrivals=None, beyond=None, horizon=3))
+def test_unguarded_policies(instance):
+    view = Evaluation(instance)
+    if instance.arrivals == "exclusive":
+        activation, threshold, earned = view.values[0], view.threshold, view.earned
+    else:
+        activation, threshold, _ = view.by_turn
+        earned = view.microslot_earned
+    rescue = policy_value(instance, Rescue(plan=view.plan))
+    assert rescue == pytest.approx(earned.sum(), abs=1e-9)
+    improved = evaluate(instance, best_advantage(activation, threshold)).profit
+    assert policy_value(instance, RescuePlus(plan=view.plan)) == pytest.approx(improved, abs=1e-9)
+
+
+@given(rescue_instances(reserved=True, arrivals="exclusive", horizon=3))
+def test_guarded_policies(instance):
+    view = Evaluation(instance).forbidding
+    rule = routed(view.routings, view.values[0], view.threshold, guarded=True)
+    found = evaluate(instance, rule)
+    shipped = Rescue(plan=view.plan, guarded=True)
+    assert found.failure == 0
+    assert policy_value(instance, shipped) == pytest.approx(found.profit, abs=1e-9)
+    assert found.profit <= online_optimum(instance, reserved="pathwise") + 1e-9
+    assert found.profit <= offline_optimum(instance, reserved="pathwise") + 1e-9
+
+
+def test_algorithm_one_risks_what_the_claim_says():
+    for delta in (0.1, 0.5):
+        instance = risky_run(delta)
+        plan = Evaluation(instance).plan
+        assert expected_violations(instance, Rescue(plan=plan)) == pytest.approx(
+            delta / (1 + delta)
+        )
+        assert expected_violations(instance, Rescue(plan=plan, guarded=True)) == 0
+
+
+def test_pricing_reserved_capacity_repairs_the_guarded_policy():
+    instance = reserved_budget(0.01, 0.01)
+    plan = Evaluation(instance).plan
+    assert policy_value(instance, Rescue(plan=plan, guarded=True)) == pytest.approx(0.0199)
+    priced = RescuePlus(plan=plan, guarded=True, price_reserved=True)
+    assert policy_value(instance, priced) == pytest.approx(1)

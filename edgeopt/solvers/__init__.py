@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.kinds import Kind
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.program import LabelBlock, LinearProgram
 from edgeopt.solvers.registry import Backend, backends
@@ -30,6 +31,7 @@ __all__ = [
     "Backend",
     "CasadiNlp",
     "Explanation",
+    "Kind",
     "LabelBlock",
     "LinearProgram",
     "Progress",

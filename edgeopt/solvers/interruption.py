@@ -32,18 +32,22 @@ def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Resu
         return work()
     results: list[Result] = []
     failures: list[BaseException] = []
+    # Not Thread.join: interrupted, Python 3.11 takes the thread for finished.
+    done = threading.Event()
 
     def run() -> None:
         try:
             results.append(work())
         except BaseException as failure:
             failures.append(failure)
+        finally:
+            done.set()
 
     worker = threading.Thread(target=run, name="edgeopt-solver", daemon=True)
     worker.start()
-    while worker.is_alive():
+    while not done.is_set():
         try:
-            worker.join()
+            done.wait()
         except KeyboardInterrupt:
             if stop.is_set():
                 raise

@@ -11,6 +11,9 @@ from edgeopt.errors import OptionError
 
 __all__ = ["Progress", "ProgressCallback", "Request"]
 
+_UNKNOWN = float("nan")
+_INFINITE = 1e20
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -30,6 +33,16 @@ class Progress:
     iterations: int
     objective: float = float("nan")
     bound: float = float("nan")
+
+    @classmethod
+    def of(
+        cls, seconds: float, iterations: int, sign: float, objective: float, bound: float = _UNKNOWN
+    ) -> Progress:
+        """Build a report from what a solver of minimisations says; infinity means not known yet."""
+        known = [
+            sign * value if abs(value) < _INFINITE else _UNKNOWN for value in (objective, bound)
+        ]
+        return cls(float(seconds), int(iterations), *known)
 
 
 ProgressCallback = Callable[[Progress], bool | None]

@@ -73,5 +73,5 @@ class IterationWatch(casadi.Callback):
         if self._progress is None:
             return [0]
         seconds = time.perf_counter() - self._start
-        report = Progress(seconds, self._iterations, self._sign * float(results[1]))
+        report = Progress.of(seconds, self._iterations, self._sign, float(results[1]))
         return [1 if self._progress(report) else 0]

@@ -190,7 +190,7 @@ class _Watch:
         else:
             count = max(out.simplex_iteration_count, out.ipm_iteration_count, 0)
             value, bound = out.objective_function_value, np.nan
-        report = Progress(out.running_time, int(count), self._sign * value, self._sign * bound)
+        report = Progress.of(out.running_time, int(count), self._sign, value, bound)
         if self._progress(report):
             self.stop.set()
 

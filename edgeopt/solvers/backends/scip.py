@@ -214,11 +214,12 @@ class _Watcher(Eventhdlr):
     def eventexec(self, _: Any) -> None:
         model = self.model
         stop = self._progress(
-            Progress(
+            Progress.of(
                 model.getSolvingTime(),
                 model.getNNodes(),
-                self._sign * model.getPrimalbound(),
-                self._sign * model.getDualbound(),
+                self._sign,
+                model.getPrimalbound(),
+                model.getDualbound(),
             )
         )
         if stop:

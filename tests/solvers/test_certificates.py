@@ -1,0 +1,136 @@
+"""Nothing that a solver says is believed: residuals, bounds and qualities come from the data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.errors import ProblemTypeError, QualityWarning, SolverError
+from edgeopt.solvers import LinearProgram, Quality, Status, solve
+from edgeopt.solvers.certificates.linear import (
+    bound_from_duals,
+    dual_violation,
+    primal_violation,
+)
+from edgeopt.solvers.dispatch import settle
+from edgeopt.solvers.request import Request
+from tests.solvers.programs import bounded_programs, glass, market_split
+
+INF = np.inf
+
+
+@given(
+    program=bounded_programs(),
+    duals=st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=4),
+)
+def test_any_duals_prove_a_bound(program: LinearProgram, duals: list[float]) -> None:
+    bound = bound_from_duals(program, np.array(duals[: program.shape[0]]))
+    solution = solve(program, raises=False)
+    if solution.quality.usable:
+        room = program.sign * (solution.objective - bound)
+        assert room >= -1e-7 * max(1.0, abs(solution.objective))
+
+
+@given(program=bounded_programs())
+def test_optimal_duals_prove_the_optimum(program: LinearProgram) -> None:
+    solution = solve(program, raises=False)
+    if solution.quality.usable:
+        assert bound_from_duals(program, solution.duals) == pytest.approx(
+            solution.objective, rel=1e-7, abs=1e-7
+        )
+        assert solution.dual_residual() <= 1e-7
+
+
+def test_rows_imply_the_bounds_that_a_proof_needs() -> None:
+    # Slightly too small a dual leans on x2 <= inf; the row x1 + x2 <= 1 implies x2 <= 1.
+    program = LinearProgram([1, 1], [[1, 1], [1, -1]], -INF, [1, 5], sense="max")
+    assert bound_from_duals(program, np.array([0.9, 0.0])) == pytest.approx(1.1, abs=1e-12)
+
+
+def test_small_leaks_are_repaired_by_moving_the_duals() -> None:
+    # min x1 + 2 x2, x1 + x2 = 3, both free below: no bound rests on the columns.
+    program = LinearProgram([1, 1], [[1, 1]], 3, 3, -INF, INF)
+    assert bound_from_duals(program, np.array([1.0 + 1e-7])) == pytest.approx(3.0, abs=1e-12)
+
+
+def test_duals_that_prove_nothing_say_so() -> None:
+    program = LinearProgram([1, 0], [[1, 1]], 3, 3, -INF, INF)
+    assert bound_from_duals(program, np.array([0.5])) == -INF
+    assert bound_from_duals(program.replace(sense="max"), np.array([0.5])) == INF
+    assert dual_violation(program, np.array([0.5])) == pytest.approx(0.5)
+
+
+def test_violations_are_relative_to_large_sides() -> None:
+    program = LinearProgram([1], [[1]], -INF, 1000, -2, 5000)
+    assert primal_violation(program, np.array([1010.0])) == pytest.approx(0.01)
+    assert primal_violation(program, np.array([-3.0])) == pytest.approx(0.5)
+    assert primal_violation(program.replace(integer=True), np.array([1.25])) == 0.25
+    assert primal_violation(program, np.array([np.nan])) == INF
+
+
+def test_certify_downgrades_step_by_step() -> None:
+    best = solve(glass())
+    assert best.certify().quality is Quality.OPTIMAL
+    assert best.duality_gap() <= 1e-9
+    loose = replace(best, values=np.array([2.0, 5.9]), objective=35.5)
+    assert loose.certify().quality is Quality.FEASIBLE
+    assert loose.gap == pytest.approx(0.5 / 35.5)
+    wrong = replace(best, values=np.array([2.0, 6.1]), objective=36.5)
+    assert wrong.certify().quality is Quality.INFEASIBLE
+    assert replace(best, values=None).certify().quality is Quality.NO_SOLUTION
+    undual = replace(best, duals=np.array([0.0, 1.4, 1.0]))
+    assert undual.certify().quality is Quality.FEASIBLE
+    assert undual.certify(0.5).quality is Quality.OPTIMAL
+
+
+def test_certify_recomputes_the_bound() -> None:
+    boaster = replace(solve(glass()), bound=40.0)
+    assert boaster.gap > 0.1
+    assert boaster.certify().bound == pytest.approx(36.0)
+
+
+def test_loose_optimum_is_downgraded_with_a_warning() -> None:
+    best = solve(glass())
+    claimed = replace(best, values=np.array([2.0, 5.9]), objective=35.5)
+    with pytest.warns(QualityWarning, match="gap 0.014"):
+        settled = settle(claimed, Request())
+    assert settled.quality is Quality.FEASIBLE
+
+
+def test_loose_solver_is_caught() -> None:
+    loose = {"eps_abs": 1e-2, "eps_rel": 1e-2, "polishing": False, "adaptive_rho": False}
+    with pytest.warns(QualityWarning, match="osqp called its solution optimal"):
+        solution = solve(glass(), "osqp", raises=False, **loose)
+    assert solution.quality is not Quality.OPTIMAL
+
+
+def test_proven_optimum_needs_no_good_word_of_the_solver() -> None:
+    humble = replace(solve(glass()), status=Status.UNKNOWN, quality=Quality.FEASIBLE)
+    assert settle(humble, Request()).quality is Quality.OPTIMAL
+
+
+def test_unusable_point_raises_and_travels_with_the_error() -> None:
+    wrong = replace(solve(glass()), values=np.array([9.0, 9.0]), quality=Quality.FEASIBLE)
+    with pytest.raises(SolverError) as caught:
+        settle(wrong, Request())
+    assert caught.value.solution.quality is Quality.INFEASIBLE
+
+
+def test_mixed_integer_certificate_uses_the_search_bound() -> None:
+    program = market_split(2, 8)
+    best = solve(program)
+    assert best.quality is Quality.OPTIMAL
+    assert np.isnan(best.dual_residual())
+    assert replace(best, bound=best.objective - 1.0).certify().quality is Quality.FEASIBLE
+    with pytest.raises(ProblemTypeError, match="reduced costs"):
+        best.reduced_costs()
+
+
+def test_text_tells_what_matters() -> None:
+    text = str(solve(glass()))
+    for part in ("optimal", "highs", "36", "gap"):
+        assert part in text

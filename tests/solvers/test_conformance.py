@@ -1,0 +1,82 @@
+"""Every installed backend on every case with a known answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from edgeopt.solvers import Kind, backends, solve
+from edgeopt.solvers.conformance import CASES, check_derivatives, check_solution, conformance
+
+INSTALLED = [(one.name, {}) for one in backends(installed=True) if Kind.LINEAR in one.routes]
+ROUTES = [
+    *INSTALLED,
+    ("highs", {"algorithm": "simplex"}),
+    ("highs", {"algorithm": "ipm"}),
+    ("highs", {"algorithm": "ipm", "run_crossover": "off"}),
+    ("highs", {"algorithm": "pdlp"}),
+    ("scipy", {"algorithm": "simplex"}),
+    ("scipy", {"algorithm": "ipm"}),
+    ("cvxpy:highs", {}),
+    ("cvxpy:scipy", {}),
+]
+
+
+def _name(route: tuple[str, dict[str, str]]) -> str:
+    return "-".join([route[0], *route[1].values()])
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=_name)
+def test_backend_reproduces_every_case(route: tuple[str, dict[str, str]]) -> None:
+    solver, arguments = route
+    continuous_only = bool(arguments)
+    if continuous_only and solver == "scipy":
+        pytest.importorskip("scipy")
+        failures = _continuous_failures(solver, arguments)
+    else:
+        failures = conformance(solver, **arguments)
+    assert len(failures) >= 13
+    assert {case: found for case, found in failures.items() if found} == {}
+
+
+def _continuous_failures(solver: str, arguments: dict[str, str]) -> dict[str, list[str]]:
+    """SciPy's milp has no choice of algorithm: leave the integer cases out."""
+    failures = {}
+    for case in CASES:
+        if not case.program.is_mixed_integer:
+            solution = solve(case.program, solver, raises=False, **arguments)
+            failures[case.name] = check_solution(case, solution)
+    return failures
+
+
+def test_default_backends_are_all_there() -> None:
+    names = {name for name, _ in INSTALLED}
+    assert {"highs", "scipy", "clarabel", "osqp", "scs", "ipopt"} <= names
+
+
+@pytest.mark.parametrize("solver", ["highs", "scipy", "clarabel", "osqp", "scs", "scip", "ipopt"])
+def test_every_continuous_backend_hands_over_duals(solver: str) -> None:
+    program = next(case.program for case in CASES if case.duals)
+    pytest.importorskip(
+        {"scip": "pyscipopt", "ipopt": "casadi", "highs": "highspy"}.get(solver, solver)
+    )
+    assert solve(program, solver).duals is not None
+
+
+def test_suite_notices_wrong_answers() -> None:
+    case = CASES[0]
+    right = solve(case.program)
+    assert check_solution(case, right) == []
+    wrong_values = replace(right, values=right.values * 0.9, objective=right.objective * 0.9)
+    assert len(check_solution(case, wrong_values)) >= 2
+    wrong_sign = replace(right, duals=-right.duals)
+    assert any("duals" in line for line in check_solution(case, wrong_sign))
+    assert len(check_derivatives(case.program, wrong_sign, "highs")) >= 2
+
+
+def test_suite_notices_a_solved_unsolvable_problem() -> None:
+    infeasible = next(case for case in CASES if case.name == "infeasible")
+    assert np.isnan(infeasible.objective)
+    assert check_solution(infeasible, solve(CASES[0].program)) != []

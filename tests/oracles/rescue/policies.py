@@ -51,16 +51,20 @@ class Policy:
         self.close |= 0 < abs(difference) < HAIR
 
     def best(self, scores: dict[Cell, Number], above: float = 0.0) -> Cell | None:
-        """Return the cell of highest score, the lowest (k, l) among equals, if it is `above`."""
+        """Return the cell of highest score, the lowest (k, l) among equals, if it is `above`.
+
+        Equal scores count as a safe comparison only between servers under one profile: sums over
+        different durations that are equal on paper may differ in their last digit.
+        """
         if not scores:
             return None
         top = max(scores.values())
+        ties = [cell for cell, score in scores.items() if score == top]
+        self.close |= len({profile for _, profile in ties}) > 1
         for score in scores.values():
             self.note(top - score)
         self.note(top - above)
-        if top <= above:
-            return None
-        return min(cell for cell, score in scores.items() if score == top)
+        return min(ties) if top > above else None
 
 
 class Rescue(Policy):
@@ -135,9 +139,6 @@ class Greedy(Policy):
             for k, l in self.plain.cells()
             if self.allowed((k, l), t, free, remaining)
         }
-        if self.score != "profit" and scores:
-            top = max(scores.values())
-            self.close |= sum(abs(top - score) < HAIR for score in scores.values()) > 1
         return [(1, self.best(scores))]
 
 
@@ -164,12 +165,12 @@ class Sumita(Policy):
 
 
 class Random(Policy):
-    """Reject with probability one half, otherwise any allowed cell."""
+    """Any allowed cell with probability one half together, otherwise reject."""
 
     def lottery(self, t: int, j: int, free: Sequence[int], remaining: Sequence[Number]) -> Lottery:
         cells = [cell for cell in self.plain.cells() if self.allowed(cell, t, free, remaining)]
         half = Fraction(1, 2)
-        return [(half, None), *((half / len(cells), cell) for cell in cells)]
+        return [*((half / len(cells), cell) for cell in cells), (half, None)]
 
 
 def margins(plain: Plain, y: tuple) -> list:

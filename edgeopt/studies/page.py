@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies import wording
-from edgeopt.studies.pictures.canvas import draw, inline_svg, standalone_svg
+from edgeopt.studies.claims import claim_rows
+from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
 from edgeopt.studies.summary import headlines, sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
     from edgeopt.studies.result import Case, Study
+    from edgeopt.studies.system import Picture
 
 __all__ = ["render", "write"]
 
@@ -31,16 +36,17 @@ def write(study: Study, folder: Path) -> Path:
     Path
         The page.
     """
+    figures = _figures(study)
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
-    for number, case in enumerate(study.cases):
+    page = folder / "index.html"
+    page.write_text(_render(study, figures), encoding="utf-8")
+    for (number, picture), figure in figures.items():
         suffix = f"-{number + 1}" if len(study.cases) > 1 else ""
-        for picture in study.system.pictures:
-            path = folder / "pictures" / f"{picture.name}{suffix}.svg"
-            path.write_text(standalone_svg(draw(picture, case, titled=True)), encoding="utf-8")
+        entitle(figure, picture.title(study.cases[number]))
+        path = folder / "pictures" / f"{picture.name}{suffix}.svg"
+        path.write_text(standalone_svg(figure), encoding="utf-8")
     study.table.to_csv(folder / "table.csv", index=False)
     (folder / "study.json").write_text(study.to_json() + "\n", encoding="utf-8")
-    page = folder / "index.html"
-    page.write_text(render(study), encoding="utf-8")
     return page
 
 
@@ -52,6 +58,19 @@ def render(study: Study) -> str:
     study
         What to show.
     """
+    return _render(study, _figures(study))
+
+
+def _figures(study: Study) -> dict[tuple[int, Picture], Figure]:
+    """Draw every picture once, for the page and for its own file."""
+    return {
+        (number, picture): draw(picture, case)
+        for number, case in enumerate(study.cases)
+        for picture in study.system.pictures
+    }
+
+
+def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
     import jinja2
 
     environment = jinja2.Environment(
@@ -66,23 +85,32 @@ def render(study: Study) -> str:
         study=study,
         system=study.system,
         settings=study.settings,
-        cases=[_shown(case, f"case{number}") for number, case in enumerate(study.cases)],
+        cases=[_shown(case, number, figures) for number, case in enumerate(study.cases)],
+        elsewhere={verdict.claim: verdict for verdict in study.named_verdicts},
     )
 
 
-def _shown(case: Case, key: str) -> dict[str, Any]:
+def _shown(
+    case: Case, number: int, figures: Mapping[tuple[int, Picture], Figure]
+) -> dict[str, Any]:
     """Gather what the template shows of one case."""
+    key = f"case{number}"
     best = case.best(kept=True)
     return {
         "key": key,
         "case": case,
         "headlines": headlines(case),
         "summary": sentences(case),
+        "claims": claim_rows(case.verdicts),
         "notes": case.system.notes(case),
         "sizes": case.system.describe(case.instance),
         "rows": [
             {**row, "title": case.entries[row["policy"]].title}
             for row in case.table.to_dict("records")
+        ],
+        "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
+        "references": [
+            case.entries[name].title for name in dict.fromkeys(case.references.values())
         ],
         "best": None if best is None else best["policy"],
         "pictures": [
@@ -91,7 +119,7 @@ def _shown(case: Case, key: str) -> dict[str, Any]:
                 "title": picture.title(case),
                 "caption": picture.caption,
                 "svg": inline_svg(
-                    draw(picture, case),
+                    figures[number, picture],
                     prefix=f"{key}-{picture.name}-",
                     label=picture.title(case),
                 ),

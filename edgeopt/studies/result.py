@@ -213,6 +213,15 @@ class Study:
         """Verdicts of the claims by the name of the instance."""
         return {case.name: case.verdicts for case in self.cases}
 
+    @cached_property
+    def named_verdicts(self) -> tuple[Verdict, ...]:
+        """Of the claims, each checked on its own named instances; computed when first asked for."""
+        if not self.system.claims:
+            return ()
+        from edgeopt.bounds import check
+
+        return tuple(check(self.system.claims))
+
     def case(self, name: str) -> Case:
         """Return the case of an instance.
 

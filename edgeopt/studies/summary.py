@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.ratio import paired_difference
+from edgeopt.studies.claims import known_false
 from edgeopt.studies.wording import duration, interval, listed, number, percent, plural, power
 
 if TYPE_CHECKING:
@@ -62,12 +63,18 @@ def headlines(case: Case) -> list[Headline]:
         count = _verdicts(case)
         found.append(
             Headline(
-                f"{count['holds']} of {count['holds'] + count['violated']}",
+                f"{count['holds']} of {len(case.verdicts) - count['vacuous']}",
                 "claims that speak about this instance hold",
-                f"{count['vacuous']} more say nothing about it",
+                f"{_others(count)}; {count['vacuous']} more say nothing about it",
             )
         )
     return found
+
+
+def _others(count: dict[str, int]) -> str:
+    if count["violated"]:
+        return f"{count['violated']} are violated that should hold"
+    return f"the {count['refuted']} others are known to be false"
 
 
 def sentences(case: Case) -> list[str]:
@@ -84,7 +91,7 @@ def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     return Headline(
         f"{percent(row['ratio'])} of {case.label}",
         f"{_title(case, row)}: {what}",
-        f"{_confidence(case)} {interval(row['ratio_low'], row['ratio_high'], share=True)}",
+        f"{_confidence(case)} interval {interval(row['ratio_low'], row['ratio_high'], share=True)}",
     )
 
 
@@ -110,7 +117,7 @@ def _of_best(case: Case) -> list[str]:
         said.append(f"Of the policies{among}, {_measured(case, kept)}{_lead(case, kept)}")
     if kept is None or kept["policy"] != best["policy"]:
         said.append(
-            f"Most {case.system.value} of all is earned by one that breaks promises: "
+            f"The most {case.system.value} of all goes to a policy that breaks promises: "
             f"{_measured(case, best)} while it fails {number(best['violated'], 3)} of "
             f"{plural(case.system.obligations(case.instance), case.system.obligation)} per run "
             f"({percent(best['violated_share'])})."
@@ -178,18 +185,28 @@ def _of_claims(case: Case) -> list[str]:
     if not case.verdicts:
         return []
     count = _verdicts(case)
-    false = [v.claim for v in case.verdicts if v.verdict == "violated"]
-    told = f" ({listed(false)})" if false else ""
-    return [
-        f"{plural(len(case.verdicts), 'claim')} were checked on this very instance. Holding: "
-        f"{count['holds']}. Violated: {count['violated']}{told}. Saying nothing about it, because "
-        f"an assumption fails or it is too large for an exact value: {count['vacuous']}."
-    ]
+    said = (
+        f"{plural(len(case.verdicts), 'claim')} were checked on this very instance. "
+        f"{count['holds']} hold; {count['vacuous']} say nothing about it, because an assumption "
+        "fails or it is too large for an exact value"
+    )
+    if count["refuted"]:
+        said += f"; {count['refuted']} that are known to be false are violated here too"
+    false = known_false()
+    broken = [v.claim for v in case.verdicts if v.verdict == "violated" and v.claim not in false]
+    if broken:
+        return [f"{said}. Violated although it should hold: {listed(broken)}."]
+    return [f"{said}. None is violated that should hold."]
 
 
 def _verdicts(case: Case) -> dict[str, int]:
-    found = [str(verdict.verdict) for verdict in case.verdicts]
-    return {kind: found.count(kind) for kind in ("holds", "violated", "vacuous")}
+    """Count the verdicts; a violated claim that is known to be false counts as refuted."""
+    false = known_false()
+    found = [
+        "refuted" if verdict.verdict == "violated" and verdict.claim in false else verdict.verdict
+        for verdict in case.verdicts
+    ]
+    return {kind: found.count(kind) for kind in ("holds", "violated", "vacuous", "refuted")}
 
 
 def _promises(case: Case) -> bool:

@@ -126,7 +126,8 @@ class PolicyEntry:
     guarantee
         Proven ratio of the expected value to the first benchmark, where a theorem gives one.
     exact
-        ``exact(instance, policy)`` returns the expected value without sampling.
+        ``exact(instance, policy)`` returns the expected value without sampling, or None where that
+        takes too long.
     default
         Whether it takes part when nobody chooses.
     system
@@ -139,14 +140,14 @@ class PolicyEntry:
     variant: str = ""
     bound: str = ""
     guarantee: float | None = None
-    exact: Callable[[Any, Any], float] | None = None
+    exact: Callable[[Any, Any], float | None] | None = None
     default: bool = True
     system: str = ""
 
     @property
     def title(self) -> str:
-        """Family and variant in one: ``"RESCUE, guarded"``."""
-        return f"{self.family}, {self.variant}" if self.variant else self.family
+        """Family and variant in one: ``"RESCUE (guarded)"``."""
+        return f"{self.family} ({self.variant})" if self.variant else self.family
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,22 @@ NOTHING = "\N{EN DASH}"
 """Stands for a figure that does not exist."""
 
 _MINUS = "\N{MINUS SIGN}"
+_PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Write a number with so many significant digits: ``1234.6``, ``0.05670``."""
+    """Write a number with so many significant digits, an integer whole: ``1234.6``, ``0.0567``."""
     if value is None or not math.isfinite(value):
         if value is None or math.isnan(value):
             return NOTHING
         return "∞" if value > 0 else f"{_MINUS}∞"
     if value == 0:
         return "0"
+    if isinstance(value, int):
+        return f"{value}".replace("-", _MINUS)
     magnitude = math.floor(math.log10(abs(value)))
     if magnitude >= 7 or magnitude < -4:
-        return power(value, digits)
+        return power(value, min(digits, 3))
     text = f"{value:.{max(0, digits - 1 - magnitude)}f}"
     return text.replace("-", _MINUS)
 
@@ -42,7 +45,7 @@ def percent(share: float | None, decimals: int = 1) -> str:
     """Write a share as a percentage: ``68.9 %``."""
     if share is None or not math.isfinite(share):
         return NOTHING
-    return f"{100 * share:.{decimals}f} %".replace("-", _MINUS)
+    return f"{100 * share:.{decimals}f}{_PERCENT}".replace("-", _MINUS)
 
 
 def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -> str:
@@ -50,7 +53,7 @@ def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -
     if math.isnan(low) or math.isnan(high):
         return NOTHING
     if share:
-        return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+        return f"{percent(low).removesuffix(_PERCENT)} to {percent(high)}"
     return f"{number(low, digits)} to {number(high, digits)}"
 
 

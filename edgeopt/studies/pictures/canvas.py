@@ -24,8 +24,9 @@ __all__ = [
     "blank",
     "colours",
     "draw",
+    "entitle",
     "inline_svg",
-    "side_legend",
+    "standalone_svg",
 ]
 
 INK = "#23272e"
@@ -114,11 +115,14 @@ def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     with mpl.rc_context(_STYLE):
         figure = picture.draw(case)
         if titled:
-            width = int(figure.get_figwidth() * 10)
-            figure.suptitle(
-                textwrap.fill(picture.title(case), width), x=0.01, ha="left", fontweight="bold"
-            )
+            entitle(figure, picture.title(case))
         return figure
+
+
+def entitle(figure: Figure, title: str) -> None:
+    """Write a title above everything in a figure, on as many lines as it takes."""
+    lines = textwrap.fill(title, int(figure.get_figwidth() * 10))
+    figure.suptitle(lines, x=0.01, ha="left", fontweight="bold", fontsize=10.5, color=INK)
 
 
 def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:

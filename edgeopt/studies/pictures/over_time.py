@@ -82,7 +82,7 @@ def _title(case: Case) -> str:
     half = int(np.searchsorted(total, total[-1] / 2)) + 1
     name = case.entries[str(best["policy"])].title
     return (
-        f"{name}, the best policy, has half of its {case.system.value} after "
+        f"{name} collects most, and half of its {case.system.value} within "
         f"{plural(half, 'slot')} of {len(total)}"
     )
 

@@ -9,6 +9,7 @@ from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -24,13 +25,13 @@ def _title(case: Case) -> str:
     best, kept = case.best(), case.best(kept=True)
     if best is None:
         return f"Share of {case.label} per policy"
-    first = f"{_name(best)} reaches {percent(best['ratio'])} of {case.label}"
+    first = f"{_name(case, best)} reaches {percent(best['ratio'])} of {case.label}"
     if best["violated"] == 0:
         return f"{first} and breaks no {case.system.obligation}" if _promises(case) else first
-    lost = f"failing {percent(best['violated_share'])} of the {case.system.obligation}s"
+    lost = f"but fails {percent(best['violated_share'], 0)} of the {case.system.obligation}s"
     if kept is None:
-        return f"{first}, {lost}; every policy fails some"
-    return f"{first}, {lost}; without any failure {_name(kept)} reaches {percent(kept['ratio'])}"
+        return f"{first} {lost}; no policy keeps them all"
+    return f"{first} {lost}; {_name(case, kept)} fails none with {percent(kept['ratio'])}"
 
 
 def _draw(case: Case) -> Figure:
@@ -38,7 +39,7 @@ def _draw(case: Case) -> Figure:
     families = list(dict.fromkeys(table["family"]))
     variants = list(dict.fromkeys(table["variant"]))
     colour = colours(families)
-    figure = blank(height=1.5 + 0.36 * len(families))
+    figure = blank(height=1.5 + 0.47 * len(families))
     axes = figure.subplots()
     for row in table.to_dict("records"):
         place = variants.index(row["variant"])
@@ -55,7 +56,7 @@ def _draw(case: Case) -> Figure:
             fmt=_MARKS[place % len(_MARKS)],
             color=colour[row["family"]],
             markerfacecolor=colour[row["family"]] if filled else PAPER,
-            markersize=6.5,
+            markersize=5.5,
             capsize=3,
             zorder=3,
         )
@@ -79,7 +80,7 @@ def _draw(case: Case) -> Figure:
                 label=variant,
             )
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -106,7 +107,7 @@ def _lines(axes: Axes, case: Case) -> None:
             color="#d55e00",
             linestyle=_STYLES[0],
             linewidth=1.8,
-            label=f"guarantee {percent(ratio)} of {case.label}: {'; '.join(names)}",
+            label=f"guarantee of {percent(ratio, 0)}: {'; '.join(names)}",
             zorder=2,
         )
 
@@ -125,9 +126,8 @@ def _note(axes: Axes, height: float, text: str) -> None:
     )
 
 
-def _name(row: object) -> str:
-    family, variant = row["family"], row["variant"]  # type: ignore[index]
-    return f"{family} ({variant})" if variant else str(family)
+def _name(case: Case, row: pd.Series) -> str:
+    return case.entries[str(row["policy"])].title
 
 
 def _promises(case: Case) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank
-from edgeopt.studies.rescue.overview import SHOWN
+from edgeopt.studies.rescue.overview import SHOWN, shown_of
 from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import number, plural
 
@@ -128,8 +128,10 @@ def _draw(case: Case) -> Figure:
     for axes, policy in zip(panels, chosen, strict=True):
         _strip(axes, instance, _recorded(case, policy), shades, shown)
         axes.set_title(case.entries[policy].title)
-    panels[-1].set_xlabel("slot")
-    handles = [Patch(color=shade, label=f"profile {p}") for p, shade in enumerate(shades)]
+    panels[-1].set_xlabel(f"slot{shown_of(instance)}")
+    handles = [
+        Patch(color=shade, label=f"retraining, profile {p}") for p, shade in enumerate(shades)
+    ]
     if len(shades) > SHOWN:
         handles = [handles[0], handles[-1]]
     handles += [
@@ -137,7 +139,7 @@ def _draw(case: Case) -> Figure:
         Patch(color=_SERVED, label="reserved work"),
         Patch(facecolor="none", edgecolor=_FAILED, hatch="////", label="failed task"),
     ]
-    figure.legend(handles=handles, loc="outside right upper", title="retraining runs")
+    figure.legend(handles=handles, loc="outside right upper")
     return figure
 
 
@@ -159,7 +161,7 @@ def _strip(
     """Draw one run; every server has a lane for retraining and below it one for reserved work."""
     device, profile = np.asarray(trajectory.device)[0], np.asarray(trajectory.profile)[0]
     served = np.asarray(trajectory.served)[0]
-    accepted = np.asarray(trajectory.reward)[0] > 0
+    accepted = np.asarray(trajectory.accepted)[0] > 0
     for run in stretches(device[:shown], profile[:shown], accepted):
         axes.broken_barh(
             [(run.first, run.stop - run.first)],
@@ -210,6 +212,5 @@ GANTT = Picture(
     _draw,
     "The first simulated world. Upper lane of a server: retraining runs, darker for profiles that "
     "run longer. Lower lane: windows of reserved tasks, filled by the share of each slot that "
-    "serves them; a window is hatched if its task is not finished in time. "
-    f"Of more than {SHOWN} servers the first {SHOWN} are shown.",
+    "serves them; a window is hatched if its task is not finished in time.",
 )

@@ -17,10 +17,18 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.studies.result import Case
 
-__all__ = ["INSTANCE", "SHOWN"]
+__all__ = ["INSTANCE", "SHOWN", "shown_of"]
 
 SHOWN = 8
 """Servers that a picture has room for."""
+
+
+def shown_of(instance: RescueInstance) -> str:
+    """Say which servers are shown, where not all are: to be put behind the name of an axis."""
+    if instance.servers <= SHOWN:
+        return ""
+    return f" (first {SHOWN} of {instance.servers} servers shown)"
+
 
 _ARRIVAL, _CAPACITY, _RESERVED = "#0072b2", "#009e73", "#e69f00"
 
@@ -54,14 +62,14 @@ def _draw(case: Case) -> Figure:
     for axes in rows[1:]:
         axes.set_ylim(0, top)
     rows[1 + (shown - 1) // 2].set_ylabel("TMAC per slot", y=0 if shown % 2 == 0 else 0.5)
-    rows[-1].set_xlabel("slot")
+    rows[-1].set_xlabel(f"slot{shown_of(instance)}")
     rows[-1].set_xlim(0, instance.horizon)
     handles, labels = rows[0].get_legend_handles_labels()
     more = [axes.get_legend_handles_labels() for axes in rows[1:]]
     named = dict(zip(labels, handles, strict=True))
     for found, texts in more:
         named |= dict(zip(texts, found, strict=True))
-    figure.legend(named.values(), named, loc="outside lower center", ncols=3)
+    figure.legend(named.values(), named, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -83,7 +91,14 @@ def _server(axes: Axes, instance: RescueInstance, server: int) -> None:
     """Draw capacity, and every reserved task as an area as large as its demand."""
     tasks = instance.reserved
     edges = np.arange(instance.horizon + 1)
-    axes.stairs(instance.capacity[server], edges, color=_CAPACITY, linewidth=1.2, label="capacity")
+    axes.stairs(
+        instance.capacity[server],
+        edges,
+        baseline=None,
+        color=_CAPACITY,
+        linewidth=1.2,
+        label="capacity",
+    )
     for i in tasks.of_server(server):
         first, width = int(tasks.start[i]), int(tasks.end[i] - tasks.start[i] + 1)
         axes.axvspan(first, first + width, color=MUTED, alpha=0.16, linewidth=0, label="window")
@@ -105,6 +120,5 @@ INSTANCE = Picture(
     _title,
     _draw,
     "Expected number of arrivals per slot over all devices; below, per server, the capacity, the "
-    "windows of reserved tasks, and the demand of each spread evenly over its window. "
-    f"Of more than {SHOWN} servers the first {SHOWN} are shown.",
+    "windows of reserved tasks, and the demand of each spread evenly over its window.",
 )

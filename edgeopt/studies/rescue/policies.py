@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.errors import OptionError
 from edgeopt.studies.rescue.benchmarks import FREE, PLAIN, SAFE
 from edgeopt.studies.system import PolicyEntry
 
@@ -27,6 +28,9 @@ _FAMILIES = (
     ("random", "Random", "RandomPolicy", False),
 )
 
+_STATES = 2_000
+"""Joint states of the servers up to which an exact expectation is worth its time."""
+
 _HALF = ("rescue", "rescueplus")
 """Half of OPT(LP) is proven for these (Theorem 1), while reserved work does not stop them."""
 
@@ -47,10 +51,13 @@ def _make(
     return policy(guarded=guarded, **options)
 
 
-def _exact(instance: RescueInstance, policy: Any) -> float:
+def _exact(instance: RescueInstance, policy: Any) -> float | None:
     from edgeopt.online.rescue import policy_value
 
-    return float(policy_value(instance, policy))
+    try:
+        return float(policy_value(instance, policy, limit=_STATES))
+    except OptionError:
+        return None
 
 
 def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> PolicyEntry:
@@ -61,7 +68,7 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
         make=partial(_make, kind, guarded, planned),
         bound=SAFE if guarded else FREE,
         guarantee=0.5 if name in _HALF and not guarded else None,
-        exact=_exact if name == "rescue" and not guarded else None,
+        exact=_exact,
     )
 
 

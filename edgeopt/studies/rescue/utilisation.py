@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def _title(case: Case) -> str:
 
 def _draw(case: Case) -> Figure:
     values = {
-        name: 100 * utilisation(case.instance, trajectory)
+        name: 100 * utilisation(case.instance, cast("RescueTrajectory", trajectory))
         for name, trajectory in case.trajectories.items()
     }
     return curves(case, values, "utilisation so far (%)")

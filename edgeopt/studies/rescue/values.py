@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.studies.pictures.canvas import INK, blank, colours
-from edgeopt.studies.rescue.overview import SHOWN
+from edgeopt.studies.rescue.overview import SHOWN, shown_of
 from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import number, percent
 
@@ -44,7 +44,7 @@ def _draw(case: Case) -> Figure:
         axes.plot(values, color=shade, label=name)
     axes.set_xlim(0, baseline.shape[1] - 1)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("slot t at whose start the server is idle")
+    axes.set_xlabel(f"slot t at whose start the server is idle{shown_of(case.instance)}")
     axes.set_ylabel("expected profit from t on")
     axes.axhline(0, color=INK, linewidth=0.8)
     handles, labels = axes.get_legend_handles_labels()
@@ -58,6 +58,5 @@ VALUES = Picture(
     _draw,
     "The value functions B of RESCUE under the plan of OPT(LP): the profit expected on a server "
     "from slot t on, given that it is idle then. A task is accepted if it promises more than the "
-    "value of waiting, the curve one slot later. "
-    f"Of more than {SHOWN} servers the first {SHOWN} are shown.",
+    "value of waiting, the curve one slot later.",
 )

@@ -1,0 +1,90 @@
+"""Verdicts as a study shows them: what is known to be false is expected to be violated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from edgeopt.bounds.registry import claims
+from edgeopt.studies.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from edgeopt.bounds import Claim, Verdict
+
+__all__ = ["ClaimRow", "claim_rows", "known_false"]
+
+
+def known_false() -> frozenset[str]:
+    """Return the identifiers of the claims that are listed with what corrects them."""
+    return frozenset(name for name, claim in claims().items() if claim.corrected_by)
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A row of the table of claims.
+
+    Parameters
+    ----------
+    id, source, statement
+        The claim, where it stands, and what it says in LaTeX.
+    verdict, measured, guaranteed, slack, reason
+        Of the verdict.
+    false
+        Whether the claim is known to be false.
+    remark
+        What corrects it.
+    """
+
+    id: str
+    source: str
+    statement: str
+    verdict: str
+    measured: float
+    guaranteed: float
+    slack: float
+    reason: str
+    false: bool
+    remark: str
+
+    @property
+    def decided(self) -> bool:
+        """Whether the claim says anything about the instance."""
+        return self.verdict != "vacuous"
+
+    @property
+    def tone(self) -> str:
+        """Class of the verdict on the page."""
+        return self._tone(self.verdict)
+
+    def tone_of(self, verdict: Verdict) -> str:
+        """Class of another verdict about the same claim."""
+        return self._tone(str(verdict.verdict))
+
+    def _tone(self, verdict: str) -> str:
+        if verdict == "violated":
+            return "expected" if self.false else "bad"
+        return "good" if verdict == "holds" and not self.false else "soft"
+
+
+def claim_rows(verdicts: Iterable[Verdict]) -> list[ClaimRow]:
+    """Describe verdicts, in their order."""
+    known = claims()
+    return [_row(known[verdict.claim], verdict) for verdict in verdicts]
+
+
+def _row(claim: Claim, verdict: Verdict) -> ClaimRow:
+    false = bool(claim.corrected_by)
+    return ClaimRow(
+        id=verdict.claim,
+        source=verdict.source.number,
+        statement=claim.statement,
+        verdict=str(verdict.verdict),
+        measured=verdict.measured,
+        guaranteed=verdict.guaranteed,
+        slack=verdict.slack,
+        reason=verdict.reason,
+        false=false,
+        remark=f"false in general; see {listed(list(claim.corrected_by))}" if false else "",
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,62 +13,16 @@ from hypothesis import strategies as st
 
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.online import simulate
-from edgeopt.online.rescue import (
-    Cvs,
-    PickConfigs,
-    RandomPolicy,
-    Rescue,
-    RescueEnvironment,
-    RescuePlus,
-    Srs,
-    Sumita,
-)
+from edgeopt.online.rescue import RescueEnvironment, RescuePlus
 from tests.oracles.rescue import plain, policies
 from tests.oracles.rescue.worlds import follow
 from tests.rescue.cases import cases, with_reserved
+from tests.rescue.play import CLASSES, PLANNED, draw_worlds, play, policy_of, rows_of, tuples
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from edgeopt.instances.rescue import RescueInstance
 
-PLANNED = (Rescue, RescuePlus, Sumita)
-CLASSES = (Rescue, RescuePlus, PickConfigs, Srs, Cvs, Sumita, RandomPolicy)
 WORLDS = 5
-
-
-@dataclass(frozen=True, eq=False)
-class Replay(RescueEnvironment):
-    """An environment whose worlds are given."""
-
-    given: NDArray[np.float64]
-
-    def worlds(self, rng, runs):
-        return self.given[:runs]
-
-
-def policy_of(kind, plan, *, guarded):
-    return kind(plan=plan, guarded=guarded) if kind in PLANNED else kind(guarded=guarded)
-
-
-def draw_worlds(instance, seed, runs):
-    steps = instance.devices if instance.arrivals == "independent" else 1
-    return np.random.default_rng(seed).random((runs, instance.horizon, steps, 3))
-
-
-def play(instance, policy, worlds, *, compiled=True):
-    return simulate(
-        Replay(instance, worlds), policy, runs=len(worlds), record=True, compiled=compiled
-    )
-
-
-def rows_of(oracle, world):
-    """Return a world as the oracle reads it."""
-    return world.tolist() if oracle.independent else world[:, 0].tolist()
-
-
-def tuples(y):
-    return tuple(map(tuples, y)) if isinstance(y, list) else y
 
 
 def occupied(instance, run, what):

@@ -138,7 +138,7 @@ class RescueKernel:
         instance = self._environment.instance
         return State(
             np.zeros((runs, instance.servers), dtype=np.int64),
-            np.tile(instance.reserved.demand, (runs, 1)),
+            np.repeat(instance.reserved.demand[np.newaxis], runs, axis=0),
         )
 
     def _book(self, runs: int, *, record: bool) -> Book:

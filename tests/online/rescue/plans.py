@@ -1,0 +1,83 @@
+"""Plans for tests, solved by SciPy on a dense matrix: small, slow, and written independently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import linprog
+
+from edgeopt.online.rescue import (
+    Cvs,
+    PickConfigs,
+    RandomPolicy,
+    Rescue,
+    RescuePlus,
+    Srs,
+    Sumita,
+)
+
+if TYPE_CHECKING:
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.online.rescue import RescuePolicy
+
+
+@dataclass(frozen=True)
+class Duals:
+    reserved: np.ndarray
+
+
+@dataclass(frozen=True)
+class Plan:
+    y: np.ndarray
+    duals: Duals
+    objective: float
+
+
+def plan_of(instance: RescueInstance) -> Plan:
+    """Solve the relaxation of a tiny instance: columns y[t, j, k, l], then x[i, t] by windows."""
+    T, J, K, L, _ = instance.shape
+    tasks = instance.reserved
+    cells = list(product(range(T), range(J), range(K), range(L)))
+    shares = [(i, t) for i in range(len(tasks)) for t in range(tasks.start[i], tasks.end[i] + 1)]
+    arrives = np.zeros((T, J, len(cells) + len(shares)))
+    occupied = np.zeros((K, T, len(cells) + len(shares)))
+    done = np.zeros((len(tasks), len(cells) + len(shares)))
+    for column, (t, j, k, profile) in enumerate(cells):
+        arrives[t, j, column] = 1
+        for age, alive in enumerate(instance.survival[profile][: T - t]):
+            occupied[k, t + age, column] = alive
+    for column, (i, t) in enumerate(shares, start=len(cells)):
+        occupied[tasks.server[i], t, column] = 1
+        done[i, column] = instance.capacity[tasks.server[i], t]
+    size = len(cells) + len(shares)
+    found = linprog(
+        -np.concatenate([instance.expected_profit.ravel(), np.zeros(len(shares))]),
+        A_ub=np.concatenate([arrives.reshape(-1, size), occupied.reshape(-1, size), -done]),
+        b_ub=np.concatenate([instance.arrival.ravel(), np.ones(K * T), -tasks.demand]),
+        bounds=(0, 1),
+        method="highs",
+    )
+    assert found.status == 0, found.message
+    y = np.where(found.x[: len(cells)] < 1e-12, 0.0, found.x[: len(cells)]).reshape(T, J, K, L)
+    used = y.sum(axis=(2, 3))
+    y *= np.minimum(1.0, instance.arrival / np.where(used > 0, used, 1.0))[..., None, None]
+    # Profit is maximised and the demand stands on the right of >=: both signs turn.
+    marginals = found.ineqlin.marginals
+    return Plan(y, Duals(marginals[marginals.size - len(tasks) :]), -found.fun)
+
+
+def all_policies(plan: Plan, *, guarded: bool) -> list[RescuePolicy]:
+    """The seven policies and the priced variant."""
+    return [
+        Rescue(guarded=guarded, plan=plan),
+        RescuePlus(guarded=guarded, plan=plan),
+        RescuePlus(guarded=guarded, plan=plan, price_reserved=True),
+        PickConfigs(guarded=guarded),
+        Srs(guarded=guarded),
+        Sumita(guarded=guarded, plan=plan),
+        Cvs(guarded=guarded),
+        RandomPolicy(guarded=guarded),
+    ]

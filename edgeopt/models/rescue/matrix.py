@@ -1,0 +1,188 @@
+"""P1-LP as arrays: the compiled twin of the Pyomo model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from edgeopt.models.rescue.unsafe import unsafe_cells
+from edgeopt.solvers import LabelBlock, LinearProgram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+__all__ = ["p1_lp_matrix", "reserved_pairs"]
+
+
+def reserved_pairs(instance: RescueInstance) -> NDArray[np.int64]:
+    """List the (task, slot) pairs that have an x variable, by task, then slot, shape [n, 2]."""
+    reserved = instance.reserved
+    length = reserved.end - reserved.start + 1
+    task = np.repeat(np.arange(len(reserved)), length)
+    first = np.cumsum(length) - length
+    slot = np.arange(task.size) - np.repeat(first, length) + np.repeat(reserved.start, length)
+    return np.column_stack([task, slot]).astype(np.int64)
+
+
+def p1_lp_matrix(
+    instance: RescueInstance, *, aggregated: bool = False, forbid_unsafe: bool = False
+) -> LinearProgram:
+    r"""Build P1-LP by array operations.
+
+    Columns are y[t, j, k, l] in C order, then x by task and slot; rows are (3a) by slot and device,
+    (3b) by server and slot, then (2d) by task.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    aggregated
+        Write (3b) on :math:`z_{tkl} = \sum_j y_{tjkl}`, further columns with one defining row each:
+        the same optimum with about J times fewer nonzeros in (3b).
+    forbid_unsafe
+        Fix y at 0 on `unsafe_cells`.
+
+    Returns
+    -------
+    A maximisation problem.
+
+    Notes
+    -----
+    Huang, Liu, Shan: RESCUE, problem P1-LP; `p1_lp` is its twin in Pyomo.
+    """
+    slots, devices, servers, profiles = instance.expected_profit.shape
+    reserved, survival = instance.reserved, instance.survival
+    pairs = reserved_pairs(instance)
+    columns, cells, rows = (
+        instance.expected_profit.size,
+        slots * servers * profiles,
+        slots * devices,
+    )
+    reach = np.minimum(instance.longest, np.arange(slots, 0, -1)[:, None])  # [T, L]
+    occupancy_rows = rows + np.arange(servers * slots).reshape(servers, slots)
+    demand_rows = rows + servers * slots + np.arange(len(reserved))
+    link_rows = demand_rows.size + rows + servers * slots + np.arange(cells)
+
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+    if aggregated:
+        pairs_of_column = np.empty((columns, 2), dtype=np.int64)
+        own = np.arange(rows).reshape(slots, devices, 1, 1)
+        link = link_rows.reshape(slots, 1, servers, profiles)
+        shaped = pairs_of_column.reshape(slots, devices, servers, profiles, 2)
+        shaped[..., 0], shaped[..., 1] = own, link
+        parts.append(
+            (
+                np.full(columns, 2, dtype=np.int64),
+                pairs_of_column.ravel(),
+                np.ones(2 * columns),
+            )
+        )
+    else:
+        parts.append(_printed_columns(devices, servers, rows, reach, survival))
+    server_of = reserved.server[pairs[:, 0]]
+    x_rows = np.column_stack([occupancy_rows[server_of, pairs[:, 1]], demand_rows[pairs[:, 0]]])
+    x_values = np.column_stack([np.ones(len(pairs)), instance.capacity[server_of, pairs[:, 1]]])
+    parts.append((np.full(len(pairs), 2, dtype=np.int64), x_rows.ravel(), x_values.ravel()))
+    if aggregated:
+        counts, indices, values = _printed_columns(1, servers, rows, reach, survival)
+        first = np.cumsum(counts) - counts
+        indices[first], values[first] = link_rows, -1.0  # instead of the row of an arrival
+        parts.append((counts, indices, values))
+    counts, indices, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    extra_rows, extra_columns = (cells, cells) if aggregated else (0, 0)
+    height = rows + servers * slots + len(reserved) + extra_rows
+    width = columns + len(pairs) + extra_columns
+    matrix = sparse.csc_array((values, indices, indptr), shape=(height, width))
+    matrix.sort_indices()
+
+    cost = np.zeros(width)
+    cost[:columns] = instance.expected_profit.ravel()
+    upper = np.full(width, np.inf)
+    upper[columns : columns + len(pairs)] = 1.0
+    if forbid_unsafe:
+        unsafe = np.broadcast_to(
+            unsafe_cells(instance)[:, None], (slots, devices, servers, profiles)
+        )
+        upper[:columns][unsafe.ravel()] = 0.0
+    no_side = np.full(rows + servers * slots, -np.inf)
+    row_lower = np.concatenate([no_side, reserved.demand, np.zeros(extra_rows)])
+    row_upper = np.concatenate(
+        [
+            instance.arrival.ravel(),
+            np.ones(servers * slots),
+            np.full(len(reserved), np.inf),
+            np.zeros(extra_rows),
+        ]
+    )
+    row_names = [
+        LabelBlock("eq_3a", ("slot", "device"), (slots, devices)),
+        LabelBlock("eq_3b", ("server", "slot"), (servers, slots)),
+        LabelBlock("eq_2d", ("task",), (len(reserved),)),
+    ]
+    column_names = [
+        LabelBlock("y", ("slot", "device", "server", "profile"), instance.expected_profit.shape),
+        LabelBlock("x", ("task", "slot"), pairs),
+    ]
+    if aggregated:
+        axes, sizes = ("slot", "server", "profile"), (slots, servers, profiles)
+        row_names.append(LabelBlock("sum_of_devices", axes, sizes))
+        column_names.append(LabelBlock("z", axes, sizes))
+    return LinearProgram(
+        cost,
+        matrix,
+        row_lower,
+        row_upper,
+        0.0,
+        upper,
+        sense="max",
+        row_names=row_names,
+        column_names=column_names,
+    )
+
+
+def _printed_columns(
+    devices: int,
+    servers: int,
+    rows: int,
+    reach: NDArray[np.int64],
+    survival: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Entries per column, row indices and values of y columns that stand in (3b) themselves."""
+    slots, profiles = reach.shape
+    counts = np.empty((slots, devices, servers, profiles), dtype=np.int64)
+    counts[:] = 1 + reach[:, None, None, :]
+    total = int(counts.sum())
+    indices, values = np.empty(total, dtype=np.int64), np.empty(total)
+    _fill_columns(devices, servers, rows, reach, survival, indices, values)
+    return counts.ravel(), indices, values
+
+
+@njit(cache=True)
+def _fill_columns(
+    devices: int,
+    servers: int,
+    rows: int,
+    reach: NDArray[np.int64],
+    survival: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    values: NDArray[np.float64],
+) -> None:
+    slots, profiles = reach.shape
+    at = 0
+    for t in range(slots):
+        for j in range(devices):
+            for k in range(servers):
+                for profile in range(profiles):
+                    indices[at] = t * devices + j
+                    values[at] = 1.0
+                    at += 1
+                    for a in range(reach[t, profile]):
+                        indices[at] = rows + k * slots + t + a
+                        values[at] = survival[profile, a]
+                        at += 1

@@ -1,0 +1,227 @@
+r"""P1-LP without a matrix: residuals and proven bounds computed from the instance, block by block.
+
+For any price :math:`\mu_k(t) \ge 0` of a busy slot, weak duality gives
+
+.. math::
+
+   \mathrm{OPT(LP)} \le \sum_{t,j} p_j(t) \max_{k,l} \Big( R_{jkl}(t) - \sum_a S_l(a)\, \mu_k(t + a)
+   \Big)^{+}
+      + \sum_{k,t} \mu_k(t) - \sum_i \phi_i\, \min_{t \in [s_i, e_i]}
+      \frac{\mu_{k_i}(t)}{c_{k_i}(t)}
+
+so a bound is as good as its prices and as true as this arithmetic, whoever computed the prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.models.rescue import kernels
+from edgeopt.models.rescue.matrix import reserved_pairs
+from edgeopt.models.rescue.unsafe import unsafe_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.models.rescue.solution import Allocation, P1Duals
+    from edgeopt.solvers import Solution
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["P1Relaxation", "PricedBound"]
+
+# Entries of expected profit that are held at a time: 64 MB.
+BLOCK_ENTRIES = 8_000_000
+
+
+@dataclass(frozen=True)
+class PricedBound:
+    """A proven upper bound on OPT(LP) and the dual feasible point behind it.
+
+    Parameters
+    ----------
+    value
+        The bound.
+    arrival
+        Multipliers of (3a), shape [T, J].
+    occupancy
+        Multipliers of (3b), shape [K, T].
+    reserved
+        Multipliers of (2d) as derivatives of the optimum by the demand, nonpositive, shape [H].
+    """
+
+    value: float
+    arrival: Floats
+    occupancy: Floats
+    reserved: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class P1Relaxation:
+    """P1-LP of an instance as a problem that is never written out.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    forbid_unsafe
+        Whether y is 0 on `unsafe_cells`.
+    """
+
+    instance: RescueInstance
+    forbid_unsafe: bool = False
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Cells that may be used, shape [T, K, L]."""
+        if self.forbid_unsafe:
+            return ~unsafe_cells(self.instance)
+        instance = self.instance
+        return np.ones((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """The (task, slot) pairs of the x variables, shape [n, 2]."""
+        return reserved_pairs(self.instance)
+
+    def profit_blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield expected profits [n, J, K, L] of successive ranges of slots that fit in memory."""
+        instance = self.instance
+        per_slot = instance.devices * instance.servers * instance.profiles
+        length = max(1, BLOCK_ENTRIES // per_slot)
+        for first in range(0, instance.horizon, length):
+            slots = slice(first, min(first + length, instance.horizon))
+            yield slots, instance.expected_profit_block(slots)
+
+    def run_price(self, occupancy_price: Floats) -> Floats:
+        """Return the expected price of a run in every cell, shape [T, K, L], for prices [K, T]."""
+        instance = self.instance
+        out = np.empty((instance.horizon, instance.profiles * instance.servers))
+        kernels.price_runs(np.ascontiguousarray(occupancy_price.T), instance.survival, out)
+        shaped = out.reshape(instance.horizon, instance.profiles, instance.servers)
+        return np.ascontiguousarray(shaped.transpose(0, 2, 1))
+
+    def bound(self, occupancy_price: Floats) -> PricedBound:
+        """Return the bound that prices of busy slots prove.
+
+        Parameters
+        ----------
+        occupancy_price
+            Any numbers, shape [K, T]; negative ones are taken as 0.
+        """
+        instance = self.instance
+        price = np.maximum(occupancy_price, 0.0)
+        run = self.run_price(price)
+        arrival = np.empty(instance.arrival.shape)
+        for slots, profit in self.profit_blocks():
+            n = profit.shape[0]
+            kernels.best_reduced_profit(
+                profit.reshape(n, instance.devices, -1),
+                run[slots].reshape(n, -1),
+                self.allowed[slots].reshape(n, -1),
+                arrival[slots],
+            )
+        return self.bound_from(price, arrival)
+
+    def bound_from(self, occupancy_price: Floats, arrival_price: Floats) -> PricedBound:
+        """Assemble the bound from nonnegative prices that are known to be dual feasible.
+
+        Parameters
+        ----------
+        occupancy_price
+            Shape [K, T].
+        arrival_price
+            Largest reduced profit of each arrival under these prices, at least 0, shape [T, J].
+        """
+        instance = self.instance
+        reserved = self.reserved_price(occupancy_price)
+        value = (
+            float((instance.arrival * arrival_price).sum())
+            + float(occupancy_price.sum())
+            + float(instance.reserved.demand @ reserved)
+        )
+        return PricedBound(value, arrival_price, occupancy_price, reserved)
+
+    def reserved_price(self, occupancy_price: Floats) -> Floats:
+        """Return the best multipliers of (2d) for given prices of busy slots, nonpositive, [H]."""
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        server = self.instance.reserved.server[tasks]
+        ratio = occupancy_price[server, slots] / self.instance.capacity[server, slots]
+        least = np.full(len(self.instance.reserved), np.inf)
+        np.minimum.at(least, tasks, ratio)
+        return -least
+
+    def occupation(self, y: Allocation) -> Floats:
+        """Return the expected share of each server that retraining takes, shape [K, T]."""
+        instance = self.instance
+        if sparse.issparse(y):
+            load = np.zeros((instance.horizon, instance.servers * instance.profiles))
+            entries = y.tocoo()
+            np.add.at(load, (entries.row // instance.devices, entries.col), entries.data)
+        else:
+            load = y.sum(axis=1).reshape(instance.horizon, -1)
+        cells = load.reshape(instance.horizon, instance.servers, instance.profiles)
+        by_profile = np.ascontiguousarray(cells.transpose(0, 2, 1)).reshape(load.shape)
+        out = np.empty((instance.horizon, instance.servers))
+        kernels.occupancy(by_profile, instance.survival, out)
+        return out.T.copy()
+
+    def arrivals_used(self, y: Allocation) -> Floats:
+        """Return the left side of (3a), shape [T, J]."""
+        if sparse.issparse(y):
+            return np.asarray(y.sum(axis=1)).reshape(self.instance.arrival.shape)
+        used: Floats = y.sum(axis=(2, 3))
+        return used
+
+    def value(self, y: Allocation) -> float:
+        """Return the objective of an allocation."""
+        if not sparse.issparse(y):
+            return float(np.vdot(self.instance.expected_profit, y))
+        devices, total = self.instance.devices, 0.0
+        for slots, profit in self.profit_blocks():
+            part = y[slots.start * devices : slots.stop * devices].tocoo()
+            flat = profit.reshape(part.shape)
+            total += float(flat[part.row, part.col] @ part.data)
+        return total
+
+    # --- what a Solution asks of its problem ----------------------------------------------------
+
+    def primal_residual(self, solution: Solution) -> float:
+        """Return the largest violation of (3a), (3b), (2d), (2e), y >= 0, relative to its side."""
+        y, x = solution.values["y"], solution.values["x"]
+        instance = self.instance
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        served = x[tasks, slots]
+        server = instance.reserved.server[tasks]
+        busy = self.occupation(y)
+        np.add.at(busy, (server, slots), served)
+        done = np.zeros(len(instance.reserved))
+        np.add.at(done, tasks, served * instance.capacity[server, slots])
+        demand = instance.reserved.demand
+        entries = y.data if sparse.issparse(y) else y
+        violations = (
+            self.arrivals_used(y) - instance.arrival,
+            busy - 1.0,
+            (demand - done) / np.maximum(1.0, demand),
+            -entries,
+            -served,
+            served - 1.0,
+        )
+        return max(float(v.max(initial=0.0)) for v in violations)
+
+    def dual_residual(self, solution: Solution) -> float:
+        """Return 0: `bound` completes prices of busy slots to a dual feasible point."""
+        duals: P1Duals = solution.duals
+        return max(0.0, -float(duals.occupancy.min()))
+
+    def dual_bound(self, solution: Solution) -> float:
+        """Return the bound proven by the multipliers of (3b)."""
+        return self.bound(solution.duals.occupancy).value

@@ -1,0 +1,93 @@
+"""Compiled elementwise passes over a Newton direction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numba import njit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Cells = NDArray[np.int32]
+
+__all__ = ["centrality_push", "finish_direction"]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def finish_direction(
+    primal: Floats,
+    dual: Floats,
+    weight: Floats,
+    shift: Floats,
+    dual_residual: Floats,
+    priced: Floats,
+    primal_step: Floats,
+    dual_step: Floats,
+) -> tuple[float, float]:
+    """Complete a Newton direction from its multiplier part and measure how far it can go.
+
+    Parameters
+    ----------
+    primal, dual
+        Current primal values and dual slacks, all positive.
+    weight
+        primal / dual.
+    shift
+        weight * dual_residual - target / dual, as used for the right-hand side.
+    dual_residual
+        cost - price - dual slack.
+    priced
+        Prices of the columns under the multiplier step.
+    primal_step, dual_step
+        Overwritten with the direction.
+
+    Returns
+    -------
+    tuple[float, float]
+        Largest steps in (0, 1] that keep primal and dual slack nonnegative.
+    """
+    longest_primal = 1.0
+    longest_dual = 1.0
+    for i in range(primal.size):
+        dx = weight[i] * priced[i] - shift[i]
+        dz = dual_residual[i] - priced[i]
+        primal_step[i] = dx
+        dual_step[i] = dz
+        if dx < 0.0 and -primal[i] > dx * longest_primal:
+            longest_primal = -primal[i] / dx
+        if dz < 0.0 and -dual[i] > dz * longest_dual:
+            longest_dual = -dual[i] / dz
+    return longest_primal, longest_dual
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+def centrality_push(
+    primal: Floats,
+    slack: Floats,
+    primal_step: Floats,
+    slack_step: Floats,
+    primal_length: float,
+    dual_length: float,
+    low: float,
+    high: float,
+    out: Floats,
+) -> None:
+    """Tell by how much a trial step's complementarity products miss the box `[low, high]`.
+
+    Products above the box are pulled down by at most `high`, so that few large ones do not
+    dominate.
+    """
+    for i in range(primal.size):
+        product = (primal[i] + primal_length * primal_step[i]) * (
+            slack[i] + dual_length * slack_step[i]
+        )
+        if product < low:
+            out[i] = low - product
+        elif product > high:
+            out[i] = max(high - product, -high)
+        else:
+            out[i] = 0.0

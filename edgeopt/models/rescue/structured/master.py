@@ -1,0 +1,210 @@
+"""The structured interior-point method as a restricted master for column generation."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.models.rescue.repair import feasible_point
+from edgeopt.models.rescue.solution import DENSE_COLUMNS
+from edgeopt.models.rescue.structured.columns import ColumnSet, find_columns, merge_columns
+from edgeopt.models.rescue.structured.interior_point import InteriorPoint, Point, Sizes
+from edgeopt.models.rescue.structured.normal import ReservedColumns
+from edgeopt.solvers.columns import Priced, Restricted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.rescue.relaxation import P1Relaxation
+    from edgeopt.models.rescue.solution import Allocation
+    from edgeopt.solvers.program import Sense
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["StructuredMaster", "price_columns"]
+
+# Row activities may miss their right-hand sides by this much before the point is repaired.
+PRIMAL_ACCURACY = 1e-9
+MAX_ITERATIONS = 300
+# After columns are added, go back to a point whose gap is this many times the one asked for.
+BACK = 20.0
+
+
+class StructuredMaster:
+    """P1-LP on a growing set of columns; every solve goes on from the last point.
+
+    Parameters
+    ----------
+    problem
+        The relaxation.
+    columns
+        Columns to start with.
+    correctors
+        Largest number of centrality correctors per iteration.
+    """
+
+    sense: Sense = "max"
+    name = "edgeopt structured interior point"
+
+    def __init__(self, problem: P1Relaxation, columns: ColumnSet, *, correctors: int) -> None:
+        from edgeopt import __version__
+
+        self.version = __version__
+        self.problem, self.columns, self.correctors = problem, columns, correctors
+        self.scale = float(columns.profit.max(initial=0.0)) or 1.0
+        self.iterations = 0
+        instance = problem.instance
+        tasks, slots = problem.pairs[:, 0], problem.pairs[:, 1]
+        server = instance.reserved.server[tasks]
+        self._reserved = ReservedColumns(
+            tasks,
+            slots * instance.servers + server,
+            instance.capacity[server, slots] / instance.reserved.demand[tasks],
+            len(instance.reserved),
+        )
+        self._method = self._build()
+        self._point = self._method.start()
+        # Points passed on the way, by falling gap, to go back to when columns have been added.
+        self._trail: list[tuple[float, Point]] = []
+        self._grown: tuple[InteriorPoint, Ints] | None = None
+
+    def _build(self) -> InteriorPoint:
+        instance, columns = self.problem.instance, self.columns
+        scaled = ColumnSet(columns.indptr, columns.cell, columns.profit / self.scale)
+        # A row without columns constrains nothing; its true side 0 would leave no interior.
+        used = np.diff(columns.indptr) > 0
+        return InteriorPoint(
+            scaled,
+            np.where(used, instance.arrival.ravel(), 1.0),
+            instance.survival,
+            Sizes(instance.horizon, instance.devices, instance.servers),
+            self._reserved,
+            correctors=self.correctors,
+        )
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Iterate until the restricted problem's relative gap is reached."""
+        began = time.perf_counter()
+        if self._grown is not None:
+            self._restart(BACK * gap)
+        method = self._method
+        for _ in range(MAX_ITERATIONS):
+            primal, dual = method.objectives(self._point)
+            reached = abs(primal - dual) / max(1.0 / self.scale, abs(primal))
+            if not self._trail or reached <= 0.5 * self._trail[-1][0]:
+                self._trail.append((reached, self._point))
+            if reached <= gap and self._infeasibility() <= PRIMAL_ACCURACY:
+                break
+            if time_limit is not None and time.perf_counter() - began > time_limit:
+                break
+            try:
+                self._point = method.step(self._point)
+            except FloatingPointError:
+                break  # the last point stands, and its bound says how good it is
+            self.iterations += 1
+        return self._restricted()
+
+    def _infeasibility(self) -> float:
+        missing = self._method.missing(self._point)
+        parts = (missing.arrival, missing.occupancy, missing.reserved)
+        return max(float(np.abs(part).max(initial=0.0)) for part in parts)
+
+    def _restricted(self) -> Restricted:
+        y, _, x, *_ = self._method.parts
+        instance, pairs = self.problem.instance, self.problem.pairs
+        shares = np.zeros((len(instance.reserved), instance.horizon))
+        shares[pairs[:, 0], pairs[:, 1]] = self._point.primal[x]
+        allocation = self._allocation(self._point.primal[y].copy())
+        allocation, shares = feasible_point(self.problem, allocation, shares)
+        prices = -self._point.multipliers.occupancy.reshape(instance.horizon, instance.servers).T
+        arrival = -self._point.multipliers.arrival.reshape(instance.arrival.shape)
+        return Restricted(
+            self.problem.value(allocation),
+            {"y": allocation, "x": shares},
+            (prices * self.scale, arrival * self.scale),
+        )
+
+    def _allocation(self, values: Floats) -> Allocation:
+        """Arrange column values as the relaxation's y."""
+        instance, columns = self.problem.instance, self.columns
+        profile, server = np.divmod(columns.cell, instance.servers)
+        place = server * instance.profiles + profile
+        shape = (instance.arrival.size, instance.servers * instance.profiles)
+        sparse_y = sparse.csr_array((values, place, columns.indptr), shape=shape)
+        if shape[0] * shape[1] > DENSE_COLUMNS:
+            sparse_y.sort_indices()
+            return sparse_y
+        return sparse_y.toarray().reshape(
+            instance.horizon, instance.devices, instance.servers, instance.profiles
+        )
+
+    def add(self, columns: ColumnSet) -> int:
+        """Add columns; the next solve goes back a little and takes them in."""
+        united, origin = merge_columns(self.columns, columns)
+        added = united.size - self.columns.size
+        if added == 0:
+            return 0
+        self.columns = united
+        if self._grown is None:
+            self._grown = self._method, origin
+        else:  # two additions without a solve in between
+            method, before = self._grown
+            self._grown = method, np.where(origin >= 0, before[origin], -1)
+        self._method = self._build()
+        return added
+
+    def _restart(self, gap: float) -> None:
+        """Go back to a point of about this gap and place the new columns near the central path.
+
+        At the last point most slacks are tiny: columns that enter there would block every step.
+        """
+        assert self._grown is not None
+        old_method, origin = self._grown
+        self._grown = None
+        while len(self._trail) > 1 and self._trail[-1][0] < gap:
+            self._trail.pop()
+        old = self._trail[-1][1]
+        self._trail.clear()
+        method, columns = self._method, self.columns
+        known = origin >= 0
+        reduced = method.cost[: columns.size] - method.prices(old.multipliers)[: columns.size]
+        width = np.diff(columns.indptr)
+        small = np.repeat(np.maximum(method.arrival, 1e-3) / np.maximum(width, 1), width)
+        slack = np.maximum(np.abs(reduced), old.centre / small)
+        primal = old.centre / slack
+        y = old_method.parts[0]
+        primal[known], slack[known] = old.primal[y][origin[known]], old.slack[y][origin[known]]
+        rest = slice(y.stop, None)
+        self._point = Point(
+            np.concatenate([primal, old.primal[rest]]),
+            np.concatenate([slack, old.slack[rest]]),
+            old.multipliers,
+        )
+
+
+def price_columns(
+    problem: P1Relaxation, prices: tuple[Floats, Floats], *, per_row: int, margin: float
+) -> Priced[ColumnSet]:
+    """Price all columns: a proven bound, and the best ones that the master lacks or undervalues.
+
+    Parameters
+    ----------
+    problem
+        The relaxation.
+    prices
+        Prices of busy slots [K, T] and of arrivals [T, J].
+    per_row
+        Largest number of columns to return of each (slot, device).
+    margin
+        Smallest reduced profit worth a column.
+    """
+    occupancy = np.maximum(prices[0], 0.0)
+    columns, best = find_columns(
+        problem, problem.run_price(occupancy), np.maximum(prices[1], 0.0), per_row, margin
+    )
+    bound = problem.bound_from(occupancy, best)
+    return Priced(bound.value, columns if columns.size else None)

@@ -1,0 +1,71 @@
+"""Runs that no schedule may start, whatever happened before, without failing a reserved task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from edgeopt.instances.edf import edf_feasible, edf_order, edf_serve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+__all__ = ["unsafe_cells"]
+
+
+def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
+    """Tell which runs are unsafe even on a server that has served nothing but reserved tasks.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+
+    Returns
+    -------
+    Shape [T, K, L]; True where a run of profile l that starts in slot t and takes its longest time
+    makes the reserved tasks of server k infeasible although the server served them, earliest
+    deadline first, with all its capacity in the slots before t.
+
+    Notes
+    -----
+    The test is the one of the guarded policies, with the same tolerance: with another tolerance the
+    relaxation without these cells would not bound what guarded policies earn.
+    """
+    reserved, capacity = instance.reserved, instance.capacity
+    unsafe = np.zeros((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
+    order, offset = edf_order(reserved.server, reserved.end, instance.servers)
+    for k in range(instance.servers):
+        tasks = order[offset[k] : offset[k + 1]]
+        if tasks.size:
+            _mark_server(
+                tasks,
+                reserved.start,
+                reserved.end,
+                reserved.demand.copy(),
+                capacity[k],
+                instance.longest,
+                unsafe[:, k],
+            )
+    return unsafe
+
+
+@njit(cache=True)
+def _mark_server(
+    order: NDArray[np.int64],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    remaining: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    longest: NDArray[np.int64],
+    unsafe: NDArray[np.bool_],
+) -> None:
+    for t in range(capacity.size):
+        for profile in range(longest.size):
+            free = t + longest[profile]
+            unsafe[t, profile] = not edf_feasible(order, start, end, remaining, capacity, t, free)
+        edf_serve(order, start, end, remaining, t, capacity[t])

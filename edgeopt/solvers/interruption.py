@@ -44,9 +44,12 @@ def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Resu
             done.set()
 
     worker = threading.Thread(target=run, name="edgeopt-solver", daemon=True)
-    worker.start()
+    started = False
     while not done.is_set():
         try:
+            if not started:
+                started = True
+                worker.start()
             done.wait()
         except KeyboardInterrupt:
             if stop.is_set():

@@ -95,7 +95,7 @@ class Backend:
         return found
 
 
-_ROOM = "edgeopt.solvers.backends"
+_ROOM = "edgeopt.solvers.backend"
 _HIGHS = {kind: f"{_ROOM}.highs:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _SCIPY = {kind: f"{_ROOM}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _SCIP = {kind: f"{_ROOM}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}

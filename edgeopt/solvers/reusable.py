@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.solvers.backends import highs
+from edgeopt.solvers.backend import highs
 from edgeopt.solvers.dispatch import settle
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import ProgressCallback, Request

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import highspy
 import numpy as np
 
-from edgeopt.solvers.backends import highs
+from edgeopt.solvers.backend import highs
 from edgeopt.solvers.infeasibility.shrinking import is_irreducible, shrink
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Request

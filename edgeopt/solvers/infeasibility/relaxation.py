@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from edgeopt.solvers.backends import highs
+from edgeopt.solvers.backend import highs
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Request
 

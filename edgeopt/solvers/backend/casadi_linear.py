@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import casadi
 import numpy as np
 
-from edgeopt.solvers.backends.assembly import assemble
-from edgeopt.solvers.backends.casadi import run
+from edgeopt.solvers.backend.assembly import assemble
+from edgeopt.solvers.backend.casadi import run
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.status import Status
 

@@ -13,8 +13,8 @@ import casadi
 import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError
-from edgeopt.solvers.backends.assembly import assemble
-from edgeopt.solvers.backends.casadi_watch import IterationWatch
+from edgeopt.solvers.backend.assembly import assemble
+from edgeopt.solvers.backend.casadi_watch import IterationWatch
 from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.status import Quality, Status
 

@@ -11,7 +11,7 @@ import scipy
 from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, milp
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backends.assembly import assemble
+from edgeopt.solvers.backend.assembly import assemble
 from edgeopt.solvers.row_sides import RowSides
 from edgeopt.solvers.status import Status
 from edgeopt.solvers.tolerance import DEFAULT

@@ -16,7 +16,7 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backends.assembly import assemble
+from edgeopt.solvers.backend.assembly import assemble
 from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.status import Status

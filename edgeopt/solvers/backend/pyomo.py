@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import TerminationCondition
+from pyomo.contrib.solver.common.util import NoDualsError
 from pyomo.core.base.objective import Objective, maximize
 from pyomo.core.base.var import Var
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
-from edgeopt.solvers.backends.pyomo_legacy import solve_with_legacy_interface
+from edgeopt.solvers.backend.pyomo_legacy import solve_with_legacy_interface
 from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model
 from edgeopt.solvers.registry import find_backend
@@ -194,7 +195,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
 def _duals(loader: Any) -> dict[str, float] | None:
     try:
         found = loader.get_duals()
-    except (RuntimeError, NotImplementedError, AttributeError):
+    except (NoDualsError, NotImplementedError):
         return None
     return {constraint.name: float(dual) for constraint, dual in found.items()}
 

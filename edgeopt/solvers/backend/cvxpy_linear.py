@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import cvxpy
 import numpy as np
 
-from edgeopt.solvers.backends.assembly import assemble
-from edgeopt.solvers.backends.cvxpy import run
+from edgeopt.solvers.backend.assembly import assemble
+from edgeopt.solvers.backend.cvxpy import run
 from edgeopt.solvers.row_sides import RowSides
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import cvxpy
 import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
-from edgeopt.solvers.backends.assembly import assemble
-from edgeopt.solvers.backends.cvxpy_evidence import cone_pair, search_bound
-from edgeopt.solvers.backends.cvxpy_options import translate
+from edgeopt.solvers.backend.assembly import assemble
+from edgeopt.solvers.backend.cvxpy_evidence import cone_pair, search_bound
+from edgeopt.solvers.backend.cvxpy_options import translate
 from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.status import Status
 

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import cvxpy
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+
+from edgeopt.errors import ProblemTypeError, SolverError
+from edgeopt.solvers import LabelBlock, LinearProgram, explain, solve
+from edgeopt.solvers.infeasibility.conflict import (
+    find_conflict,
+    is_infeasible,
+    restricted,
+)
+from edgeopt.solvers.infeasibility.relaxation import cheapest_point
+from edgeopt.solvers.infeasibility.shrinking import is_irreducible, shrink
+from tests.solvers.programs import bounded_programs, glass
+
+INF = np.inf
+
+
+def _server() -> LinearProgram:
+    """Two tasks that need 3 units each on a server with 5; a third row has room."""
+    return LinearProgram(
+        [0, 0],
+        [[1, 0], [0, 1], [1, 1], [1, 2]],
+        [3, 3, -INF, -INF],
+        [INF, INF, 5, 100],
+        row_names=[
+            LabelBlock("demand", ("task",), (2,)),
+            LabelBlock("capacity", ("server", "slot"), np.array([[3, 7], [3, 8]])),
+        ],
+    )
+
+
+def test_conflict_is_printed_in_labels_and_values() -> None:
+    explanation = explain(_server())
+    assert explanation.minimal
+    assert {side.label for side in explanation.conflict} == {
+        "demand[task=0]",
+        "demand[task=1]",
+        "capacity[server=3, slot=7]",
+    }
+    text = str(explanation)
+    assert "These 3 constraints cannot hold together" in text
+    assert "capacity[server=3, slot=7]:  (6) <= 5   broken by 1" in text
+    assert "slot=8" not in text
+    assert explanation.cost == pytest.approx(0.2)
+
+
+@settings(max_examples=100)
+@given(program=bounded_programs())
+def test_conflicts_are_irreducible_and_repairs_suffice(program: LinearProgram) -> None:
+    explanation = explain(program)
+    assert explanation.feasible is solve(program, "scipy", raises=False).quality.usable
+    if explanation.feasible:
+        return
+    members, minimal, _ = find_conflict(program)
+    assert minimal
+    assert is_infeasible(restricted(program, members, keep_columns=False))
+    for dropped in range(len(members)):
+        rest = members[:dropped] + members[dropped + 1 :]
+        assert not is_infeasible(restricted(program, rest, keep_columns=False))
+    point, cost = cheapest_point(program)
+    activity = program.matrix @ point
+    repaired = program.replace(
+        row_lower=np.minimum(program.row_lower, activity),
+        row_upper=np.maximum(program.row_upper, activity),
+    )
+    assert not is_infeasible(repaired)
+    assert cost > 0.0
+    assert explanation.repair
+
+
+def test_integer_conflict_blames_the_row_that_parity_breaks() -> None:
+    program = LinearProgram(
+        [1, 1, 1], [[2, 2, 0], [1, 1, 1]], [3, 0], [3, 9], 0, 1, True, row_names=["pair", "all"]
+    )
+    explanation = explain(program)
+    assert [side.label for side in explanation.conflict] == ["pair"]
+    assert explanation.minimal
+    assert "whole-number" in str(explanation)
+    assert explanation.cost == pytest.approx(1 / 3)
+
+
+def test_integer_program_without_relaxation_is_explained_by_bounds_too() -> None:
+    program = LinearProgram([1], [[1]], 3, INF, 0, 2, True, row_names=["need"], column_names=["n"])
+    labels = {side.label for side in explain(program).conflict}
+    assert labels == {"need", "bound of n"}
+
+
+def test_column_without_a_whole_number_is_to_blame() -> None:
+    program = LinearProgram([1], np.zeros((0, 1)), [], [], 0.3, 0.6, True, column_names=["n"])
+    text = str(explain(program))
+    assert "No row is to blame" in text
+    assert "bound of n:  0.3 <= (0) <= 0.6" in text
+
+
+def test_feasible_problem_has_nothing_to_explain() -> None:
+    explanation = explain(glass())
+    assert explanation.feasible
+    assert "feasible" in str(explanation)
+
+
+def test_single_rows_may_contradict_the_bounds_alone() -> None:
+    program = LinearProgram([1], [[0.0]], 1, 1, 0, 1, row_names=["nothing = 1"])
+    explanation = explain(program)
+    assert [side.label for side in explanation.conflict] == ["nothing = 1"]
+    assert "This constraint cannot hold" in str(explanation)
+
+
+def test_pyomo_model_is_explained_by_constraint_names() -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([0, 1], bounds=(0, 1))
+    model.goal = pyo.Objective(expr=model.x[0])
+    model.demand = pyo.Constraint(expr=model.x[0] + model.x[1] >= 5)
+    model.limit = pyo.Constraint([0, 1], rule=lambda m, i: m.x[i] <= 0.5 + i)
+    explanation = explain(model)
+    assert explanation.minimal
+    labels = {side.label for side in explanation.conflict}
+    assert "demand" in labels
+    assert labels <= {"demand", "limit[0]", "bound of x[0]", "limit[1]", "bound of x[1]"}
+    assert "demand:  5 <= (1.5)   broken by 3.5" in str(explanation)
+
+
+def test_pyomo_constraint_without_variables_is_named() -> None:
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var()
+    model.goal = pyo.Objective(expr=model.x)
+    model.x.fix(1.0)
+    model.y = pyo.Var(bounds=(0, 1))
+    model.c = pyo.Constraint(expr=model.y + model.x == 5)
+    assert next(side.label for side in explain(model).conflict) == "c"
+    model.never = pyo.Constraint(expr=pyo.inequality(2, 0 * model.y + 1, 3))
+    with pytest.raises(SolverError, match="never"):
+        explain(model)
+
+
+def test_cvxpy_problem_is_explained_by_its_constraints() -> None:
+    x = cvxpy.Variable(2, name="x")
+    demand = x[0] + x[1] >= 5
+    demand.set_label("demand")
+    problem = cvxpy.Problem(cvxpy.Minimize(x[0]), [demand, x <= 1, x >= 0, cvxpy.norm(x) <= 100])
+    explanation = explain(problem)
+    assert explanation.minimal
+    assert len(explanation.conflict) == 2
+    assert explanation.conflict[0].label.startswith("demand")
+    assert explanation.cost == pytest.approx(3.0, rel=1e-5)
+    assert "broken by" in str(explanation)
+    assert explain(cvxpy.Problem(cvxpy.Minimize(x[0]), [x >= 0])).feasible
+
+
+def test_smooth_programs_are_refused() -> None:
+    import casadi
+
+    from edgeopt.solvers import CasadiNlp
+
+    x = casadi.SX.sym("x")
+    with pytest.raises(ProblemTypeError, match="smooth"):
+        explain(CasadiNlp(x, x))
+
+
+@pytest.mark.parametrize("core", [set(), {3}, {0, 9}, {2, 3, 5, 7}, set(range(10))])
+def test_shrinking_finds_the_needed_members(core: set[int]) -> None:
+    tests = []
+
+    def conflicting(members: list[int]) -> bool:
+        tests.append(members)
+        return core <= set(members)
+
+    assert set(shrink(range(10), conflicting)) == core
+    assert len(tests) <= 2 * max(1, len(core)) * 5
+    assert is_irreducible(sorted(core), conflicting)
+    if len(core) < 10:
+        assert not is_irreducible([*core, 11], conflicting)

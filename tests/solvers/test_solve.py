@@ -1,0 +1,248 @@
+"""The call `solve`: limits, errors, options, logs, progress, interruption."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+import os
+import pickle
+import signal
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from edgeopt.errors import (
+    MissingDependencyError,
+    OptionError,
+    ProblemTypeError,
+    ScalingWarning,
+    SolverError,
+)
+from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Status, backends, solve
+from edgeopt.solvers.interruption import run_interruptibly
+from tests.solvers.programs import bounded_programs, crowded, glass, market_split
+
+INFEASIBLE = LinearProgram([1, 1], [[1, 1]], 5, np.inf, 0, 1)
+
+
+@given(program=bounded_programs())
+def test_highs_and_scipy_agree(program: LinearProgram) -> None:
+    first, second = (solve(program, name, raises=False) for name in ("highs", "scipy"))
+    assert first.quality is second.quality
+    if first.quality.usable:
+        assert first.objective == pytest.approx(second.objective, rel=1e-6, abs=1e-6)
+        assert first.certify().quality is second.certify().quality is Quality.OPTIMAL
+    else:
+        assert first.status is second.status is Status.PROVEN_INFEASIBLE
+
+
+@pytest.mark.parametrize("solver", ["highs", "scipy", "scip"])
+def test_time_limit_returns_incumbent_bound_and_gap(solver: str) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+    solution = solve(market_split(), solver, time_limit=0.5)
+    assert solution.status is Status.MAX_TIME_LIMIT
+    assert solution.quality is Quality.FEASIBLE
+    assert solution.primal_residual() <= 1e-6
+    assert solution.bound <= solution.objective
+    assert 0.0 < solution.gap < np.inf
+
+
+def test_time_limit_without_a_point_raises_and_keeps_what_is_known() -> None:
+    program = crowded().replace(row_lower=1.0, row_upper=np.inf, sense="min")
+    with pytest.raises(SolverError, match="time limit") as caught:
+        solve(program, algorithm="simplex", time_limit=0.0)
+    solution = caught.value.solution
+    assert solution.status is Status.MAX_TIME_LIMIT
+    assert not solution.quality.usable
+    assert not solve(program, "highs", time_limit=0.0, raises=False).quality.usable
+
+
+def test_loose_gap_stops_early_and_is_kept_apart_from_a_tight_proof() -> None:
+    solution = solve(market_split(3, 20), gap=1.0)
+    assert solution.quality.usable
+    assert solution.gap <= 1.0
+
+
+def test_infeasible_raises_with_advice() -> None:
+    with pytest.raises(SolverError, match="explain") as caught:
+        solve(INFEASIBLE)
+    assert caught.value.solution.status is Status.PROVEN_INFEASIBLE
+    assert caught.value.solution.bound == np.inf
+    assert solve(INFEASIBLE, raises=False).quality is Quality.NO_SOLUTION
+
+
+def test_solution_says_who_solved_it_and_how() -> None:
+    solution = solve(glass(), algorithm="ipm", threads=1, run_crossover="off")
+    assert solution.solver == "highs"
+    assert solution.version == importlib.metadata.version("highspy")
+    assert solution.options == {"algorithm": "ipm", "threads": 1, "run_crossover": "off"}
+    assert solution.path == "cold"
+    assert solution.seconds.total >= solution.seconds.solve > 0.0
+
+
+def test_solution_survives_pickling() -> None:
+    solution = pickle.loads(pickle.dumps(solve(glass())))
+    assert solution.certify().quality is Quality.OPTIMAL
+    assert solution.problem.row_label(0) == "hours[plant=0]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({"no_such_option": 1}, "no_such_option"),
+        ({"algorithm": "magic"}, "magic"),
+        ({"presolve": "perhaps"}, "presolve"),
+        ({"threads": 0}, "threads"),
+        ({"time_limit": -1.0}, "time_limit"),
+        ({"tolerance": "small"}, "tolerance"),
+        ({"solver": "nobody"}, "there is no solver 'nobody'"),
+        ({"solver": "scipy", "threads": 4}, "one thread"),
+        ({"solver": "scipy", "no_such_option": 1}, "no_such_option"),
+        ({"solver": "clarabel", "algorithm": "simplex"}, "algorithm"),
+        ({"solver": "osqp", "threads": 2}, "threads"),
+        ({"solver": "ipopt", "no_such_option": 1}, "no_such_option"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments: dict[str, object], what: str) -> None:
+    with pytest.raises(OptionError, match=what):
+        solve(glass(), **arguments)
+
+
+def test_unknown_problem_is_refused() -> None:
+    with pytest.raises(ProblemTypeError, match="cannot solve a dict"):
+        solve({"cost": 1})
+    with pytest.raises(ProblemTypeError, match="does not take a mixed-integer"):
+        solve(market_split(), "clarabel")
+
+
+def test_absent_solver_names_its_package() -> None:
+    absent = [one for one in backends(installed=False) if Kind.LINEAR in one.routes]
+    assert absent, "this machine has every commercial solver"
+    with pytest.raises(MissingDependencyError, match=absent[0].distribution):
+        solve(glass(), absent[0].name)
+
+
+def test_backends_are_listed() -> None:
+    listed = {one.name: one for one in backends()}
+    assert listed["highs"].version == importlib.metadata.version("highspy")
+    assert "mixed-integer linear program" in listed["highs"].problems
+    assert "linear program" in listed["clarabel"].problems
+    assert {one.name for one in backends(installed=True)} <= set(listed)
+
+
+def _own_solve(program: LinearProgram, request):
+    from edgeopt.solvers.backend import highs
+
+    return highs.solve(program, request)
+
+
+OWN = Backend("own", "edgeopt", "edgeopt", {Kind.LINEAR: _own_solve})
+
+
+def test_entry_point_brings_an_own_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = importlib.metadata.EntryPoint("own", f"{__name__}:OWN", "edgeopt.solvers")
+
+    def entry_points(*, group: str, name: str | None = None):
+        matches = group == "edgeopt.solvers" and name in (None, "own")
+        return [entry] if matches else []
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    assert "own" in {one.name for one in backends()}
+    assert solve(glass(), "own").objective == pytest.approx(36.0)
+    wrong = importlib.metadata.EntryPoint("own", f"{__name__}:INFEASIBLE", "edgeopt.solvers")
+    entry = wrong
+    with pytest.raises(OptionError, match="must be a Backend"):
+        solve(glass(), "own")
+
+
+def test_bad_scaling_warns_before_the_solve() -> None:
+    program = LinearProgram([1, 1], [[1e-6, 1], [1, 1e6]], -np.inf, [1, 1e6], 0, 1)
+    with pytest.warns(ScalingWarning, match=r"matrix spans 1.0e-06 to 1.0e\+06"):
+        solve(program)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip", "clarabel", "ipopt"])
+def test_log_goes_to_logging_and_nowhere_else(
+    solver: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+    with caplog.at_level(logging.INFO, logger="edgeopt.solvers"):
+        solve(glass(), solver)
+        assert caplog.records == []
+        solve(glass(), solver, log=True)
+    if solver != "clarabel":
+        # Clarabel writes past Python: nothing of it can be caught.
+        assert len(caplog.records) > 2
+        assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_progress_is_reported_and_can_stop_the_solver(solver: str) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+    reports = []
+
+    def watch(report) -> bool:
+        reports.append(report)
+        return np.isfinite(report.objective)
+
+    solution = solve(market_split(), solver, time_limit=30.0, progress=watch)
+    assert solution.status is Status.INTERRUPTED
+    assert solution.quality is Quality.FEASIBLE
+    assert reports[-1].bound <= reports[-1].objective
+    assert reports[-1].seconds >= 0.0
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_ctrl_c_returns_the_incumbent(solver: str) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+
+    def press(report) -> None:
+        if np.isfinite(report.objective):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    solution = solve(market_split(), solver, time_limit=30.0, progress=press)
+    assert solution.status is Status.INTERRUPTED
+    assert solution.quality is Quality.FEASIBLE
+    assert solution.gap < np.inf
+
+
+def test_second_ctrl_c_gives_up_waiting() -> None:
+    stop, release = threading.Event(), threading.Event()
+
+    def deaf() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        stop.wait(30.0)
+        os.kill(os.getpid(), signal.SIGINT)
+        release.wait(30.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(deaf, stop)
+    assert stop.is_set()
+    release.set()
+
+
+def test_failures_in_the_worker_reach_the_caller() -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_interruptibly(fail, threading.Event())
+
+
+def test_solves_outside_the_main_thread() -> None:
+    found = []
+    thread = threading.Thread(target=lambda: found.append(solve(glass()).objective))
+    thread.start()
+    thread.join()
+    assert found == [pytest.approx(36.0)]
+
+
+def test_threads_may_change_from_solve_to_solve() -> None:
+    for threads in (1, 2, 1):
+        assert solve(crowded(), threads=threads).quality is Quality.OPTIMAL

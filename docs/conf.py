@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "edgeopt"
 author = "The edgeopt developers"
@@ -12,13 +16,14 @@ version = release = installed_version("edgeopt")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
+    "mathml",
 ]
+html_math_renderer = "mathml"
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_extensions"]
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -38,6 +43,9 @@ numpydoc_use_plots = False
 html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
+html_css_files = ["edgeopt.css"]
+html_sidebars = {page: [] for page in ("index", "start", "rescue", "rooms", "extending")}
+html_sidebars |= {page: [] for page in ("benchmarks", "changelog")}
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,

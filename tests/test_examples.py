@@ -68,3 +68,12 @@ def test_commands_of_the_readme_exist() -> None:
 
     commands = {command.callback.__name__ for command in app.registered_commands}
     assert set(re.findall(r"`edgeopt ([a-z]+)", readme)) <= commands
+
+
+def test_files_that_contributors_are_sent_to_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = [row.split("|")[1] for row in re.findall(r"^\| `.*$", text, re.MULTILINE)]
+    paths = [path for cell in table for path in re.findall(r"`([^`]+)`", cell)]
+    known = [path.replace("NAME", "rescue") for path in paths if not re.search(r"[A-Z]+\.py", path)]
+    assert len(known) > 20
+    assert [path for path in known if not (ROOT / path).exists()] == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -140,10 +141,10 @@ def test_check_prints_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("claim", "finding", "code"),
     [
-        ("demo.claim", Finding.VIOLATED, 1),
-        ("demo.claim.printed", Finding.VIOLATED, 0),
-        ("demo.claim", Finding.VACUOUS, 0),
-        ("demo.claim", Finding.HOLDS, 0),
+        ("rescue.theorem1", Finding.VIOLATED, 1),
+        ("rescue.theorem1.printed", Finding.VIOLATED, 0),
+        ("rescue.theorem1", Finding.VACUOUS, 0),
+        ("rescue.theorem1", Finding.HOLDS, 0),
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--json"]])
@@ -177,6 +178,7 @@ def test_check_fails_for_a_corrected_claim_only(
         (["solve", "rescue", "--data", ".", "--instance", "paper"], "give one of them"),
         (["solve", "rescue", "--method", "magic"], "rescue knows auto, direct"),
         (["solve", "rescue", "--instance", "paper", "--out", "plan.xls"], ".csv or .nc"),
+        (["solve", "rescue", "--out", "nowhere/plan.nc"], "the directory does not exist"),
         (["generate", "rescue", "--out", "x.nc", "--set", "server=3"], "did you mean servers?"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers"], "write it as name=value"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=few"], "must be a number"),
@@ -230,21 +232,24 @@ def test_program_when_piped(instance_file: str) -> None:
     assert "Traceback" not in failed.stderr
 
 
-def test_progress_on_a_terminal_only(instance_file: str) -> None:
+def test_progress_on_a_terminal_only(instance_file: str, tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     command = [sys.executable, "-c", "from edgeopt.cli import main; main()"]
     options = ["study", "rescue", "--instance", instance_file, *RUNS, "--policies", "random"]
     reader, writer = pty.openpty()
-    done = subprocess.run(
-        [*command, *options, "--json"],
-        stdout=subprocess.PIPE,
-        stderr=writer,
-        check=False,
-        env={**os.environ, "TERM": "xterm"},
-    )
+    with open(tmp_path / "out.json", "wb") as out:
+        started = subprocess.Popen(
+            [*command, *options, "--json"],
+            stdout=out,
+            stderr=writer,
+            env={**os.environ, "TERM": "xterm"},
+        )
     os.close(writer)
-    shown = os.read(reader, 1 << 16).decode()
+    shown = b""
+    with contextlib.suppress(OSError):  # how the end of a terminal shows itself
+        while piece := os.read(reader, 4096):
+            shown += piece
     os.close(reader)
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["system"] == "rescue"
-    assert "simulating policies" in shown
+    assert started.wait() == 0
+    assert json.loads((tmp_path / "out.json").read_text())["system"] == "rescue"
+    assert b"simulating policies" in shown

@@ -1,7 +1,7 @@
 """``edgeopt solve``: the offline benchmark of an instance, with its certificate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from edgeopt.cli.choose import (
     chosen_system,
 )
 from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from edgeopt.studies import System
 
 __all__ = ["solve"]
 
@@ -41,8 +44,8 @@ def solve(
         raise OptionError(
             f"--method {method}: {record.name} knows {', '.join(record.methods) or 'none'}"
         )
-    if out is not None and record.export is None:
-        raise OptionError(f"--out: {record.name} does not write plans")
+    if out is not None:
+        _check_writable(record, out)
     chosen = chosen_instance(record, instance, data, seed)
     benchmark = record.solve(chosen.instance, **({} if method is None else {"method": method}))
     if out is not None and record.export is not None:
@@ -75,3 +78,13 @@ def solve(
     )
     if out is not None:
         show.note(f"plan: {out}")
+
+
+def _check_writable(record: "System", out: Path) -> None:
+    """Find out before the solve whether its plan can be written."""
+    if record.export is None:
+        raise OptionError(f"--out: {record.name} does not write plans")
+    if out.suffix not in record.suffixes:
+        raise OptionError(f"--out {out}: the name must end in {' or '.join(record.suffixes)}")
+    if not out.parent.is_dir():
+        raise OptionError(f"--out {out}: the directory does not exist")

@@ -196,7 +196,7 @@ def _of_claims(case: Case) -> list[str]:
     broken = [v.claim for v in case.verdicts if v.verdict == "violated" and v.claim not in false]
     if broken:
         return [f"{said}. Violated although it should hold: {listed(broken)}."]
-    return [f"{said}. None is violated that should hold."]
+    return [f"{said}. Nothing that should hold is violated."]
 
 
 def _verdicts(case: Case) -> dict[str, int]:

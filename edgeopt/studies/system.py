@@ -231,6 +231,8 @@ class System:
         Values of the option ``method`` that `solve` takes.
     export
         ``export(benchmark, path)`` writes the plan of a benchmark to a file.
+    suffixes
+        Endings of file names that `export` takes, each with its dot.
     obligations
         Number of promises of an instance that a run can break; counts ``Trajectory.violations``.
     obligation
@@ -274,6 +276,7 @@ class System:
     solve: Callable[..., Benchmark] | None = None
     methods: Sequence[str] = ()
     export: Callable[[Benchmark, Path], None] | None = None
+    suffixes: Sequence[str] = ()
     describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
     obligations: Callable[[Any], int] = lambda _: 0
     obligation: str = "promise"

@@ -11,9 +11,12 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.studies.page import render
+from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.figure import Figure
 
     from edgeopt.studies import Study
 
@@ -116,7 +119,7 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     best = case.best()
     assert best is not None
     titles = {picture.name: picture.title(case) for picture in stopped.system.pictures}
-    assert titles["ratios"].startswith(f"{best['family']} reaches {100 * best['ratio']:.1f} %")
+    assert titles["ratios"].startswith(f"{best['family']} reaches {percent(best['ratio'])}")
     with pytest.raises(OptionError, match="choose from ratios, value_over_time"):
         case.figure("ratio")
 
@@ -126,17 +129,25 @@ def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
         assert overlapping(stopped.case("long").figure(picture.name)) == []
 
 
-def overlapping(figure: object) -> list[tuple[str, str]]:
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
     """Return the pairs of texts whose boxes overlap by more than a hair."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
+    unseen = {
+        label
+        for axes in figure.axes
+        for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim()))
+        for tick in axis.get_major_ticks()
+        for label in (tick.label1, tick.label2)
+        if not min(low, high) <= tick.get_loc() <= max(low, high)
+    }
     boxes = [
         (text.get_text(), text.get_window_extent(canvas.get_renderer()))
-        for text in figure.findobj(Text)  # type: ignore[attr-defined]
-        if text.get_visible() and text.get_text().strip() and text.get_figure() is not None
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and text not in unseen
     ]
     return [
         (first, second)

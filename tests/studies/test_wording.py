@@ -7,6 +7,7 @@ import pytest
 from edgeopt.studies import wording
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
+PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 @pytest.mark.parametrize(
@@ -29,9 +30,9 @@ def test_number(value: float | None, digits: int, text: str) -> None:
 
 
 def test_shares_and_intervals() -> None:
-    assert wording.percent(0.68912) == "68.9 %"
+    assert wording.percent(0.68912) == f"68.9{PERCENT}"
     assert wording.percent(math.nan) == DASH
-    assert wording.interval(0.684, 0.694, share=True) == "68.4 to 69.4 %"
+    assert wording.interval(0.684, 0.694, share=True) == f"68.4 to 69.4{PERCENT}"
     assert wording.interval(1.25, 3.5, digits=2) == "1.2 to 3.5"
     assert wording.interval(math.nan, 1.0) == DASH
 

@@ -56,7 +56,7 @@ def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=shade, linewidth=3) for shade in colour.values()]
-    figure.legend(handles, list(colour), loc="outside right upper")
+    figure.legend(handles, list(colour), loc="outside right center")
     return figure
 
 

@@ -13,13 +13,26 @@ if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue import P1Solution
 
-__all__ = ["BENCHMARKS", "FREE", "METHODS", "PLAIN", "SAFE", "bound_of", "export", "solve"]
+__all__ = [
+    "BENCHMARKS",
+    "FREE",
+    "METHODS",
+    "PLAIN",
+    "SAFE",
+    "SUFFIXES",
+    "bound_of",
+    "export",
+    "solve",
+]
 
 PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
 """Names of the benchmarks."""
 
 METHODS = ("auto", "direct", "columns", "structured")
 """Ways to solve the linear programme."""
+
+SUFFIXES = (".csv", ".nc")
+"""Kinds of file that a plan is written to."""
 
 
 def solve(instance: RescueInstance, **options: Any) -> Benchmark:
@@ -87,8 +100,8 @@ def export(benchmark: Benchmark, path: Path) -> None:
     OptionError
         If the suffix is another one.
     """
-    if path.suffix not in {".csv", ".nc"}:
-        raise OptionError(f"{path}: write a plan to a file that ends in .csv or .nc")
+    if path.suffix not in SUFFIXES:
+        raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     import numpy as np
     import pandas as pd
     from scipy import sparse

@@ -38,7 +38,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(
-    device: NDArray[np.integer], profile: NDArray[np.integer], accepted: NDArray[np.bool_]
+    device: NDArray[np.integer], profile: NDArray[np.integer], accepted: NDArray[np.integer]
 ) -> Iterator[Stretch]:
     """Yield the retraining runs of a recorded world.
 
@@ -47,18 +47,22 @@ def stretches(
     device, profile
         What each server works on in each slot, -1 when idle, shape [K, T].
     accepted
-        Whether a run may begin in the slot, shape [T]: two runs of one device and profile in a
-        row are told apart by it.
+        Number of runs that begin in each slot, shape [T]. It tells two runs of one device and
+        profile in a row from one long run; where two servers could have begun such a run in the
+        same slot, it is given to the first.
     """
-    for server, (who, how) in enumerate(zip(device, profile, strict=True)):
-        first = 0
-        for slot in range(1, who.size + 1):
-            same = slot < who.size and who[slot] == who[first] and how[slot] == how[first]
-            if same and not (who[slot] >= 0 and accepted[slot]):
-                continue
-            if who[first] >= 0:
-                yield Stretch(server, first, slot, int(who[first]), int(how[first]))
-            first = slot
+    busy = device >= 0
+    same = busy[:, 1:] & (device[:, 1:] == device[:, :-1]) & (profile[:, 1:] == profile[:, :-1])
+    begins = busy.copy()
+    begins[:, 1:] &= ~same
+    for slot in np.flatnonzero(accepted > begins.sum(axis=0)):
+        hidden = int(accepted[slot] - begins[:, slot].sum())
+        begins[np.flatnonzero(busy[:, slot] & ~begins[:, slot])[:hidden], slot] = True
+    for server, first in np.argwhere(begins):
+        ends = begins[server, first + 1 :] | ~busy[server, first + 1 :]
+        length = int(ends.argmax()) + 1 if ends.any() else ends.size + 1
+        run = int(device[server, first]), int(profile[server, first])
+        yield Stretch(int(server), int(first), int(first) + length, *run)
 
 
 def failed_tasks(instance: RescueInstance, device: NDArray[np.integer]) -> NDArray[np.bool_]:
@@ -139,7 +143,7 @@ def _draw(case: Case) -> Figure:
         Patch(color=_SERVED, label="reserved work"),
         Patch(facecolor="none", edgecolor=_FAILED, hatch="////", label="failed task"),
     ]
-    figure.legend(handles=handles, loc="outside right upper")
+    figure.legend(handles=handles, loc="outside right center")
     return figure
 
 
@@ -161,8 +165,9 @@ def _strip(
     """Draw one run; every server has a lane for retraining and below it one for reserved work."""
     device, profile = np.asarray(trajectory.device)[0], np.asarray(trajectory.profile)[0]
     served = np.asarray(trajectory.served)[0]
-    accepted = np.asarray(trajectory.accepted)[0] > 0
-    for run in stretches(device[:shown], profile[:shown], accepted):
+    for run in stretches(device, profile, np.asarray(trajectory.accepted)[0]):
+        if run.server >= shown:
+            continue
         axes.broken_barh(
             [(run.first, run.stop - run.first)],
             (run.server - 0.38, 0.4),

@@ -8,7 +8,15 @@ from edgeopt.instances.rescue import RescueInstance, from_data, from_tables, gen
 from edgeopt.instances.tables import FOLDER
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
-from edgeopt.studies.rescue.benchmarks import BENCHMARKS, METHODS, PLAIN, bound_of, export, solve
+from edgeopt.studies.rescue.benchmarks import (
+    BENCHMARKS,
+    METHODS,
+    PLAIN,
+    SUFFIXES,
+    bound_of,
+    export,
+    solve,
+)
 from edgeopt.studies.rescue.gantt import GANTT
 from edgeopt.studies.rescue.notes import describe, notes
 from edgeopt.studies.rescue.overview import INSTANCE
@@ -66,6 +74,7 @@ SYSTEM = System(
     solve=solve,
     methods=METHODS,
     export=export,
+    suffixes=SUFFIXES,
     benchmarks=BENCHMARKS,
     policies=POLICIES,
     environment=_environment,

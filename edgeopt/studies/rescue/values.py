@@ -48,7 +48,7 @@ def _draw(case: Case) -> Figure:
     axes.set_ylabel("expected profit from t on")
     axes.axhline(0, color=INK, linewidth=0.8)
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper")
+    figure.legend(handles, labels, loc="outside right center")
     return figure
 
 

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.rescue import RescueInstance, generate, tight
+from edgeopt.online import simulate
+from edgeopt.studies import registry, study
+from edgeopt.studies.rescue import SYSTEM
+from edgeopt.studies.rescue.benchmarks import FREE, PLAIN, SAFE, export, solve
+from edgeopt.studies.rescue.gantt import failed_tasks, stretches
+from edgeopt.studies.rescue.utilisation import utilisation
+from tests.studies.test_page import assert_self_contained, overlapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeopt.studies import Case, Study
+
+FAMILIES = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
+
+
+def instance(servers: int = 2, **options: object) -> RescueInstance:
+    """Draw a small instance with busy servers and much reserved work."""
+    sizes = {"devices": 4, "profiles": 3, "horizon": 24, "shortest": 2, "longest": 6}
+    demand = {"reserved": 2 * servers, "density": 0.6, "demand": 0.3, "arrival": 0.6}
+    return generate(servers=servers, **{**sizes, **demand, **options})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def small() -> Study:
+    return study({"small": instance()}, runs=60, rng=5)
+
+
+@pytest.fixture(scope="module")
+def case(small: Study) -> Case:
+    return small.cases[0]
+
+
+def test_seven_policies_with_and_without_the_guard(case: Case) -> None:
+    table = case.table
+    for variant, bound in (("unguarded", FREE), ("guarded", SAFE)):
+        rows = table[table["variant"] == variant]
+        assert list(rows["family"]) == FAMILIES
+        assert (rows["bound"] == bound).all()
+    assert "rescueplus+guard+price" in [entry.name for entry in registry.choose(SYSTEM, "*")]
+
+
+def test_no_share_of_a_valid_bound_is_above_one(case: Case) -> None:
+    table = case.table
+    assert (table["bound_ratio_low"] <= 1).all()
+    values = {name: benchmark.value for name, benchmark in case.benchmarks.items()}
+    assert values[SAFE] <= values[PLAIN] * (1 + 1e-6)
+    assert values[PLAIN] <= values[FREE] * (1 + 1e-6)
+
+
+def test_only_unguarded_policies_fail_reserved_tasks(case: Case) -> None:
+    table = case.table.set_index("variant")
+    assert (table.loc["guarded", "violated"] == 0).all()
+    assert (table.loc["unguarded", "violated"] > 0).any()
+    shares = table["violated"] / len(case.instance.reserved)
+    assert table["violated_share"].to_numpy() == pytest.approx(shares.to_numpy())
+
+
+def test_policies_are_compared_with_rescue_of_their_own_kind(case: Case) -> None:
+    table = case.table
+    expected = np.where(table["variant"] == "guarded", "rescue+guard", "rescue")
+    expected[table["policy"] == expected] = ""
+    assert list(table["reference"]) == list(expected)
+
+
+def test_simulation_agrees_with_exact_expectations(case: Case) -> None:
+    known = case.table[case.table["value_exact"].notna()]
+    assert {"rescue", "sumita"} <= set(known["policy"])
+    # Five standard errors: a chance below 1e-6 for each of at most fourteen policies.
+    assert ((known["value"] - known["value_exact"]).abs() <= 5 * known["value_se"] + 1e-9).all()
+
+
+def test_utilisation_is_retraining_over_what_reserved_work_leaves(case: Case) -> None:
+    for name in ("rescueplus", "srs+guard"):
+        environment = SYSTEM.environment(case.instance)
+        trajectory = simulate(environment, case.policies[name], rng=5, runs=4, record=True)
+        shares = utilisation(case.instance, trajectory)
+        for run in range(4):
+            used = left = 0.0
+            for slot in range(case.instance.horizon):
+                for server in range(case.instance.servers):
+                    capacity = case.instance.capacity[server, slot]
+                    used += capacity * (trajectory.device[run, server, slot] >= 0)
+                    left += capacity - trajectory.served[run, server, slot]
+                assert shares[run, slot] == pytest.approx(used / left)
+
+
+@pytest.mark.parametrize("policy", ["rescueplus", "pickconfigs", "rescue+guard"])
+def test_gantt_shows_what_happened(case: Case, policy: str) -> None:
+    environment = SYSTEM.environment(case.instance)
+    trajectory = simulate(environment, case.policies[policy], rng=5, runs=20, record=True)
+    assert trajectory.accepted.sum() > 0
+    for run in range(20):
+        assert failed_tasks(case.instance, trajectory.device[run]).sum() == (
+            trajectory.violations[run].sum()
+        )
+        shown = list(
+            stretches(trajectory.device[run], trajectory.profile[run], trajectory.accepted[run])
+        )
+        assert len(shown) == trajectory.accepted[run].sum()
+        painted = np.full_like(trajectory.device[run], -1)
+        for stretch in shown:
+            assert (painted[stretch.server, stretch.first : stretch.stop] == -1).all()
+            painted[stretch.server, stretch.first : stretch.stop] = stretch.device
+        assert (painted == trajectory.device[run]).all()
+
+
+def test_gantt_is_of_the_first_world(case: Case) -> None:
+    best = case.best()
+    assert best is not None
+    earned = case.trajectories[best["policy"]].total[0]
+    title = next(p for p in SYSTEM.pictures if p.name == "gantt").title(case)
+    assert f"earns {earned:.4g}" in title
+
+
+@pytest.mark.parametrize("servers", [2, 12])
+def test_pictures_can_be_read(servers: int) -> None:
+    drawn = study(instance(servers, horizon=30), ["rescue*", "random*"], runs=5).cases[0]
+    for picture in SYSTEM.pictures:
+        figure = drawn.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        labels = [axes.get_xlabel() for axes in figure.axes]
+        assert any(labels), picture.name
+        if servers > 8 and picture.name in {"gantt", "values", "instance"}:
+            assert any("first 8 of 12 servers" in label for label in labels)
+
+
+def test_page_tells_the_whole_story(small: Study, tmp_path: Path) -> None:
+    page = small.page(tmp_path).read_text(encoding="utf-8")
+    text = " ".join(" ".join(assert_self_contained(page).text).split())
+    assert (
+        "OPT(LP) meets all reserved tasks, so it is no bound for a policy that fails some" in text
+    )
+    assert "Half of OPT(LP) is guaranteed to RESCUE (unguarded)" in text
+    assert "every guarded policy fails none in any run" in text
+    assert "rescue.theorem1" in text
+    assert not re.search(r"\b(nan|None|inf)\b", text)
+
+
+def test_without_reserved_tasks_nothing_is_said_of_them() -> None:
+    result = study({"tight": tight(0.25)}, ["rescue", "rescueplus"], runs=30)
+    case = result.cases[0]
+    assert case.benchmark.value == pytest.approx(1.75)
+    assert case.table["violated_share"].isna().all()
+    assert case.table["value_exact"].to_numpy() == pytest.approx([1.0, 1.0])
+    assert not any("guarded one" in note for note in SYSTEM.notes(case))
+    for picture in SYSTEM.pictures:
+        assert overlapping(case.figure(picture.name)) == [], picture.name
+
+
+def test_sparse_and_dense_plans_are_written_alike(tmp_path: Path) -> None:
+    dense = solve(instance())
+    T, J = dense.plan.y.shape[:2]
+    plan = dataclasses.replace(dense.plan, y=sparse.csr_array(dense.plan.y.reshape(T * J, -1)))
+    thin = dataclasses.replace(dense, plan=plan)
+    export(dense, tmp_path / "dense.csv")
+    export(thin, tmp_path / "sparse.csv")
+    cells = pd.read_csv(tmp_path / "dense.csv")
+    pd.testing.assert_frame_equal(cells, pd.read_csv(tmp_path / "sparse.csv"))
+    index = tuple(cells[name] for name in ("slot", "device", "server", "profile"))
+    assert dense.plan.y[index] == pytest.approx(cells["probability"].to_numpy())
+    assert cells["probability"].sum() == pytest.approx(dense.plan.y.sum())
+    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
+        export(dense, tmp_path / "plan.txt")
+
+
+def test_default_source_names_its_data() -> None:
+    source = SYSTEM.sources["tables"]
+    lines = source.provenance()
+    assert len(lines) == 3
+    assert all("Licence" in line for line in lines)
+    assert isinstance(source.make(rng=0), RescueInstance)

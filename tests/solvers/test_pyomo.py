@@ -125,6 +125,14 @@ def test_infeasible_models(route: str) -> None:
     assert caught.value.solution.status is Status.PROVEN_INFEASIBLE
 
 
+def test_constraint_without_variables_makes_the_model_infeasible() -> None:
+    model = mixing()
+    model.never = pyo.Constraint(expr=pyo.inequality(2, 0 * model.amount["a"] + 1, 3))
+    assert solve(model, "highs", raises=False).status is Status.PROVEN_INFEASIBLE
+    with pytest.raises(SolverError, match="explain"):
+        solve(model, "scipy")
+
+
 def test_wrong_values_are_noticed_against_the_model() -> None:
     solution = solve(mixing(), "highs")
     from dataclasses import replace

@@ -13,10 +13,11 @@ import numpy as np
 from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
+from edgeopt.solvers.backend.assembly import assemble
 from edgeopt.solvers.interruption import run_interruptibly
 from edgeopt.solvers.request import Progress
-from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.solution import Seconds
+from edgeopt.solvers.status import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.request import Request
+    from edgeopt.solvers.solution import Solution
 
 __all__ = ["ALGORITHMS", "STATUS", "configure", "load", "read", "run", "solve", "version"]
 
@@ -238,26 +240,20 @@ def read(
     duals = None
     if found.dual_valid and not program.is_mixed_integer and not infeasible:
         duals = program.sign * np.array(found.row_dual)
-    bound = -program.sign * np.inf
+    bound = None
     if program.is_mixed_integer and np.isfinite(info.mip_dual_bound):
         bound = program.sign * info.mip_dual_bound
-    elif status is Status.PROVEN_INFEASIBLE:
-        bound = program.sign * np.inf
-    converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
-    return Solution(
-        status=status,
-        quality=Quality.NO_SOLUTION
-        if values is None
-        else (Quality.OPTIMAL if converged else Quality.FEASIBLE),
+    return assemble(
+        program,
+        request,
+        status,
+        sign=program.sign,
+        seconds=seconds,
+        version=version(),
         objective=float("nan") if values is None else program.objective(values),
         bound=bound,
         values=values,
         duals=duals,
-        seconds=seconds,
-        solver="highs",
-        version=version(),
-        options=request.record(),
-        problem=program,
         path=path,
     )
 

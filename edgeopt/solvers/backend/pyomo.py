@@ -8,20 +8,20 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import TerminationCondition
 from pyomo.contrib.solver.common.util import NoDualsError
 from pyomo.core.base.objective import Objective, maximize
 from pyomo.core.base.var import Var
 
-from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
+from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
+from edgeopt.solvers.backend.assembly import assemble
 from edgeopt.solvers.backend.pyomo_legacy import solve_with_legacy_interface
 from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.status import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -84,7 +84,12 @@ def solve(model: Any, request: Request) -> Solution:
     """
     library, _, native = request.solver.rpartition(":")
     start = time.perf_counter()
-    compiled, reason = _compiled(model)
+    try:
+        compiled, reason = _compiled(model)
+    except SolverError:
+        # A constraint without free variables does not hold; `explain` names it.
+        status, seconds = Status.PROVEN_INFEASIBLE, (time.perf_counter() - start, 0.0)
+        return assemble(model, request, status, sign=_sign(model), seconds=seconds, version="")
     if not library and request.solver in _COMPILED:
         if compiled is not None:
             return _solve_compiled(model, compiled, request, time.perf_counter() - start)
@@ -160,8 +165,10 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
             **known,
         )
     except KeyboardInterrupt:
-        return _empty(model, name, request, time.perf_counter() - start)
-    seconds = time.perf_counter() - start
+        logger.info("Pyomo's %s does not hand over what it has when interrupted", name)
+        seconds, sign = (0.0, time.perf_counter() - start), _sign(model)
+        return assemble(model, request, Status.INTERRUPTED, sign=sign, seconds=seconds, version="")
+    spent = time.perf_counter() - start
     status = STATUS[results.termination_condition]
     values = duals = None
     if results.incumbent_objective is not None:
@@ -172,23 +179,17 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
             if v.value is not None
         }
         duals = _duals(results.solution_loader)
-    bound = results.objective_bound
-    nothing = _sign(model) * -np.inf
-    converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
-    return Solution(
-        status=status,
-        quality=Quality.NO_SOLUTION
-        if values is None
-        else (Quality.OPTIMAL if converged else Quality.FEASIBLE),
-        objective=float("nan") if values is None else float(results.incumbent_objective),
-        bound=nothing if bound is None else float(bound),
+    return assemble(
+        model,
+        request,
+        status,
+        sign=_sign(model),
+        seconds=(0.0, spent),
+        version=".".join(map(str, results.solver_version or ())),
+        objective=float(results.incumbent_objective) if values is not None else float("nan"),
+        bound=results.objective_bound,
         values=values,
         duals=duals,
-        seconds=Seconds(0.0, seconds),
-        solver=request.solver,
-        version=".".join(map(str, results.solver_version or ())),
-        options=request.record(),
-        problem=model,
     )
 
 
@@ -198,14 +199,6 @@ def _duals(loader: Any) -> dict[str, float] | None:
     except (NoDualsError, NotImplementedError):
         return None
     return {constraint.name: float(dual) for constraint, dual in found.items()}
-
-
-def _empty(model: Any, name: str, request: Request, seconds: float) -> Solution:
-    logger.info("Pyomo's %s does not hand over what it has when interrupted", name)
-    return Solution(
-        Status.INTERRUPTED, Quality.NO_SOLUTION, float("nan"), _sign(model) * -np.inf, None, None,
-        Seconds(0.0, seconds), request.solver, "", request.record(), model,
-    )  # fmt: skip
 
 
 def _sign(model: Any) -> float:

@@ -6,7 +6,6 @@ import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 from pyomo.core.base.constraint import Constraint
 from pyomo.core.base.objective import Objective, maximize
 from pyomo.core.base.suffix import Suffix
@@ -15,13 +14,14 @@ from pyomo.core.expr.numvalue import value
 from pyomo.opt import SolverFactory, TerminationCondition
 
 from edgeopt.errors import MissingDependencyError
-from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.backend.assembly import assemble
+from edgeopt.solvers.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.solvers.request import Request
+    from edgeopt.solvers.solution import Solution
 
 __all__ = ["STATUS", "solve_with_legacy_interface"]
 
@@ -102,7 +102,7 @@ def solve_with_legacy_interface(model: Any, name: str, request: Request) -> Solu
     finally:
         if suffix is not None:
             model.del_component(suffix)
-    return _as_solution(model, request, name, status, variables, duals, results, seconds)
+    return _as_solution(model, request, status, variables, duals, results, seconds)
 
 
 def _named_duals(model: Any, suffix: Any) -> dict[str, float] | None:
@@ -115,7 +115,6 @@ def _named_duals(model: Any, suffix: Any) -> dict[str, float] | None:
 def _as_solution(
     model: Any,
     request: Request,
-    name: str,
     status: Status,
     variables: list[Any],
     duals: dict[str, float] | None,
@@ -125,23 +124,19 @@ def _as_solution(
     objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
     maximised = bool(objectives) and objectives[0].sense == maximize
     reported = results.problem.upper_bound if maximised else results.problem.lower_bound
-    nothing = np.inf if maximised else -np.inf
-    has_point = len(results.solution) > 0
-    converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
-    return Solution(
-        status=status,
-        quality=Quality.NO_SOLUTION
-        if not has_point
-        else (Quality.OPTIMAL if converged else Quality.FEASIBLE),
-        objective=float(value(objectives[0])) if has_point and objectives else float("nan"),
-        bound=float(reported) if isinstance(reported, float | int) else nothing,
-        values={v.name: float(v.value) for v in variables if v.value is not None}
-        if has_point
-        else None,
-        duals=duals,
-        seconds=Seconds(0.0, seconds),
-        solver=f"pyomo:{name}",
+    values = None
+    if len(results.solution) > 0:
+        values = {v.name: float(v.value) for v in variables if v.value is not None}
+    known = values is not None and bool(objectives)
+    return assemble(
+        model,
+        request,
+        status,
+        sign=-1.0 if maximised else 1.0,
+        seconds=(0.0, seconds),
         version=str(getattr(results.solver, "version", "")),
-        options=request.record(),
-        problem=model,
+        objective=float(value(objectives[0])) if known else float("nan"),
+        bound=float(reported) if isinstance(reported, float | int) else None,
+        values=values,
+        duals=duals,
     )

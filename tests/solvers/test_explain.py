@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import ProblemTypeError, SolverError
 from edgeopt.solvers import LabelBlock, LinearProgram, explain, solve
+from edgeopt.solvers.infeasibility import conflict
 from edgeopt.solvers.infeasibility.conflict import (
     find_conflict,
     is_infeasible,
@@ -71,6 +72,23 @@ def test_conflicts_are_irreducible_and_repairs_suffice(program: LinearProgram) -
     assert not is_infeasible(repaired)
     assert cost > 0.0
     assert explanation.repair
+
+
+@pytest.mark.parametrize("proposal", ["nothing", "everything", "too little"])
+def test_proposals_of_the_solver_are_not_believed(
+    proposal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = _server()
+    everything = conflict._all_sides(program)
+    proposed = {"nothing": [], "everything": everything, "too little": everything[:1]}[proposal]
+    monkeypatch.setattr(conflict, "_from_highs", lambda _: proposed)
+    members, minimal, _ = find_conflict(program)
+    assert minimal
+    assert sorted((one.part, one.index, one.side) for one in members) == [
+        ("row", 0, "lower"),
+        ("row", 1, "lower"),
+        ("row", 2, "upper"),
+    ]
 
 
 def test_integer_conflict_blames_the_row_that_parity_breaks() -> None:

@@ -216,7 +216,7 @@ def run(model: highspy.Highs, request: Request, sign: float) -> None:
         outcome = run_interruptibly(model.run, watch.stop)
         untouched = model.getModelStatus() == HighsModelStatus.kNotset
         if outcome == highspy.HighsStatus.kError and untouched and request.threads is not None:
-            # The process shares one pool of threads, which keeps its first size until reset.
+            # Solves of one thread share a pool of helpers, which keeps its size until reset.
             highspy.Highs.resetGlobalScheduler(True)
             run_interruptibly(model.run, watch.stop)
     finally:

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
+from edgeopt.models.rescue.critical import critical_slots, touching
 from edgeopt.models.rescue.matrix import reserved_pairs
 from edgeopt.models.rescue.unsafe import unsafe_cells
 
@@ -86,6 +87,40 @@ class P1Relaxation:
             return ~unsafe_cells(self.instance)
         instance = self.instance
         return np.ones((instance.horizon, instance.servers, instance.profiles), dtype=np.bool_)
+
+    @cached_property
+    def critical(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Slots that reserved tasks fill completely, shape [K, T], and those tasks, shape [H]."""
+        return critical_slots(self.instance)
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Cells that are allowed and touch no critical slot: y is 0 on all others, [T, K, L]."""
+        slots, _ = self.critical
+        if not slots.any():
+            return self.allowed
+        usable: NDArray[np.bool_] = self.allowed & ~touching(self.instance, slots)
+        return usable
+
+    @cached_property
+    def critical_price(self) -> Floats:
+        """Price of busy slots that keeps every run off critical slots and costs nothing, [K, T].
+
+        In an interval that reserved tasks fill, a price proportional to the capacity adds to the
+        bound what the demand takes off again.
+        """
+        slots, _ = self.critical
+        price = np.where(slots, self.instance.capacity, 0.0)
+        if not slots.any():
+            return price
+        run = self.run_price(price)
+        excluded = self.allowed & ~self.usable
+        needed = np.zeros(self.instance.servers)
+        for part, profit in self.profit_blocks():
+            worth = np.where(excluded[part], profit.max(axis=1), 0.0)
+            ratio = worth / np.where(excluded[part], run[part], 1.0)
+            needed = np.maximum(needed, ratio.max(axis=(0, 2)))
+        return price * needed[:, None]
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["feasible_point"]
+__all__ = ["feasible_point", "serve_alone"]
 
 # Probabilities below it are solver noise.
 NEGLIGIBLE = 1e-12
@@ -75,6 +75,24 @@ def _fit(problem: P1Relaxation, y: Allocation, room: Floats) -> Allocation:
     else:
         y *= factor[:, None]
     return y
+
+
+def serve_alone(problem: P1Relaxation, tasks: NDArray[np.int64]) -> Floats:
+    """Serve some reserved tasks earliest deadline first on otherwise idle servers.
+
+    Returns
+    -------
+    Shares of all reserved tasks, shape [H, T]; zero for tasks that were not asked for.
+    """
+    instance = problem.instance
+    reserved = instance.reserved
+    x = np.zeros((len(reserved), instance.horizon))
+    order, offset = edf_order(reserved.server[tasks], reserved.end[tasks], instance.servers)
+    for k in range(instance.servers):
+        own = tasks[order[offset[k] : offset[k + 1]]]
+        if own.size:
+            x[own], _ = _serve(problem, own, k, np.zeros(instance.horizon))
+    return x
 
 
 def _clean_arrivals(problem: P1Relaxation, y: Allocation) -> Allocation:

@@ -52,7 +52,7 @@ def every_column(problem: P1Relaxation) -> ColumnSet:
     """Return all columns that can be of use: positive profit, positive arrival, allowed cell."""
     cells, profits, widths = [], [], []
     for slots, profit in problem.profit_blocks():
-        useful = (profit > 0.0) & problem.allowed[slots][:, None]
+        useful = (profit > 0.0) & problem.usable[slots][:, None]
         useful &= (problem.instance.arrival[slots] > 0.0)[:, :, None, None]
         useful, profit = useful.swapaxes(2, 3), profit.swapaxes(2, 3)
         rows = useful.shape[0] * useful.shape[1]
@@ -101,7 +101,7 @@ def find_columns(
         _top_columns(
             profit,
             run_price[slots],
-            problem.allowed[slots],
+            problem.usable[slots],
             instance.arrival[slots],
             row_price[slots],
             margin,
@@ -157,7 +157,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     def used(price: float) -> float:
         total = 0.0
         for t, profit in zip(sample, profits, strict=True):
-            reduced = np.where(problem.allowed[t], profit - price * length[t], 0.0)
+            reduced = np.where(problem.usable[t], profit - price * length[t], 0.0)
             flat = reduced.reshape(instance.devices, -1)
             choice = flat.argmax(axis=1)
             runs = np.where(flat.max(axis=1) > 0.0, instance.arrival[t], 0.0)
@@ -168,7 +168,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if used(middle) > room else (low, middle)
-    run_price = np.broadcast_to(high * length[:, None, :], problem.allowed.shape)
+    run_price = np.broadcast_to(high * length[:, None, :], problem.usable.shape)
     nothing = np.full(instance.arrival.shape, -np.inf)
     columns, _ = find_columns(problem, np.ascontiguousarray(run_price), nothing, per_row, 0.0)
     return columns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.rescue.repair import feasible_point
+from edgeopt.models.rescue.repair import feasible_point, serve_alone
 from edgeopt.models.rescue.solution import DENSE_COLUMNS
 from edgeopt.models.rescue.structured.columns import ColumnSet, find_columns, merge_columns
 from edgeopt.models.rescue.structured.interior_point import InteriorPoint, Point, Sizes
@@ -58,13 +58,20 @@ class StructuredMaster:
         self.scale = float(columns.profit.max(initial=0.0)) or 1.0
         self.iterations = 0
         instance = problem.instance
+        # Where reserved tasks fill every slot there is nothing to decide, and no interior.
+        filled, settled = problem.critical
+        self._settled = serve_alone(problem, np.flatnonzero(settled))
         tasks, slots = problem.pairs[:, 0], problem.pairs[:, 1]
+        free = ~filled[instance.reserved.server[tasks], slots]
+        self._pairs = problem.pairs[free]
+        tasks, slots = self._pairs[:, 0], self._pairs[:, 1]
         server = instance.reserved.server[tasks]
+        open_tasks, number = np.unique(tasks, return_inverse=True)
         self._reserved = ReservedColumns(
-            tasks,
+            number.astype(np.int64),
             slots * instance.servers + server,
             instance.capacity[server, slots] / instance.reserved.demand[tasks],
-            len(instance.reserved),
+            open_tasks.size,
         )
         self._method = self._build()
         self._point = self._method.start()
@@ -115,17 +122,18 @@ class StructuredMaster:
 
     def _restricted(self) -> Restricted:
         y, _, x, *_ = self._method.parts
-        instance, pairs = self.problem.instance, self.problem.pairs
-        shares = np.zeros((len(instance.reserved), instance.horizon))
+        instance, pairs = self.problem.instance, self._pairs
+        shares = self._settled.copy()
         shares[pairs[:, 0], pairs[:, 1]] = self._point.primal[x]
         allocation = self._allocation(self._point.primal[y].copy())
         allocation, shares = feasible_point(self.problem, allocation, shares)
         prices = -self._point.multipliers.occupancy.reshape(instance.horizon, instance.servers).T
+        prices = np.maximum(prices, 0.0) * self.scale + self.problem.critical_price
         arrival = -self._point.multipliers.arrival.reshape(instance.arrival.shape)
         return Restricted(
             self.problem.value(allocation),
             {"y": allocation, "x": shares},
-            (prices * self.scale, arrival * self.scale),
+            (prices, arrival * self.scale),
         )
 
     def _allocation(self, values: Floats) -> Allocation:

@@ -16,6 +16,7 @@ from edgeopt.bounds.rescue.recursion import (
     values_by_slot,
     values_by_turn,
 )
+from edgeopt.bounds.rescue.rules import best_advantage, routed
 from edgeopt.instances.rescue import ReservedTasks
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.bounds.rescue.exhaustive import Decide
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue import P1Solution
 
@@ -188,6 +190,21 @@ class Evaluation:
     def integer(self) -> float:
         """Exact OPT(P1)."""
         return exhaustive.integer_optimum(self.instance)
+
+    def algorithm(self, *, guarded: bool = False) -> Decide:
+        """Return Algorithm 1 as a rule that can be enumerated, guarded or not."""
+        exhaustive.require_enumerable(self.instance)
+        return routed(self.routings, self.values[0], self.threshold, guarded=guarded)
+
+    def improved(self, *, guarded: bool = False, margin: float = 1e-12) -> Decide:
+        """Return RESCUE+ as a rule that can be enumerated, with the values of the slots."""
+        exhaustive.require_enumerable(self.instance)
+        return best_advantage(self.values[0], self.threshold, guarded=guarded, margin=margin)
+
+    def improved_by_turn(self) -> Decide:
+        """Return RESCUE+ as a rule that can be enumerated, with the values of the turns."""
+        exhaustive.require_enumerable(self.instance)
+        return best_advantage(self.by_turn.activation, self.by_turn.threshold)
 
     def against_bound(self, earned: float, certificate: Mapping[str, Any]) -> Measurement:
         """Compare a profit with half of OPT(LP), as a share of its proven bound.

@@ -9,7 +9,6 @@ from edgeopt.bounds.rescue.assumptions import EXCLUSIVE
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt.bounds.rescue.exhaustive import evaluate
 from edgeopt.bounds.rescue.families import INDEPENDENT, TINY
-from edgeopt.bounds.rescue.rules import best_advantage
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 
@@ -20,12 +19,11 @@ __all__ = ["CLAIMS"]
 
 
 def _improved(view: Evaluation) -> float:
-    return evaluate(view.instance, best_advantage(view.values[0], view.threshold)).profit
+    return evaluate(view.instance, view.improved()).profit
 
 
 def _improved_by_turn(view: Evaluation) -> float:
-    values = view.by_turn
-    return evaluate(view.instance, best_advantage(values.activation, values.threshold)).profit
+    return evaluate(view.instance, view.improved_by_turn()).profit
 
 
 def _no_worse(view: Evaluation) -> Measurement:

@@ -12,7 +12,7 @@ from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLO
 from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
 from edgeopt.bounds.rescue.families import RESERVED, one
 from edgeopt.bounds.rescue.pricing import priced_values
-from edgeopt.bounds.rescue.rules import best_advantage, routed
+from edgeopt.bounds.rescue.rules import best_advantage
 from edgeopt.bounds.rescue.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import VIOLATED
@@ -24,17 +24,12 @@ __all__ = ["CLAIMS"]
 
 
 def _failure(view: Evaluation) -> Measurement:
-    rule = routed(view.routings, view.values[0], view.threshold)
-    found = evaluate(view.instance, rule)
+    found = evaluate(view.instance, view.algorithm())
     return Measurement(found.failure, 0.0, {"profit": found.profit})
 
 
 def _guarded_failure(view: Evaluation) -> Measurement:
-    values, threshold = view.values[0], view.threshold
-    rules = (
-        routed(view.routings, values, threshold, guarded=True),
-        best_advantage(values, threshold, guarded=True, margin=-np.inf),
-    )
+    rules = view.algorithm(guarded=True), view.improved(guarded=True, margin=-np.inf)
     found = [evaluate(view.instance, rule) for rule in rules]
     proof = {"profits": np.array([value.profit for value in found])}
     return Measurement(max(value.failure for value in found), 0.0, proof)
@@ -54,8 +49,7 @@ def _hindsight(view: Evaluation) -> float:
 def _guarded_share(view: Evaluation) -> Measurement:
     optimum = _hindsight(view)
     planned = view.forbidding
-    rule = routed(planned.routings, planned.values[0], planned.threshold, guarded=True)
-    earned = evaluate(view.instance, rule).profit
+    earned = evaluate(view.instance, planned.algorithm(guarded=True)).profit
     proof = {"earned": earned, "safe_hindsight": optimum, "bound": planned.plan.bound}
     return Measurement(earned / optimum, 0.5, proof)
 

@@ -11,7 +11,6 @@ from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
 from edgeopt.bounds.rescue.families import PAPER_SETTING, TIGHT, TINY, one
-from edgeopt.bounds.rescue.rules import routed
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 
@@ -58,7 +57,7 @@ def _whole_plan(view: Evaluation) -> Measurement:
 def _every_sequence(view: Evaluation) -> Measurement:
     """Find the arrival sequence on which Algorithm 1 keeps the least of OPT(I)."""
     cases = hindsight(view.instance)
-    rule = routed(view.routings, view.values[0], view.threshold)
+    rule = view.algorithm()
     worst: tuple[tuple[int, ...], ...] = ()
     least = np.inf
     for _, arrivals, optimum in cases:
@@ -72,18 +71,14 @@ def _every_sequence(view: Evaluation) -> Measurement:
 def _late_runs_cut(view: Evaluation) -> Measurement:
     """Compare with value functions that take a run off its server at its last paid slot."""
     instance = view.instance
-    horizon, law = instance.horizon, instance.duration
-    profit = np.broadcast_to(
-        instance.profit_block(slice(0, horizon)),
-        (*instance.expected_profit.shape, instance.max_duration),
-    )
     slots = np.arange(1, instance.max_duration + 1)
-    paid = np.where(profit > 0, slots, 1).max(axis=-1)
-    baseline = np.zeros((instance.servers, horizon + instance.max_duration + 1))
-    for t in reversed(range(horizon)):
-        held = t + np.minimum(slots, paid[t][..., None])
-        future = np.stack([baseline[k][held[:, k]] for k in range(instance.servers)], axis=1)
-        value = instance.expected_profit[t] + (future * law).sum(axis=-1)
+    baseline = np.zeros((instance.servers, instance.horizon + instance.max_duration + 1))
+    server = np.arange(instance.servers)[:, None, None]
+    for t in reversed(range(instance.horizon)):
+        paid = np.where(instance.profit_block(slice(t, t + 1))[0] > 0, slots, 1).max(axis=-1)
+        free = t + np.minimum(slots, paid[..., None])
+        future = (baseline[server, free] * instance.duration).sum(axis=-1)
+        value = instance.expected_profit_block(slice(t, t + 1))[0] + future
         wait = baseline[:, t + 1]
         gain = view.routing(t) * np.maximum(value - wait[:, None], 0)
         baseline[:, t] = wait + gain.sum(axis=(0, 2))

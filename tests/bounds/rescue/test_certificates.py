@@ -1,13 +1,16 @@
 """What a verdict hands over proves it: recomputed here from the data alone."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.sparse import csr_array
 
 from edgeopt.bounds import check
 from edgeopt.bounds.rescue.dual import occupancy_dual
 from edgeopt.bounds.rescue.evaluation import Evaluation
-from edgeopt.instances.rescue import small
+from edgeopt.instances.rescue import generate, small
 from tests.strategies import rescue_instances
 
 
@@ -87,3 +90,17 @@ def test_certificate_of_theorem_one_names_its_numbers():
     assert proof["baseline"][:, 0].sum() == pytest.approx(proof["earned"].sum())
     assert found.measured == pytest.approx(proof["earned"].sum() / proof["bound"])
     assert {"arrival_dual", "occupancy_dual", "reserved_dual"} <= set(proof)
+
+
+def test_sparse_plan_gives_the_same_verdicts():
+    instance = generate(servers=2, devices=4, profiles=2, horizon=20, reserved=4)
+    view = Evaluation(instance)
+    flat = view.plan.y.reshape(instance.horizon * instance.devices, -1)
+    sparse = dataclasses.replace(view.plan, y=csr_array(flat))
+    ids = ["rescue.lemma*", "rescue.theorem1*", "rescue.value*", "rescue.horizon", "rescue.routing"]
+    dense_verdicts = check(ids, instance, plan=view.plan)
+    sparse_verdicts = check(ids, instance, plan=sparse)
+    assert sum(found.verdict == "holds" for found in dense_verdicts) >= 8
+    for dense, thin in zip(dense_verdicts, sparse_verdicts, strict=True):
+        assert thin.verdict == dense.verdict
+        assert thin.measured == pytest.approx(dense.measured, abs=1e-9, nan_ok=True)

@@ -93,11 +93,12 @@ def test_theorem_two_is_tight_from_both_sides():
     assert 0.5 < limit.measured < 0.5 + 1e-6
 
 
-@pytest.mark.parametrize("change", ["profit", "duration", "reserved"])
+@pytest.mark.parametrize("change", ["first profit", "second profit", "duration", "reserved"])
 def test_theorem_two_speaks_about_its_own_instance_only(change):
     instance = tight(0.1)
     other = {
-        "profit": instance.replace(profit=instance.profit * 1.1),
+        "first profit": instance.replace(profit=instance.profit * [[[[[1.1]]]], [[[[1]]]]]),
+        "second profit": instance.replace(profit=instance.profit * [[[[[1]]]], [[[[1.1]]]]]),
         "duration": instance.replace(duration=np.array([[0.5, 0.5]])),
         "reserved": named.risky_run(),
     }[change]

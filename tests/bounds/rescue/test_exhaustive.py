@@ -155,3 +155,11 @@ def test_limit_is_the_callers():
     assert clairvoyant_optimum(instance, limit=400) > 2
     with pytest.raises(NotApplicableError, match="at most 63"):
         clairvoyant_optimum(instance, limit=63)
+
+
+def test_rules_of_a_large_instance_are_refused_without_solving_it():
+    view = Evaluation(generate())
+    for rule in (view.algorithm, view.improved, view.improved_by_turn):
+        with pytest.raises(NotApplicableError, match="too large"):
+            rule()
+    assert "plan" not in vars(view)

@@ -7,7 +7,7 @@ from edgeopt.bounds.rescue.exhaustive.integer import integer_optimum
 from edgeopt.bounds.rescue.exhaustive.offline import hindsight, offline_optimum
 from edgeopt.bounds.rescue.exhaustive.online import online_optimum
 from edgeopt.bounds.rescue.exhaustive.policy import Decide, PolicyValue, evaluate
-from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT
+from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, require_enumerable
 
 __all__ = [
     "SIZE_LIMIT",
@@ -19,4 +19,5 @@ __all__ = [
     "integer_optimum",
     "offline_optimum",
     "online_optimum",
+    "require_enumerable",
 ]

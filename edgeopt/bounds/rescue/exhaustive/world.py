@@ -18,13 +18,24 @@ if TYPE_CHECKING:
 
     from edgeopt.instances import RescueInstance
 
-__all__ = ["SIZE_LIMIT", "ServerStates", "World"]
+__all__ = ["SIZE_LIMIT", "ServerStates", "World", "require_enumerable"]
 
 SIZE_LIMIT = 100_000
 """Largest number of states or scenarios that an exact recursion may visit."""
 
 ServerStates = tuple[tuple[int, int] | None, ...]
 """Per server None when idle, else (profile, number of slots its run has taken so far)."""
+
+
+def require_enumerable(instance: RescueInstance) -> None:
+    """Refuse an instance with more joint states than `SIZE_LIMIT`, before any other work.
+
+    Raises
+    ------
+    NotApplicableError
+        If the instance is too large.
+    """
+    World(instance, reserved=False)
 
 
 class World:

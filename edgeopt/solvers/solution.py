@@ -62,7 +62,7 @@ class Solution:
     solver, version
         Who solved it.
     options
-        What was asked for, under the names used.
+        What was asked for, and what that became under the solver's own names.
     problem
         The problem itself, against which the methods check.
     path

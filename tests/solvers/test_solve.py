@@ -78,9 +78,30 @@ def test_solution_says_who_solved_it_and_how() -> None:
     solution = solve(glass(), algorithm="ipm", threads=1, run_crossover="off")
     assert solution.solver == "highs"
     assert solution.version == importlib.metadata.version("highspy")
-    assert solution.options == {"algorithm": "ipm", "threads": 1, "run_crossover": "off"}
+    asked = {"algorithm": "ipm", "threads": 1, "run_crossover": "off"}
+    assert solution.options == asked | {"solver": "ipm"}
     assert solution.path == "cold"
     assert solution.seconds.total >= solution.seconds.solve > 0.0
+
+
+@pytest.mark.parametrize(
+    ("solver", "name", "value"),
+    [
+        ("highs", "mip_rel_gap", 1e-6),
+        ("scipy", "mip_rel_gap", 1e-6),
+        ("scip", "limits/gap", 1e-6),
+    ],
+)
+def test_own_defaults_are_recorded(solver: str, name: str, value: float) -> None:
+    if solver == "scip":
+        pytest.importorskip("pyscipopt")
+    assert solve(market_split(2, 8), solver).options[name] == value
+
+
+def test_accuracy_of_first_order_methods_is_recorded() -> None:
+    assert solve(glass(), algorithm="pdlp").options["kkt_tolerance"] == 1e-8
+    assert solve(glass(), "osqp").options["eps_abs"] == 1e-9
+    assert solve(glass(), "ipopt").options["tol"] == 1e-9
 
 
 def test_solution_survives_pickling() -> None:

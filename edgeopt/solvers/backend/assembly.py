@@ -10,6 +10,8 @@ from edgeopt.solvers.solution import Seconds, Solution
 from edgeopt.solvers.status import Quality, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from edgeopt.solvers.request import Request
 
 __all__ = ["assemble"]
@@ -29,6 +31,7 @@ def assemble(
     duals: Any = None,
     evidence: Any = None,
     path: str = "cold",
+    settings: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Build the solution that a backend claims, not yet certified.
 
@@ -46,6 +49,8 @@ def assemble(
         Version of the solver.
     objective, bound, values, duals, evidence, path
         As in `Solution`; a bound of None is replaced by the one that the status implies.
+    settings
+        What was set under the solver's own names, defaults of this package included.
 
     Returns
     -------
@@ -67,7 +72,7 @@ def assemble(
         seconds=Seconds(*seconds),
         solver=request.solver,
         version=version,
-        options=request.record(),
+        options=request.record() | dict(settings or {}),
         problem=problem,
         path=path,
         evidence=evidence,

@@ -74,6 +74,8 @@ class Stop:
         Derivative of the minimum by the right-hand sides, shape [m]; None if there are none.
     build, solve
         Seconds.
+    settings
+        What was passed on, under the solver's own names.
     """
 
     status: Status
@@ -82,6 +84,7 @@ class Stop:
     multipliers: NDArray[np.float64] | None
     build: float
     solve: float
+    settings: Mapping[str, Any]
 
 
 def solve(problem: CasadiNlp, request: Request) -> Solution:
@@ -125,6 +128,7 @@ def solve(problem: CasadiNlp, request: Request) -> Solution:
         if values is None
         else dict(zip(problem.column_names, values.tolist(), strict=True)),
         duals=named_duals,
+        settings=stop.settings,
     )
     if solution.quality is Quality.OPTIMAL and not problem.convex:
         return replace(solution, quality=Quality.FEASIBLE)
@@ -164,7 +168,7 @@ def run(problem: CasadiNlp, request: Request) -> Stop:
             found = solver(x0=problem.start, lbx=problem.lower, ubx=problem.upper, **sides)
         except KeyboardInterrupt:
             seconds = (built - start, time.perf_counter() - built)
-            return Stop(Status.INTERRUPTED, False, watch.values, None, *seconds)
+            return Stop(Status.INTERRUPTED, False, watch.values, None, *seconds, options[name])
     seconds = (built - start, time.perf_counter() - built)
     reason = str(solver.stats()["return_status"])
     status = STATUS.get(reason, Status.UNKNOWN)
@@ -172,8 +176,8 @@ def run(problem: CasadiNlp, request: Request) -> Stop:
     # CasADi adds multipliers times constraints to the objective: the derivative is their negative.
     multipliers = -np.array(found["lam_g"]).reshape(-1) if rows else np.zeros(0)
     if np.isnan(values).any():
-        return Stop(status, reason == _INFEASIBLE, None, None, *seconds)
-    return Stop(status, reason == _INFEASIBLE, values, multipliers, *seconds)
+        return Stop(status, reason == _INFEASIBLE, None, None, *seconds, options[name])
+    return Stop(status, reason == _INFEASIBLE, values, multipliers, *seconds, options[name])
 
 
 def _options(name: str, request: Request) -> dict[str, Any]:

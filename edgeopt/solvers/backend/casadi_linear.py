@@ -80,4 +80,5 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         duals=None
         if values is None or stop.multipliers is None
         else program.sign * stop.multipliers,
+        settings=stop.settings,
     )

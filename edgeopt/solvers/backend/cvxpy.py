@@ -62,6 +62,8 @@ class Run:
         Bound of a branch-and-bound solver on CVXPY's minimisation; nan if it has none.
     build, solve
         Seconds.
+    settings
+        What was passed on, under the solver's own names.
     """
 
     status: Status
@@ -71,6 +73,7 @@ class Run:
     bound: float
     build: float
     solve: float
+    settings: Mapping[str, Any]
 
     @property
     def version(self) -> str:
@@ -117,6 +120,7 @@ def solve(problem: Any, request: Request) -> Solution:
         values=values,
         duals=duals,
         evidence=outcome.pair,
+        settings=outcome.settings,
     )
 
 
@@ -157,14 +161,14 @@ def run(problem: Any, request: Request) -> Run:
                     problem, data, warm_start=False, verbose=request.log, solver_opts=keywords
                 )
             except cvxpy.error.SolverError:
-                return _failed(name, Status.ERROR, built - start, time.perf_counter() - built)
+                return _failed(name, Status.ERROR, start, built, keywords)
             except KeyboardInterrupt:
-                return _failed(name, Status.INTERRUPTED, built - start, time.perf_counter() - built)
+                return _failed(name, Status.INTERRUPTED, start, built, keywords)
             try:
                 problem.unpack_results(raw, chain, inverse)
             except (cvxpy.error.SolverError, ValueError):
                 # A ValueError comes from interfaces that cannot read their own solver's result.
-                return _failed(name, Status.ERROR, built - start, time.perf_counter() - built)
+                return _failed(name, Status.ERROR, start, built, keywords)
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())
     pair = None
@@ -172,11 +176,14 @@ def run(problem: Any, request: Request) -> Run:
         pair = cone_pair(name, chain.solver, data, inverse[-1], raw)
     bound = search_bound(name, raw) + float(inverse[-1].get("offset", 0.0))
     seconds = (built - start, time.perf_counter() - built)
-    return Run(STATUS[problem.status], name, has_point, pair, bound, *seconds)
+    return Run(STATUS[problem.status], name, has_point, pair, bound, *seconds, keywords)
 
 
-def _failed(name: str, status: Status, build: float, solve_seconds: float) -> Run:
-    return Run(status, name, False, None, float("nan"), build, solve_seconds)
+def _failed(
+    name: str, status: Status, start: float, built: float, keywords: Mapping[str, Any]
+) -> Run:
+    seconds = (built - start, time.perf_counter() - built)
+    return Run(status, name, False, None, float("nan"), *seconds, keywords)
 
 
 def constraint_names(problem: Any) -> list[str]:

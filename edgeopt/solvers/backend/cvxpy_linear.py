@@ -73,6 +73,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         bound=program.sign * outcome.bound + program.offset,
         values=values,
         duals=duals,
+        settings=outcome.settings,
     )
 
 

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["ALGORITHMS", "STATUS", "configure", "load", "read", "run", "solve", "version"]
+__all__ = [
+    "ALGORITHMS",
+    "STATUS",
+    "configure",
+    "load",
+    "read",
+    "run",
+    "settings",
+    "solve",
+    "version",
+]
 
 STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
     {
@@ -142,25 +152,30 @@ def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> No
     OptionError
         If HiGHS does not know an option or its value.
     """
-    settings: dict[str, Any] = {}
-    if request.algorithm is not None:
-        settings["solver"] = request.algorithm
-    if "pdlp" in (request.algorithm, request.options.get("solver")):
-        # Its own default stops short of what a certificate at DEFAULT needs.
-        settings["kkt_tolerance"] = DEFAULT * 1e-2
-    if request.time_limit is not None:
-        settings["time_limit"] = float(request.time_limit)
-    if request.threads is not None:
-        settings["threads"] = int(request.threads)
-    if request.tolerance is not None:
-        settings["kkt_tolerance"] = max(float(request.tolerance), 1e-10)
-    if mixed_integer:
-        settings["mip_rel_gap"] = DEFAULT if request.gap is None else float(request.gap)
-    elif request.gap is not None:
-        settings["ipm_optimality_tolerance"] = max(float(request.gap), 1e-12)
-    for name, value in (settings | request.options).items():
+    for name, value in settings(request, mixed_integer).items():
         if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"HiGHS does not take {name}={value!r}")
+
+
+def settings(request: Request, mixed_integer: bool) -> dict[str, Any]:
+    """Return a request under HiGHS's own names; the caller's own options come last and win."""
+    named: dict[str, Any] = {}
+    if request.algorithm is not None:
+        named["solver"] = request.algorithm
+    if "pdlp" in (request.algorithm, request.options.get("solver")):
+        # Its own default stops short of what a certificate at DEFAULT needs.
+        named["kkt_tolerance"] = DEFAULT * 1e-2
+    if request.time_limit is not None:
+        named["time_limit"] = float(request.time_limit)
+    if request.threads is not None:
+        named["threads"] = int(request.threads)
+    if request.tolerance is not None:
+        named["kkt_tolerance"] = max(float(request.tolerance), 1e-10)
+    if mixed_integer:
+        named["mip_rel_gap"] = DEFAULT if request.gap is None else float(request.gap)
+    elif request.gap is not None:
+        named["ipm_optimality_tolerance"] = max(float(request.gap), 1e-12)
+    return named | request.options
 
 
 class _Watch:
@@ -255,6 +270,7 @@ def read(
         values=values,
         duals=duals,
         path=path,
+        settings=settings(request, program.is_mixed_integer),
     )
 
 

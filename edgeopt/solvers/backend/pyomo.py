@@ -190,6 +190,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
         bound=results.objective_bound,
         values=values,
         duals=duals,
+        settings=known | request.options,
     )
 
 

@@ -84,7 +84,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         raise OptionError("SCIP has no common name for algorithms; pass its own parameters")
     start = time.perf_counter()
     model, columns, rows = _build(program)
-    _configure(model, request, continuous=not program.is_mixed_integer)
+    settings = _configure(model, request, continuous=not program.is_mixed_integer)
     if request.progress is not None:
         watcher = _Watcher(request.progress, program.sign)
         model.includeEventhdlr(watcher, "edgeopt_progress", "reports progress to the caller")
@@ -111,6 +111,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         bound=program.sign * bound,
         values=values,
         duals=duals,
+        settings=settings,
     )
 
 
@@ -159,7 +160,7 @@ def _add_row(model: Any, body: Any, low: float, high: float, *, keep: bool) -> A
     return row
 
 
-def _configure(model: Any, request: Request, *, continuous: bool) -> None:
+def _configure(model: Any, request: Request, *, continuous: bool) -> dict[str, Any]:
     if not request.log:
         model.hideOutput()
     else:
@@ -184,6 +185,9 @@ def _configure(model: Any, request: Request, *, continuous: bool) -> None:
             model.setParam(name, value)
         except (KeyError, ValueError, LookupError) as failure:
             raise OptionError(f"SCIP does not take {name}={value!r}") from failure
+    if continuous:
+        settings |= {"presolving/maxrounds": 0, "heuristics": "off", "propagation": "off"}
+    return settings | request.options
 
 
 def _may_have_point(model: Any, status: Status) -> bool:

@@ -66,7 +66,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         raise OptionError(f"SciPy has no algorithm {request.algorithm!r}; take simplex or ipm")
     start = time.perf_counter()
     solve_one = _solve_milp if program.is_mixed_integer else _solve_linprog
-    result, duals, built = solve_one(program, request)
+    result, duals, built, settings = solve_one(program, request)
     status = STATUS[result.status]
     if status is Status.ITERATION_LIMIT and "time limit" in result.message.lower():
         status = Status.MAX_TIME_LIMIT
@@ -83,10 +83,13 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         bound=None if bound is None else program.sign * bound + program.offset,
         values=values,
         duals=duals,
+        settings=settings,
     )
 
 
-def _solve_linprog(program: LinearProgram, request: Request) -> tuple[Any, Any, float]:
+def _solve_linprog(
+    program: LinearProgram, request: Request
+) -> tuple[Any, Any, float, dict[str, Any]]:
     sides = RowSides(program)
     from scipy.sparse import vstack
 
@@ -118,10 +121,10 @@ def _solve_linprog(program: LinearProgram, request: Request) -> tuple[Any, Any, 
         duals = program.sign * sides.duals(
             result.eqlin.marginals, by_side[:count], -by_side[count:]
         )
-    return result, duals, built
+    return result, duals, built, options | request.options
 
 
-def _solve_milp(program: LinearProgram, request: Request) -> tuple[Any, Any, float]:
+def _solve_milp(program: LinearProgram, request: Request) -> tuple[Any, Any, float, dict[str, Any]]:
     if request.algorithm is not None:
         raise OptionError("SciPy's milp has no choice of algorithm")
     options: dict[str, Any] = {
@@ -139,7 +142,7 @@ def _solve_milp(program: LinearProgram, request: Request) -> tuple[Any, Any, flo
         constraints=LinearConstraint(program.matrix, program.row_lower, program.row_upper),
         options=options | request.options,
     )
-    return result, None, built
+    return result, None, built, options | request.options
 
 
 def _call(function: Any, *arguments: Any, **keywords: Any) -> Any:

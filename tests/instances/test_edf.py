@@ -125,7 +125,7 @@ def test_tolerance_lies_between_rounding_and_violation(excess, fits):
 
 def test_conflict_names_the_smallest_overloaded_set():
     start, end = np.array([0, 0, 2]), np.array([3, 1, 2])
-    demand = np.array([0.5, 0.5, 1.5])  # tasks 0..2 ask for 2.5 of 4, but task 2 alone is too large
+    demand = np.array([2.5, 0.5, 1.5])  # all ask for 4.5 of 4, and task 2 alone for 1.5 of 1
     conflict = demand_criterion(start, end, demand, np.ones(4))
     assert conflict is not None
     assert (conflict.first, conflict.last, conflict.tasks) == (2, 2, (2,))

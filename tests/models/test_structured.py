@@ -1,0 +1,230 @@
+"""The structured interior-point method against dense linear algebra and plain loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.errors import OptionError, SolverError
+from edgeopt.instances.rescue import LogProfit, RescueInstance, ReservedTasks, generate, small
+from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
+from edgeopt.models.rescue.critical import critical_slots, touching
+from edgeopt.models.rescue.structured import master as master_module
+from edgeopt.models.rescue.structured.columns import (
+    ColumnSet,
+    every_column,
+    find_columns,
+    merge_columns,
+    promising_columns,
+)
+from edgeopt.models.rescue.structured.master import StructuredMaster
+from edgeopt.models.rescue.structured.normal import Rows
+from edgeopt.solvers import Quality, Status
+
+if TYPE_CHECKING:
+    from edgeopt.models.rescue.structured.interior_point import InteriorPoint
+
+SMALL = {"servers": 3, "devices": 4, "profiles": 3, "horizon": 30, "reserved": 6}
+
+
+def dense_rows(method: InteriorPoint) -> np.ndarray:
+    """Write the slack form out by applying `rows` to unit vectors."""
+    columns = []
+    for i in range(method.size):
+        unit = np.zeros(method.size)
+        unit[i] = 1.0
+        rows = method.rows(unit)
+        columns.append(np.concatenate([rows.arrival, rows.occupancy, rows.reserved]))
+    return np.array(columns).T
+
+
+def method_of(instance: RescueInstance) -> InteriorPoint:
+    problem = P1Relaxation(instance)
+    return StructuredMaster(problem, every_column(problem), correctors=3)._method
+
+
+@pytest.mark.parametrize("reserved", [0, 2, 6])  # 2: long windows, the border of the band
+def test_normal_equations_equal_dense_ones(reserved):
+    instance = generate(**SMALL | {"reserved": reserved, "density": 0.9}, rng=3)
+    method = method_of(instance)
+    matrix = dense_rows(method)
+    rng = np.random.default_rng(0)
+    weight = np.exp(rng.uniform(-6, 6, method.size))
+    y, s, x, w, v = method.parts
+    own = np.split(weight[y], method.columns.indptr[1:-1])
+    lam = np.array([part.sum() for part in own]) + weight[s]
+    method.normal.factorise(weight[y], lam, weight[x], weight[w], weight[v])
+    right = rng.normal(size=matrix.shape[0])
+    cuts = np.cumsum([method.arrival.size, instance.capacity.size])
+    solved = method.normal.solve(Rows(*np.split(right, cuts)))
+    step = np.concatenate([solved.arrival, solved.occupancy, solved.reserved])
+    normal = (matrix * weight) @ matrix.T
+    np.testing.assert_allclose(normal @ step, right, atol=1e-7 * np.abs(right).max())
+
+
+def test_prices_are_the_transpose_of_rows():
+    method = method_of(generate(**SMALL, rng=1))
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=method.size)
+    rows = method.rows(values)
+    other = Rows(
+        *(rng.normal(size=part.shape) for part in (rows.arrival, rows.occupancy, rows.reserved))
+    )
+    left = rows.arrival @ other.arrival + rows.occupancy @ other.occupancy
+    left += rows.reserved @ other.reserved
+    assert left == pytest.approx(values @ method.prices(other))
+
+
+@pytest.mark.parametrize("forbid", [False, True])
+@pytest.mark.parametrize("method", ["structured", "columns"])
+@pytest.mark.parametrize("seed", range(4))
+def test_medium_instances_agree_with_a_general_solver(method, forbid, seed):
+    instance = generate(servers=3, devices=6, profiles=3, horizon=40, reserved=8, rng=seed)
+    direct = solve_p1_lp(instance, method="direct", forbid_unsafe=forbid)
+    plan = solve_p1_lp(instance, method=method, forbid_unsafe=forbid)
+    assert plan.solution.status is Status.CONVERGENCE_CRITERIA_SATISFIED
+    assert plan.gap <= 1e-6
+    assert plan.objective == pytest.approx(direct.objective, rel=2e-6)
+    assert plan.solution.primal_residual() <= 1e-9
+    assert direct.gap <= 1e-9
+
+
+def test_a_profit_model_needs_no_matrix_of_profits():
+    instance = generate(**SMALL)
+    assert isinstance(instance.profit, LogProfit)
+    plan = solve_p1_lp(instance, method="columns")
+    assert "expected_profit" not in instance.__dict__ or plan.y.size <= 10_000_000
+    table = instance.replace(profit=instance.realised_profit)
+    assert solve_p1_lp(table, method="direct").objective == pytest.approx(plan.objective, rel=2e-6)
+
+
+@given(seed=st.integers(0, 10_000), data=st.data())
+def test_merging_keeps_each_column_once_and_knows_its_origin(seed, data):
+    rng = np.random.default_rng(seed)
+    rows, cells = 4, 6
+
+    def draw() -> ColumnSet:
+        chosen = rng.random((rows, cells)) < data.draw(st.sampled_from([0.0, 0.3, 1.0]))
+        indptr = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
+        row, cell = np.nonzero(chosen)
+        return ColumnSet(indptr, cell.astype(np.int32), 10.0 * row + cell)
+
+    old, new = draw(), draw()
+    united, origin = merge_columns(old, new)
+    keys = [set(zip(c.rows().tolist(), c.cell.tolist(), strict=True)) for c in (old, new, united)]
+    assert keys[2] == keys[0] | keys[1]
+    assert united.size == len(keys[2])
+    np.testing.assert_array_equal(united.profit, 10.0 * united.rows() + united.cell)
+    known = origin >= 0
+    assert known.sum() == old.size
+    np.testing.assert_array_equal(united.profit[known], old.profit[origin[known]])
+
+
+@given(seed=st.integers(0, 10_000))
+def test_found_columns_are_the_best_of_each_row(seed):
+    instance = small(seed)
+    problem = P1Relaxation(instance)
+    rng = np.random.default_rng(seed)
+    price = rng.uniform(0, 1, instance.capacity.shape) * (1.0 + problem.critical_price)
+    run_price = problem.run_price(price)
+    found, best = find_columns(problem, run_price, np.zeros(instance.arrival.shape), 2, 0.0)
+    reduced = instance.expected_profit - run_price[:, None]
+    allowed = np.broadcast_to(problem.usable[:, None], reduced.shape)
+    flat = np.where(allowed, reduced, -1.0).swapaxes(2, 3).reshape(instance.arrival.size, -1)
+    np.testing.assert_allclose(best.ravel(), np.maximum(flat.max(axis=1), 0.0), rtol=1e-12)
+    for row in range(instance.arrival.size):
+        if instance.arrival.ravel()[row] == 0.0:
+            continue
+        order = [c for c in np.argsort(-flat[row], kind="stable")[:2] if flat[row, c] > 0.0]
+        mine = found.cell[found.indptr[row] : found.indptr[row + 1]]
+        np.testing.assert_allclose(np.sort(flat[row, mine]), np.sort(flat[row, order]))
+
+
+def test_first_columns_are_few_and_every_useful_row_has_some():
+    problem = P1Relaxation(generate(**SMALL))
+    first, every = promising_columns(problem, 2), every_column(problem)
+    assert first.size < every.size
+    assert np.diff(first.indptr).max() <= 2
+
+
+def test_prices_are_run_sums_by_definition():
+    instance = generate(**SMALL)
+    problem = P1Relaxation(instance)
+    price = np.random.default_rng(0).uniform(size=instance.capacity.shape)
+    run = problem.run_price(price)
+    for t, k, profile in ((0, 0, 0), (7, 2, 1), (instance.horizon - 2, 1, 2)):
+        want = sum(
+            instance.survival[profile, a] * price[k, t + a]
+            for a in range(instance.max_duration)
+            if t + a < instance.horizon
+        )
+        assert run[t, k, profile] == pytest.approx(want)
+
+
+def test_slots_that_reserved_tasks_fill_are_found():
+    instance = RescueInstance(
+        arrival=np.full((5, 1), 0.5),
+        duration=np.array([[1.0, 0.0], [0.5, 0.5]]),
+        capacity=np.array([[2.0, 1.0, 1.0, 3.0, 2.0]]),
+        reserved=ReservedTasks([0, 0, 0], [1, 1, 0], [2, 1, 4], [1.5, 0.5, 1.0]),
+        profit=np.ones((1, 1, 1, 1, 2)),
+    )
+    slots, tasks = critical_slots(instance)
+    assert slots.tolist() == [[False, True, True, False, False]]
+    assert tasks.tolist() == [True, True, False]
+    # A run that may last two slots must not start right before them.
+    assert touching(instance, slots)[:, 0].tolist() == [
+        [False, True], [True, True], [True, True], [False, False], [False, False],
+    ]  # fmt: skip
+    for method in ("direct", "structured", "columns"):
+        plan = solve_p1_lp(instance, method=method)
+        assert plan.gap <= 1e-6
+        # Half a slot each in slots 0, 3 and 4; the third task fits into the other halves.
+        assert plan.objective == pytest.approx(1.5, rel=1e-5)
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 3, 6])
+@pytest.mark.parametrize("method", ["structured", "columns"])
+def test_stopped_early_the_point_is_feasible_and_the_bound_holds(method, iterations, monkeypatch):
+    monkeypatch.setattr(master_module, "MAX_ITERATIONS", iterations)
+    instance = generate(**SMALL)
+    optimum = solve_p1_lp(instance, method="direct").objective
+    plan = solve_p1_lp(instance, method=method, progress=lambda progress: True)
+    assert plan.solution.status is Status.INTERRUPTED
+    assert plan.solution.quality is Quality.FEASIBLE
+    assert plan.solution.primal_residual() <= 1e-9
+    assert plan.objective <= optimum * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
+    assert plan.gap > 1e-6
+
+
+def test_no_time_at_all_is_an_error_that_says_what_to_do():
+    with pytest.raises(SolverError, match="allow more time"):
+        solve_p1_lp(generate(**SMALL), method="structured", time_limit=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "guess"}, "method is 'guess'; it must be one of auto, direct"),
+        ({"gap": -1.0}, "gap is -1.0; it must be positive"),
+        ({"method": "columns", "algorithm": "ipm"}, r"takes no options \['algorithm'\]"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(OptionError, match=message):
+        solve_p1_lp(small(0), **options)
+
+
+def test_size_of_the_printed_and_of_the_aggregated_program():
+    """Counts of an independent implementation for the standard instance."""
+    instance = generate()
+    printed, aggregated = p1_lp_matrix(instance), p1_lp_matrix(instance, aggregated=True)
+    assert printed.shape == (1816, 28160)
+    assert printed.matrix.nnz == 605_120
+    assert aggregated.matrix.nnz == 99_520
+    assert printed.row_label(1400) == "eq_3b[server=0, slot=0]"
+    assert printed.column_label(1) == "y[slot=0, device=0, server=0, profile=1]"

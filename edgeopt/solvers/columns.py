@@ -17,12 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.certificates import linear
-from edgeopt.solvers.dispatch import solve
-from edgeopt.solvers.program import LinearProgram, Sense
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Solution
 from edgeopt.solvers.status import Quality, Status
@@ -30,20 +26,10 @@ from edgeopt.solvers.status import Quality, Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from edgeopt.solvers.program import Sense
     from edgeopt.solvers.request import ProgressCallback
 
-__all__ = [
-    "GeneratedProgram",
-    "LinearColumns",
-    "LinearMaster",
-    "Master",
-    "Priced",
-    "Restricted",
-    "Round",
-    "generate_columns",
-]
+__all__ = ["Master", "Priced", "Restricted", "Round", "generate_columns"]
 
 Columns = TypeVar("Columns")
 Contra = TypeVar("Contra", contravariant=True)
@@ -107,103 +93,11 @@ class Master(Protocol[Contra]):
     def add(self, columns: Contra) -> int:
         """Add columns and return how many were new."""
 
+    def complete(self, values: Any) -> Any:
+        """Return values found earlier as a point of the master as it is now, new columns at 0."""
 
-@dataclass(frozen=True)
-class LinearColumns:
-    """Columns of a linear program.
-
-    Parameters
-    ----------
-    cost
-        Objective coefficients, shape [n].
-    matrix
-        Coefficients in the rows of the master, shape [m, n].
-    lower, upper
-        Bounds, shape [n] or one number for all.
-    """
-
-    cost: NDArray[np.float64]
-    matrix: Any
-    lower: NDArray[np.float64] | float = 0.0
-    upper: NDArray[np.float64] | float = np.inf
-
-
-@dataclass
-class LinearMaster:
-    """A master held as a `LinearProgram` and solved by any backend; duals are those of its rows.
-
-    Parameters
-    ----------
-    program
-        Rows, and the columns to start with: together they must be feasible.
-    options
-        Passed to `solve`. HiGHS's interior-point method without crossover by default: its duals lie
-        in the middle of the optimal face.
-    """
-
-    program: LinearProgram
-    options: dict[str, Any] = field(
-        default_factory=lambda: {"algorithm": "ipm", "run_crossover": "off"}
-    )
-    name: str = "column generation"
-    version: str = ""
-
-    @property
-    def sense(self) -> Sense:
-        """Sense of the program."""
-        return self.program.sense
-
-    def solve(self, gap: float, time_limit: float | None) -> Restricted:
-        """Solve the program as it stands; its accuracy is the backend's."""
-        solution = solve(self.program, time_limit=time_limit, **self.options)
-        self.version = f"{solution.solver} {solution.version}"
-        return Restricted(solution.objective, solution.values, solution.duals)
-
-    def add(self, columns: LinearColumns) -> int:
-        """Append columns to the program."""
-        old, count = self.program, np.asarray(columns.cost).size
-        width = old.shape[1]
-        self.program = LinearProgram(
-            np.concatenate([old.cost, columns.cost]),
-            sparse.hstack([old.matrix, sparse.csc_array(columns.matrix)], format="csc"),
-            old.row_lower,
-            old.row_upper,
-            np.concatenate([old.lower, np.broadcast_to(columns.lower, count)]),
-            np.concatenate([old.upper, np.broadcast_to(columns.upper, count)]),
-            np.concatenate([old.integer, np.zeros(count, dtype=bool)]),
-            old.sense,
-            old.offset,
-            old.row_names,
-            [*(old.column_label(i) for i in range(width)), *_numbered(width, count)],
-        )
-        return int(count)
-
-
-def _numbered(first: int, count: int) -> list[str]:
-    return [f"generated[index={first + i}]" for i in range(count)]
-
-
-@dataclass(frozen=True, eq=False)
-class GeneratedProgram:
-    """The whole problem behind a `LinearMaster`: its generated part, and pricing for the rest.
-
-    It gives a `Solution` what it needs to be certified against all columns, not only the generated.
-    """
-
-    program: LinearProgram
-    pricing: Callable[[Any], Priced[Any]]
-
-    def primal_residual(self, solution: Solution) -> float:
-        """Return the largest violation in the generated program."""
-        return linear.primal_violation(self.program, solution.values)
-
-    def dual_residual(self, solution: Solution) -> float:
-        """Return the largest wrong-signed dual or reduced cost of a generated column."""
-        return linear.dual_violation(self.program, solution.duals)
-
-    def dual_bound(self, solution: Solution) -> float:
-        """Return the bound that pricing proves with the duals of the solution."""
-        return self.pricing(solution.duals).bound
+    def whole(self, pricing: Callable[[Any], Priced[Any]]) -> Any:
+        """Return the problem over all columns, which certifies a `Solution` (see there)."""
 
 
 def generate_columns(
@@ -215,7 +109,6 @@ def generate_columns(
     max_rounds: int = 1000,
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
-    problem: Any = None,
     raises: bool = True,
 ) -> Solution:
     """Generate columns until the objective is proven optimal to a relative gap.
@@ -237,9 +130,6 @@ def generate_columns(
         Seconds after which the best solution so far is returned.
     progress
         Called after every round; returning True stops.
-    problem
-        Object that certifies the solution against all columns; a `GeneratedProgram` by default for
-        a `LinearMaster`.
     raises
         Whether to raise when the first master was not even solved once.
 
@@ -293,7 +183,7 @@ def generate_columns(
                 master_gap = max(min(master_gap, 0.2 * proven), gap / 4)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    solution = state.solution(status, master, pricing, problem, time.perf_counter() - began, gap)
+    solution = state.solution(status, master, pricing, time.perf_counter() - began, gap)
     if raises and solution.values is None:
         raise SolverError("the first restricted master was not solved; allow more time", solution)
     return solution
@@ -322,21 +212,15 @@ class _State:
         status: Status,
         master: Master[Any],
         pricing: Callable[[Any], Priced[Any]],
-        problem: Any,
         seconds: float,
         gap: float,
     ) -> Solution:
-        if problem is None and isinstance(master, LinearMaster):
-            problem = GeneratedProgram(master.program, pricing)
         converged = status is Status.CONVERGENCE_CRITERIA_SATISFIED
         if self.best is None:
             quality = Quality.NO_SOLUTION
         else:
             quality = Quality.OPTIMAL if converged else Quality.FEASIBLE
-        values = None if self.best is None else self.best.values
-        if isinstance(master, LinearMaster) and values is not None:
-            # Columns added after the best round are at zero.
-            values = np.pad(values, (0, master.program.shape[1] - values.size))
+        values = None if self.best is None else master.complete(self.best.values)
         return Solution(
             status=status,
             quality=quality,
@@ -348,7 +232,7 @@ class _State:
             solver=master.name,
             version=master.version,
             options={"gap": gap},
-            problem=problem,
+            problem=master.whole(pricing),
             path="cold",
             evidence=tuple(self.rounds),
         )

@@ -137,7 +137,6 @@ def _interior(
         first_gap=FIRST_GAP if generate else None,
         time_limit=None if time_limit is None else max(0.0, time_limit - built),
         progress=progress,
-        problem=problem,
     )
     solution = replace(
         solution,

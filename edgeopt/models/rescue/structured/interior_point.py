@@ -25,7 +25,7 @@ import numpy as np
 
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.structured import directions, maps
-from edgeopt.models.rescue.structured.normal import Normal, ReservedColumns, Rows
+from edgeopt.models.rescue.structured.normal import Normal, ReservedColumns, Rows, Sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["InteriorPoint", "Point", "Sizes"]
+__all__ = ["InteriorPoint", "Point"]
 
 # Complementarity products are corrected into [BOX_LOW, BOX_HIGH] times their target.
 BOX_LOW, BOX_HIGH = 0.1, 10.0
@@ -42,15 +42,6 @@ BOX_LOW, BOX_HIGH = 0.1, 10.0
 BACKOFF = 0.9995
 # A corrector is kept if it lengthens a step by this much.
 WORTHWHILE = 0.01
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Numbers of slots T, devices J and servers K."""
-
-    slots: int
-    devices: int
-    servers: int
 
 
 @dataclass(frozen=True)

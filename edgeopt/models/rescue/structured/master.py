@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -11,11 +11,13 @@ from scipy import sparse
 from edgeopt.models.rescue.repair import feasible_point, serve_alone
 from edgeopt.models.rescue.solution import DENSE_COLUMNS
 from edgeopt.models.rescue.structured.columns import ColumnSet, find_columns, merge_columns
-from edgeopt.models.rescue.structured.interior_point import InteriorPoint, Point, Sizes
-from edgeopt.models.rescue.structured.normal import ReservedColumns
+from edgeopt.models.rescue.structured.interior_point import InteriorPoint, Point
+from edgeopt.models.rescue.structured.normal import ReservedColumns, Sizes
 from edgeopt.solvers.columns import Priced, Restricted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from edgeopt.models.rescue.relaxation import P1Relaxation
@@ -164,6 +166,14 @@ class StructuredMaster:
             self._grown = method, np.where(origin >= 0, before[origin], -1)
         self._method = self._build()
         return added
+
+    def complete(self, values: Any) -> Any:
+        """Return the values: an allocation has a place for every column from the start."""
+        return values
+
+    def whole(self, pricing: Callable[[Any], Priced[Any]]) -> P1Relaxation:
+        """Return the relaxation, which certifies points and prices itself."""
+        return self.problem
 
     def _restart(self, gap: float) -> None:
         """Go back to a point of about this gap and place the new columns near the central path.

@@ -17,16 +17,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.rescue.structured.columns import ColumnSet
-    from edgeopt.models.rescue.structured.interior_point import Sizes
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Normal", "ReservedColumns", "Rows"]
+__all__ = ["Normal", "ReservedColumns", "Rows", "Sizes"]
 
 # A relative lift of the diagonal: small enough to leave 12 digits, large enough to survive
 # columns whose weight has vanished.
 LIFT = 1e-13
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of slots T, devices J and servers K."""
+
+    slots: int
+    devices: int
+    servers: int
 
 
 @dataclass(frozen=True)

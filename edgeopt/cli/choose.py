@@ -48,9 +48,9 @@ class Chosen(NamedTuple):
 
 def chosen_system(name: str) -> System:
     """Return the record of a system, or say which there are."""
-    from edgeopt.studies import system
+    from edgeopt.studies import find_system
 
-    return system(name)
+    return find_system(name)
 
 
 def chosen_instance(record: System, wanted: str | None, data: Path | None, seed: int) -> Chosen:

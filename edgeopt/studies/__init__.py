@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.registry import system, systems
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry, Measure, Picture, PolicyEntry, Source
+from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.result import Case, Settings, Study
 from edgeopt.studies.run import study
-from edgeopt.studies.system import (
-    Benchmark,
-    BenchmarkEntry,
-    Measure,
-    Picture,
-    PolicyEntry,
-    Source,
-    System,
-)
+from edgeopt.studies.system import System
 
 __all__ = [
     "Benchmark",
@@ -26,7 +19,7 @@ __all__ = [
     "Source",
     "Study",
     "System",
+    "find_system",
     "study",
-    "system",
     "systems",
 ]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.registry import claims
-from edgeopt.studies.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,10 +30,8 @@ class ClaimRow:
         The claim, where it stands, and what it says in LaTeX.
     verdict, measured, guaranteed, slack, reason
         Of the verdict.
-    false
-        Whether the claim is known to be false.
-    remark
-        What corrects it.
+    corrected_by
+        Identifiers of the claims that correct it.
     """
 
     id: str
@@ -45,8 +42,7 @@ class ClaimRow:
     guaranteed: float
     slack: float
     reason: str
-    false: bool
-    remark: str
+    corrected_by: tuple[str, ...]
 
     @property
     def decided(self) -> bool:
@@ -64,8 +60,8 @@ class ClaimRow:
 
     def _tone(self, verdict: str) -> str:
         if verdict == "violated":
-            return "expected" if self.false else "bad"
-        return "good" if verdict == "holds" and not self.false else "soft"
+            return "expected" if self.corrected_by else "bad"
+        return "good" if verdict == "holds" and not self.corrected_by else "soft"
 
 
 def claim_rows(verdicts: Iterable[Verdict]) -> list[ClaimRow]:
@@ -75,7 +71,6 @@ def claim_rows(verdicts: Iterable[Verdict]) -> list[ClaimRow]:
 
 
 def _row(claim: Claim, verdict: Verdict) -> ClaimRow:
-    false = bool(claim.corrected_by)
     return ClaimRow(
         id=verdict.claim,
         source=verdict.source.number,
@@ -85,6 +80,5 @@ def _row(claim: Claim, verdict: Verdict) -> ClaimRow:
         guaranteed=verdict.guaranteed,
         slack=verdict.slack,
         reason=verdict.reason,
-        false=false,
-        remark=f"false in general; see {listed(list(claim.corrected_by))}" if false else "",
+        corrected_by=claim.corrected_by,
     )

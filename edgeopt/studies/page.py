@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from edgeopt.studies.entries import Picture
     from edgeopt.studies.result import Case, Study
-    from edgeopt.studies.system import Picture
 
 __all__ = ["render", "write"]
 

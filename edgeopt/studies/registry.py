@@ -9,12 +9,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.system import PolicyEntry, System
+from edgeopt.studies.entries import PolicyEntry
+from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["choose", "policies", "system", "system_of", "systems"]
+__all__ = ["choose", "find_system", "policies", "system_of", "systems"]
 
 SYSTEM_GROUP = "edgeopt.systems"
 """Entry-point group under which another package offers a `System`."""
@@ -31,7 +32,7 @@ def systems() -> list[str]:
     return [*_SYSTEMS, *sorted(set(offered) - set(_SYSTEMS))]
 
 
-def system(name: str) -> System:
+def find_system(name: str) -> System:
     """Return the record of a system.
 
     Parameters
@@ -62,7 +63,7 @@ def system_of(instance: object) -> System:
         If no system knows such instances.
     """
     for name in systems():
-        record = system(name)
+        record = find_system(name)
         if isinstance(instance, record.instance_type):
             return record
     raise OptionError(

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds import Verdict
     from edgeopt.online.simulate import Trajectory
-    from edgeopt.studies.system import Benchmark, PolicyEntry, System
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.system import System
 
 __all__ = ["Case", "Settings", "Study"]
 

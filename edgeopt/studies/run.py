@@ -17,7 +17,8 @@ from edgeopt.studies.result import Case, Settings, Study
 
 if TYPE_CHECKING:
     from edgeopt.online.simulate import Trajectory
-    from edgeopt.studies.system import Benchmark, PolicyEntry, System
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.system import System
 
 __all__ = ["study"]
 
@@ -155,7 +156,7 @@ def _named(instances: Any) -> dict[str, Any]:
 def _system(wanted: System | str | None, instance: Any) -> System:
     if wanted is None:
         return registry.system_of(instance)
-    return registry.system(wanted) if isinstance(wanted, str) else wanted
+    return registry.find_system(wanted) if isinstance(wanted, str) else wanted
 
 
 def _references(

@@ -15,183 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
-    from matplotlib.figure import Figure
-
+    from edgeopt.studies.entries import (
+        Benchmark,
+        BenchmarkEntry,
+        Measure,
+        Picture,
+        PolicyEntry,
+        Source,
+    )
     from edgeopt.studies.result import Case
 
-__all__ = ["Benchmark", "BenchmarkEntry", "Measure", "Picture", "PolicyEntry", "Source", "System"]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A named origin of instances.
-
-    Parameters
-    ----------
-    make
-        Called without arguments, or with ``rng=`` when `seeded`; returns an instance.
-    title
-        One line: what the instance is made of.
-    seeded
-        Whether the instance depends on a seed.
-    provenance
-        Called without arguments: one line per data set, with source and licence.
-    """
-
-    make: Callable[..., Any]
-    title: str
-    seeded: bool = False
-    provenance: Callable[[], Sequence[str]] = tuple
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """An offline optimum with its certificate.
-
-    Parameters
-    ----------
-    value
-        Objective of the solution in hand, in the system's unit of value.
-    bound
-        Proven bound on the optimum: from above when the system maximises, from below otherwise.
-    gap
-        Proven relative gap ``|bound - value| / max(1, |value|)``.
-    seconds
-        Build and solve together.
-    solver
-        Name and version of the solver.
-    status
-        Why the solver stopped, and what it holds.
-    plan
-        The system's own solution object, which policies may follow.
-    """
-
-    value: float
-    bound: float
-    gap: float
-    seconds: float
-    solver: str
-    status: str = ""
-    plan: Any = None
-
-    def record(self) -> dict[str, float | str]:
-        """Everything but the plan, ready for JSON."""
-        return {
-            "value": float(self.value),
-            "bound": float(self.bound),
-            "gap": float(self.gap),
-            "seconds": float(self.seconds),
-            "solver": self.solver,
-            "status": self.status,
-        }
-
-
-@dataclass(frozen=True)
-class BenchmarkEntry:
-    """How to compute one benchmark of a system, and for whom it is a bound.
-
-    Parameters
-    ----------
-    label
-        Name in tables and pictures, such as ``"OPT(LP)"``.
-    scope
-        Policies whose expected value it bounds, as the end of "it bounds ...".
-    compute
-        Maps an instance to its :class:`Benchmark`.
-    """
-
-    label: str
-    scope: str
-    compute: Callable[[Any], Benchmark]
-
-
-@dataclass(frozen=True)
-class PolicyEntry:
-    """A policy under the name that tables and ``--policies`` use.
-
-    Parameters
-    ----------
-    name
-        Short, unique within the system: ``"rescue+guard"``.
-    family
-        Name of the method in tables and pictures, shared by its variants.
-    make
-        ``make(instance, benchmarks)`` returns the policy; `benchmarks` maps a benchmark's name to
-        its :class:`Benchmark`, so that a plan is solved once and followed by many.
-    variant
-        What tells this entry from its family: ``"guarded"``, ``"unguarded"``, ``""``.
-    bound
-        Name of the tightest benchmark that bounds this policy.
-    guarantee
-        Proven ratio of the expected value to the first benchmark, where a theorem gives one.
-    exact
-        ``exact(instance, policy)`` returns the expected value without sampling, or None where that
-        takes too long.
-    default
-        Whether it takes part when nobody chooses.
-    system
-        Name of the system it belongs to; needed only by the entry-point group ``edgeopt.policies``.
-    """
-
-    name: str
-    family: str
-    make: Callable[[Any, Mapping[str, Benchmark]], Any]
-    variant: str = ""
-    bound: str = ""
-    guarantee: float | None = None
-    exact: Callable[[Any, Any], float | None] | None = None
-    default: bool = True
-    system: str = ""
-
-    @property
-    def title(self) -> str:
-        """Family and variant in one: ``"RESCUE (guarded)"``."""
-        return f"{self.family} ({self.variant})" if self.variant else self.family
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A quantity beside the value, one number per run.
-
-    Parameters
-    ----------
-    name
-        Column of the table; its standard error stands in ``NAME_se``.
-    title
-        Heading with unit.
-    compute
-        ``compute(instance, trajectory)`` returns an array [runs].
-    percent
-        Whether the number is a share, printed as a percentage.
-    """
-
-    name: str
-    title: str
-    compute: Callable[[Any, Any], np.ndarray]
-    percent: bool = False
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A drawing of one case of a study.
-
-    Parameters
-    ----------
-    name
-        File name without suffix.
-    title
-        ``title(case)`` says what to notice; it is computed from the numbers that are drawn.
-    draw
-        ``draw(case)`` returns a matplotlib figure without title.
-    caption
-        What the axes, bands and marks mean.
-    """
-
-    name: str
-    title: Callable[[Case], str]
-    draw: Callable[[Case], Figure]
-    caption: str
+__all__ = ["System"]
 
 
 @dataclass(frozen=True)
@@ -238,7 +72,9 @@ class System:
     obligation
         What such a promise is called, in the singular.
     value
-        What is counted, such as ``"profit"``, and its unit.
+        What is counted, such as ``"profit"``.
+    unit
+        Its unit, for the axes of pictures.
     sense
         Whether more or less of it is better.
     claims
@@ -281,6 +117,7 @@ class System:
     obligations: Callable[[Any], int] = lambda _: 0
     obligation: str = "promise"
     value: str = "profit"
+    unit: str = "dimensionless"
     sense: Literal["max", "min"] = "max"
     claims: str = ""
     claim_options: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = lambda _: {}

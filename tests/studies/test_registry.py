@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def test_the_package_brings_its_own_systems() -> None:
     assert registry.systems()[0] == "rescue"
-    assert registry.system("rescue").name == "rescue"
+    assert registry.find_system("rescue").name == "rescue"
 
 
 @pytest.mark.usefixtures("offering")
 def test_a_sixth_system_is_found_by_name_and_by_type() -> None:
     assert registry.systems() == ["rescue", "stopping"]
-    assert registry.system("stopping") is stopping.SYSTEM
+    assert registry.find_system("stopping") is stopping.SYSTEM
     assert registry.system_of(stopping.Offers()) is stopping.SYSTEM
     result = study(stopping.Offers(), runs=3)
     assert list(result.table["policy"]) == ["first", "choosy", "half", "greedy"]
@@ -29,7 +29,7 @@ def test_a_sixth_system_is_found_by_name_and_by_type() -> None:
 
 def test_without_the_package_the_sixth_system_is_unknown() -> None:
     with pytest.raises(OptionError, match="system 'stopping' is unknown; choose from rescue"):
-        registry.system("stopping")
+        registry.find_system("stopping")
     with pytest.raises(OptionError, match="no system has instances of type Offers"):
         registry.system_of(stopping.Offers())
 
@@ -45,7 +45,7 @@ def _offer(folder: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
 def test_an_entry_point_must_be_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _offer(tmp_path, monkeypatch, "[edgeopt.systems]\nodd = tests.studies.stopping:Offers\n")
     with pytest.raises(OptionError, match="expected an edgeopt System record"):
-        registry.system("odd")
+        registry.find_system("odd")
 
 
 def test_an_offered_policy_must_be_an_entry(

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from edgeopt.studies.entries import Picture
     from edgeopt.studies.result import Case
-    from edgeopt.studies.system import Picture
 
 __all__ = [
     "BAND",
@@ -71,6 +71,7 @@ _STYLE: Any = {
     "legend.labelcolor": INK,
     "lines.linewidth": 1.7,
     "text.color": INK,
+    "text.parse_math": False,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.labelcolor": INK,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import BAND, INK, blank, colours
-from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _draw(case: Case) -> Figure:
         name: np.cumsum(np.asarray(trajectory.reward, float), axis=1)
         for name, trajectory in case.trajectories.items()
     }
-    figure = curves(case, values, f"{case.system.value} collected so far")
+    figure = curves(case, values, f"{case.system.value} so far ({case.system.unit})")
     for axes in figure.axes:
         axes.axhline(case.benchmark.value, color=INK, linewidth=1.2)
         axes.annotate(

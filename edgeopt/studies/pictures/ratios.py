@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours
-from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

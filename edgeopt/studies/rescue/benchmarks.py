@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.system import Benchmark, BenchmarkEntry
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry
 
 if TYPE_CHECKING:
     from pathlib import Path

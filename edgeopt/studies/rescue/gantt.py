@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank
 from edgeopt.studies.rescue.overview import SHOWN, shown_of
-from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import MUTED, blank
-from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
+from edgeopt.studies.entries import PolicyEntry
 from edgeopt.studies.rescue.benchmarks import FREE, PLAIN, SAFE
-from edgeopt.studies.system import PolicyEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.studies.system import Benchmark
+    from edgeopt.studies.entries import Benchmark
 
 __all__ = ["POLICIES"]
 
@@ -28,8 +28,11 @@ _FAMILIES = (
     ("random", "Random", "RandomPolicy", False),
 )
 
-_STATES = 2_000
+_STATES = 300
 """Joint states of the servers up to which an exact expectation is worth its time."""
+
+_SERVER_BY_SERVER = ("rescue", "sumita")
+"""Unguarded, these decide on a server by its own state alone: exact at any size."""
 
 _HALF = ("rescue", "rescueplus")
 """Half of OPT(LP) is proven for these (Theorem 1), while reserved work does not stop them."""
@@ -54,9 +57,16 @@ def _make(
 def _exact(instance: RescueInstance, policy: Any) -> float | None:
     from edgeopt.online.rescue import policy_value
 
+    return float(policy_value(instance, policy))
+
+
+def _exact_if_small(instance: RescueInstance, policy: Any) -> float | None:
+    """Follow the joint state of all servers where that is small."""
+    if (int(instance.longest.max()) + 1) ** instance.servers > _STATES:
+        return None
     try:
-        return float(policy_value(instance, policy, limit=_STATES))
-    except OptionError:
+        return _exact(instance, policy)
+    except OptionError:  # the work left of reserved tasks makes too many states
         return None
 
 
@@ -68,7 +78,7 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
         make=partial(_make, kind, guarded, planned),
         bound=SAFE if guarded else FREE,
         guarantee=0.5 if name in _HALF and not guarded else None,
-        exact=_exact,
+        exact=_exact if name in _SERVER_BY_SERVER and not guarded else _exact_if_small,
     )
 
 

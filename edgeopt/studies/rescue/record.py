@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.instances.rescue import RescueInstance, from_data, from_tables, generate
 from edgeopt.instances.tables import FOLDER
+from edgeopt.studies.entries import Source
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
 from edgeopt.studies.rescue.benchmarks import (
@@ -23,13 +24,13 @@ from edgeopt.studies.rescue.overview import INSTANCE
 from edgeopt.studies.rescue.policies import POLICIES
 from edgeopt.studies.rescue.utilisation import UTILISATION, UTILISATION_OVER_TIME
 from edgeopt.studies.rescue.values import VALUES
-from edgeopt.studies.system import Source, System
+from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.online.rescue import RescueEnvironment
-    from edgeopt.studies.system import Benchmark
+    from edgeopt.studies.entries import Benchmark
 
 __all__ = ["SYSTEM"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from edgeopt.studies.entries import Measure, Picture
 from edgeopt.studies.pictures.over_time import curves
-from edgeopt.studies.system import Measure, Picture
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

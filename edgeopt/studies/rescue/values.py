@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.rescue.overview import SHOWN, shown_of
-from edgeopt.studies.system import Picture
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _draw(case: Case) -> Figure:
     axes.set_xlim(0, baseline.shape[1] - 1)
     axes.set_ylim(bottom=0)
     axes.set_xlabel(f"slot t at whose start the server is idle{shown_of(case.instance)}")
-    axes.set_ylabel("expected profit from t on")
+    axes.set_ylabel(f"profit from t on ({case.system.unit})")
     axes.axhline(0, color=INK, linewidth=0.8)
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from edgeopt.bounds.rescue import exhaustive
 from edgeopt.instances.rescue import ReservedTasks
@@ -15,7 +15,7 @@ from tests.rescue.cases import cases, with_reserved
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
-@given(cases(reserved=False))
+@given(cases(reserved=False, devices=2, horizon=4))
 def test_lemma_1_the_relaxation_bounds_who_knows_the_arrivals(instance):
     optimum = hindsight.arrival_clairvoyant(plain(instance, float))
     assert solve_p1_lp(instance).bound >= optimum - 1e-9
@@ -77,7 +77,8 @@ def test_who_knows_the_durations_too(instance):
     assert optimum >= hindsight.arrival_clairvoyant(plain(instance, float)) - 1e-9
 
 
-@given(with_reserved())
+@settings(max_examples=50)
+@given(with_reserved(devices=2))
 def test_reserved_tasks_are_ignored_where_it_says_so(instance):
     bare = instance.replace(reserved=ReservedTasks.none())
     value = hindsight.arrival_clairvoyant(plain(instance, float))

@@ -55,7 +55,7 @@ def headlines(case: Case) -> list[Headline]:
             _of_policy(
                 case,
                 best,
-                f"most {case.system.value}, but {percent(best['violated_share'], 0)} of the "
+                f"best {case.system.value}, but {percent(best['violated_share'], 0)} of the "
                 f"{case.system.obligation}s fail",
             )
         )
@@ -117,7 +117,7 @@ def _of_best(case: Case) -> list[str]:
         said.append(f"Of the policies{among}, {_measured(case, kept)}{_lead(case, kept)}")
     if kept is None or kept["policy"] != best["policy"]:
         said.append(
-            f"The most {case.system.value} of all goes to a policy that breaks promises: "
+            f"The best {case.system.value} of all goes to a policy that breaks promises: "
             f"{_measured(case, best)} while it fails {number(best['violated'], 3)} of "
             f"{plural(case.system.obligations(case.instance), case.system.obligation)} per run "
             f"({percent(best['violated_share'])})."

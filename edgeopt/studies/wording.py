@@ -23,7 +23,8 @@ def number(value: float | None, digits: int = 4) -> str:
         return "0"
     if isinstance(value, int):
         return f"{value}".replace("-", _MINUS)
-    magnitude = math.floor(math.log10(abs(value)))
+    # The exponent after rounding: 0.99999 with two digits is 1.0, not 1.00.
+    magnitude = int(f"{value:.{digits - 1}e}".partition("e")[2])
     if magnitude >= 7 or magnitude < -4:
         return power(value, min(digits, 3))
     text = f"{value:.{max(0, digits - 1 - magnitude)}f}"

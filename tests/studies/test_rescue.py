@@ -183,3 +183,14 @@ def test_default_source_names_its_data() -> None:
     assert len(lines) == 3
     assert all("Licence" in line for line in lines)
     assert isinstance(source.make(rng=0), RescueInstance)
+
+
+def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
+    worthless = instance().replace(profit=np.zeros((1, 1, 1, 1, 1)))
+    case = study({"worthless": worthless}, ["rescue", "random", "srs+guard"], runs=5).cases[0]
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    assert titles["ratios"] == "OPT(LP) is 0: there is nothing to have a share of"
+    assert titles["value_over_time"] == "No policy earns any profit"
+    assert "earns more" not in titles["utilisation_over_time"]
+    for picture in SYSTEM.pictures:
+        assert overlapping(case.figure(picture.name)) == [], picture.name

@@ -82,7 +82,8 @@ def _title(case: Case) -> str:
     half = int(np.searchsorted(total, total[-1] / 2)) + 1
     name = case.entries[str(best["policy"])].title
     return (
-        f"{name} collects most, and half of its {case.system.value} within "
+        f"{name} ends with the {'most' if case.system.sense == 'max' else 'least'} "
+        f"{case.system.value}, half of it within "
         f"{plural(half, 'slot')} of {len(total)}"
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours
-from edgeopt.studies.wording import percent
+from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +23,10 @@ _STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))
 
 def _title(case: Case) -> str:
     best, kept = case.best(), case.best(kept=True)
-    if best is None:
-        return f"Share of {case.label} per policy"
+    if best is None or not case.benchmark.bound > 0:
+        return (
+            f"{case.label} is {number(case.benchmark.value)}: there is nothing to have a share of"
+        )
     first = f"{_name(case, best)} reaches {percent(best['ratio'])} of {case.label}"
     if best["violated"] == 0:
         return f"{first} and breaks no {case.system.obligation}" if _promises(case) else first

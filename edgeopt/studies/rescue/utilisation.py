@@ -57,7 +57,7 @@ def _title(case: Case) -> str:
     busiest = rows.iloc[int(rows["utilisation"].to_numpy().argmax())]
     best = case.best()
     ending = ""
-    if best is not None and best["policy"] != busiest["policy"]:
+    if best is not None and best["value"] > busiest["value"]:
         ending = (
             f", but {case.entries[str(best['policy'])].title} earns more with "
             f"{percent(best['utilisation'], 0)}"

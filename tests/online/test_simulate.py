@@ -132,18 +132,37 @@ def test_every_policy_sees_the_same_worlds() -> None:
     assert simulate(Markets(), Always(), rng=5, runs=2).reward == pytest.approx(everything[:2])
 
 
-def test_runs_do_not_share_memory_or_coins() -> None:
-    both = simulate(Markets(), Learner(), rng=8, runs=2).reward
-    assert np.array_equal(both[0], simulate(Markets(), Learner(), rng=8, runs=1).reward[0])
-    coins: list[list[float]] = [[], []]
+def test_every_run_begins_without_memory() -> None:
+    calls: list[Memory] = []
 
-    class Thrower(Always):
-        def decide(self, state: None, observation: float, rng: Any) -> tuple[bool, None]:
-            coins[sum(len(run) == SLOTS * OFFERS for run in coins)].append(rng.random())
-            return True, None
+    class Watched(Learner):
+        def decide(self, state: Memory, observation: float, rng: Any) -> tuple[bool, Memory]:
+            calls.append(state)
+            return super().decide(state, observation, rng)
 
-    simulate(Markets(), Thrower(), rng=8, runs=2)
-    assert len(set(coins[0] + coins[1])) == 2 * SLOTS * OFFERS
+    simulate(Markets(), Watched(), rng=8, runs=3)
+    assert calls[:: SLOTS * OFFERS] == [Memory()] * 3
+    assert any(state.bought for state in calls)
+
+
+def test_coins_of_a_run_do_not_depend_on_the_runs_before() -> None:
+    def thrown(greedy_run: int) -> list[list[float]]:
+        coins: list[list[float]] = [[] for _ in range(3)]
+        asked = 0
+
+        class Thrower(Always):
+            def decide(self, state: None, observation: float, rng: Any) -> tuple[bool, None]:
+                nonlocal asked
+                run, asked = asked // (SLOTS * OFFERS), asked + 1
+                coins[run].extend(rng.random(2 if run == greedy_run else 1).tolist())
+                return True, None
+
+        simulate(Markets(), Thrower(), rng=8, runs=3)
+        return coins
+
+    calm, greedy = thrown(greedy_run=9), thrown(greedy_run=0)
+    assert calm[1:] == greedy[1:]
+    assert len({coin for run in calm for coin in run}) == 3 * SLOTS * OFFERS
 
 
 def test_a_generator_moves_on() -> None:

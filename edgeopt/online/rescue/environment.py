@@ -17,6 +17,7 @@ from edgeopt.instances.edf import edf_order
 from edgeopt.online.rescue.blocks import SlotTable, slot_blocks
 from edgeopt.online.rescue.episode import RescueEpisode
 from edgeopt.online.rescue.trajectory import RescueTrajectory
+from edgeopt.online.rescue.values import steps_per_slot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ class RescueEnvironment:
     @cached_property
     def steps(self) -> int:
         """Decisions that may be asked for in a slot: 1, or J if arrivals are independent."""
-        return self.instance.devices if self.instance.arrivals == "independent" else 1
+        return steps_per_slot(self.instance)
 
     @cached_property
     def arrival_cumulative(self) -> NDArray[np.float64]:

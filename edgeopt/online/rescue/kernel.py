@@ -23,6 +23,7 @@ from edgeopt.online.rescue.compiled import (
     Table,
     play,
 )
+from edgeopt.online.rescue.routes import Routes
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
 from edgeopt.online.rescue.trajectory import RescueTrajectory
 
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.rescue.environment import RescueEnvironment
-    from edgeopt.online.rescue.routes import Routes
 
 __all__ = ["RescueKernel"]
+
+_NO_ROUTES = Routes(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 class RescueKernel:
@@ -58,12 +60,6 @@ class RescueKernel:
         self._environment = environment
         self._rule = rule
         self._name = name
-        if isinstance(rule, RoutedRule | ServerRule):
-            self._routes: Routes | None = rule.routes
-        elif isinstance(rule, GreedyRule | UniformRule):
-            self._routes = None
-        else:
-            raise OptionError(f"{name}: no kernel follows a {type(rule).__name__}")
         self(np.empty((0, environment.instance.horizon, environment.steps, 3)))
 
     def __call__(self, worlds: NDArray[np.float64], *, record: bool = False) -> RescueTrajectory:
@@ -108,27 +104,27 @@ class RescueKernel:
         )
 
     def _table(self, slots: slice) -> Table:
-        rule, routes = self._rule, self._routes
-        nothing = np.zeros(0, dtype=np.int64)
-        score, worth, threshold = np.zeros((0, 0, 0, 0)), nothing.astype(np.bool_), 0.0
-        if isinstance(rule, GreedyRule | ServerRule) and slots.stop:
-            score = rule.score.block(slots)
+        rule = self._rule
+        routes, worth = _NO_ROUTES, np.zeros(0, dtype=np.bool_)
+        score, threshold = np.zeros((0, 0, 0, 0)), 0.0
         if isinstance(rule, RoutedRule):
-            kind, worth = ROUTED, rule.worth
+            kind, routes, worth = ROUTED, rule.routes, rule.worth
         elif isinstance(rule, ServerRule):
-            kind = SERVER
+            kind, routes = SERVER, rule.routes
         elif isinstance(rule, GreedyRule):
             kind, threshold = GREEDY, rule.threshold
         elif isinstance(rule, UniformRule):
             kind, threshold = UNIFORM, rule.accept
         else:
             raise OptionError(f"{self._name}: no kernel follows a {type(rule).__name__}")
+        if isinstance(rule, GreedyRule | ServerRule) and slots.stop:
+            score = rule.score.block(slots)
         return Table(
             kind,
             rule.guard is not None,
-            _fixed(nothing if routes is None else routes.first),
-            _fixed(nothing if routes is None else routes.cell),
-            _fixed(nothing.astype(np.float64) if routes is None else routes.cumulative),
+            _fixed(routes.first),
+            _fixed(routes.cell),
+            _fixed(routes.cumulative),
             _fixed(worth),
             _fixed(score),
             float(threshold),

@@ -39,6 +39,7 @@ __all__ = [
     "ValueFunctions",
     "auxiliary_values",
     "route_values",
+    "steps_per_slot",
     "value_functions",
 ]
 

@@ -228,3 +228,18 @@ def test_size_of_the_printed_and_of_the_aggregated_program():
     assert aggregated.matrix.nnz == 99_520
     assert printed.row_label(1400) == "eq_3b[server=0, slot=0]"
     assert printed.column_label(1) == "y[slot=0, device=0, server=0, profile=1]"
+
+
+def test_a_window_with_filled_slots_in_its_middle_spans_more_than_it_holds():
+    """Runs of one slot make the band one slot wide; the first task's open slots lie apart."""
+    instance = RescueInstance(
+        arrival=np.full((3, 1), 0.5),
+        duration=np.ones((1, 1)),
+        capacity=np.ones((1, 3)),
+        reserved=ReservedTasks([0, 0], [0, 1], [2, 1], [1.5, 1.0]),
+        profit=np.array([2.0, 9.0, 1.0]).reshape(3, 1, 1, 1, 1),
+    )
+    for method in ("direct", "structured", "columns"):
+        plan = solve_p1_lp(instance, method=method)
+        assert plan.objective == pytest.approx(1.0, rel=2e-6)  # half of slot 0
+        assert plan.gap <= 1e-6

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StructuredMaster", "price_columns"]
 
-# Row activities may miss their right-hand sides by this much before the point is repaired.
-PRIMAL_ACCURACY = 1e-9
+# Row activities may miss their right-hand sides by this much: the point is repaired afterwards.
+PRIMAL_ACCURACY = 1e-8
 MAX_ITERATIONS = 300
 # After columns are added, go back to a point whose gap is this many times the one asked for.
 BACK = 20.0
@@ -101,13 +101,17 @@ class StructuredMaster:
         if self._grown is not None:
             self._restart(BACK * gap)
         method = self._method
+        missed = np.inf
         for _ in range(MAX_ITERATIONS):
             primal, dual = method.objectives(self._point)
             reached = abs(primal - dual) / max(1.0 / self.scale, abs(primal))
             if not self._trail or reached <= 0.5 * self._trail[-1][0]:
                 self._trail.append((reached, self._point))
-            if reached <= gap and self._infeasibility() <= PRIMAL_ACCURACY:
-                break
+            if reached <= gap:
+                # Near the optimum cancellation makes the rows worse again: then it is time to stop.
+                before, missed = missed, self._infeasibility()
+                if missed <= PRIMAL_ACCURACY or missed >= before:
+                    break
             if time_limit is not None and time.perf_counter() - began > time_limit:
                 break
             try:

@@ -102,9 +102,11 @@ class Normal:
         self._band = np.zeros((sizes.slots * sizes.servers, reach * sizes.servers))
         starts = np.searchsorted(reserved.task, np.arange(reserved.tasks + 1))
         self._window = [slice(a, b) for a, b in pairwise(starts)]
-        length = np.diff(starts)
-        self._inside = np.flatnonzero(length <= reach)
-        self._border = np.flatnonzero(length > reach)
+        # Slots that reserved work fills are left out of a window: its span counts, not its length.
+        slot = reserved.row // sizes.servers
+        span = slot[starts[1:] - 1] - slot[starts[:-1]] + 1
+        self._inside = np.flatnonzero(span <= reach)
+        self._border = np.flatnonzero(span > reach)
 
     def factorise(
         self,

@@ -129,8 +129,8 @@ def test_found_columns_are_the_best_of_each_row(seed):
     instance = small(seed)
     problem = P1Relaxation(instance)
     rng = np.random.default_rng(seed)
-    price = rng.uniform(0, 1, instance.capacity.shape) * (1.0 + problem.critical_price)
-    run_price = problem.run_price(price)
+    price = rng.uniform(0, 1, instance.capacity.shape)
+    run_price = problem.run_price(problem.with_critical_price(price))
     found, best = find_columns(problem, run_price, np.zeros(instance.arrival.shape), 2, 0.0)
     reduced = instance.expected_profit - run_price[:, None]
     allowed = np.broadcast_to(problem.usable[:, None], reduced.shape)

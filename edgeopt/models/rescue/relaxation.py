@@ -103,24 +103,32 @@ class P1Relaxation:
         return usable
 
     @cached_property
-    def critical_price(self) -> Floats:
-        """Price of busy slots that keeps every run off critical slots and costs nothing, [K, T].
-
-        In an interval that reserved tasks fill, a price proportional to the capacity adds to the
-        bound what the demand takes off again.
-        """
+    def _repelling(self) -> Floats:
+        """Price per unit of capacity that keeps every run off critical slots, shape [K]."""
         slots, _ = self.critical
-        price = np.where(slots, self.instance.capacity, 0.0)
-        if not slots.any():
-            return price
-        run = self.run_price(price)
-        excluded = self.allowed & ~self.usable
         needed = np.zeros(self.instance.servers)
+        if not slots.any():
+            return needed
+        run = self.run_price(np.where(slots, self.instance.capacity, 0.0))
+        excluded = self.allowed & ~self.usable
         for part, profit in self.profit_blocks():
             worth = np.where(excluded[part], profit.max(axis=1), 0.0)
             ratio = worth / np.where(excluded[part], run[part], 1.0)
             needed = np.maximum(needed, ratio.max(axis=(0, 2)))
-        return price * needed[:, None]
+        return needed
+
+    def with_critical_price(self, occupancy_price: Floats) -> Floats:
+        """Return prices of busy slots [K, T] with those of critical slots high enough.
+
+        There they are proportional to the capacity, which adds to the bound just what the demand of
+        the tasks that fill the slots takes off again; so they may be as high as it takes to keep
+        off all runs and all other reserved tasks.
+        """
+        slots, _ = self.critical
+        capacity = self.instance.capacity
+        open_price = np.where(slots, 0.0, occupancy_price / capacity).max(axis=1)
+        high = np.maximum(self._repelling, open_price)
+        return np.where(slots, capacity * high[:, None], occupancy_price)
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:

@@ -134,7 +134,7 @@ class StructuredMaster:
         allocation = self._allocation(self._point.primal[y].copy())
         allocation, shares = feasible_point(self.problem, allocation, shares)
         prices = -self._point.multipliers.occupancy.reshape(instance.horizon, instance.servers).T
-        prices = np.maximum(prices, 0.0) * self.scale + self.problem.critical_price
+        prices = self.problem.with_critical_price(np.maximum(prices, 0.0) * self.scale)
         arrival = -self._point.multipliers.arrival.reshape(instance.arrival.shape)
         return Restricted(
             self.problem.value(allocation),

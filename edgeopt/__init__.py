@@ -18,7 +18,7 @@ _SHORT = {
     "study": "edgeopt.studies",
 }
 
-__all__ = ["__version__", "check", "simulate", "solve", "study", *_ROOMS]  # noqa: F822
+__all__ = ["__version__", "check", "simulate", "solve", "study", *_ROOMS]
 
 
 def __getattr__(name: str) -> Any:

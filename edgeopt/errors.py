@@ -56,7 +56,7 @@ class InstanceError(EdgeOptError, ValueError):
         super().__init__(f"{where}{found}: {rule}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default would replay the formatted text as `field` and lose the rest between processes.
+        # The default would replay the formatted text as `field`, and lose the rest on the way.
         return _restore_instance_error, (self.field, self.rule, self.index, self.value)
 
 

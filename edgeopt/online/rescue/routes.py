@@ -79,9 +79,10 @@ class Routes:
             shape = (instance.horizon, instance.devices, instance.servers, instance.profiles)
             if y.shape != shape:
                 raise OptionError(f"y has shape {y.shape}; it must be [T, J, K, L] = {shape}")
-            row, cell = np.nonzero(y.reshape(rows, cells))
-            first = np.searchsorted(row, np.arange(rows + 1)).astype(np.int64)
-            mass = y.reshape(rows, cells)[row, cell]
+            place = np.flatnonzero(y)  # in one dimension: several times faster than in two
+            first = np.searchsorted(place, np.arange(rows + 1) * cells).astype(np.int64)
+            cell = place - np.repeat(np.arange(rows) * cells, np.diff(first))
+            mass = y.ravel()[place]
         if not (np.isfinite(mass).all() and (mass >= 0).all()):
             raise OptionError("y must be finite and nonnegative")
         arrival = np.ascontiguousarray(instance.arrival).ravel()
@@ -114,13 +115,9 @@ class Routes:
                 instance.expected_profit_block(slots),
                 (slots.stop - slots.start, instance.devices, instance.servers, instance.profiles),
             )
-            row = np.repeat(np.arange(high - low), np.diff(self.first[low : high + 1]))
-            profit[part] = block[
-                row // instance.devices,
-                row % instance.devices,
-                self.cell[part] // instance.profiles,
-                self.cell[part] % instance.profiles,
-            ]
+            cells = instance.servers * instance.profiles
+            row = np.repeat(np.arange(high - low) * cells, np.diff(self.first[low : high + 1]))
+            profit[part] = np.take(block.reshape(-1), row + self.cell[part])
         return profit
 
 

@@ -19,7 +19,7 @@ from tests.oracles.rescue import paths, plain, policies
 from tests.rescue.cases import cases, with_reserved
 from tests.rescue.play import CLASSES, play, policy_of, tuples
 
-MOST = 6000
+MOST = 3000
 
 
 def pieces(cuts):

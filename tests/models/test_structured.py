@@ -211,6 +211,7 @@ def test_no_time_at_all_is_an_error_that_says_what_to_do():
     [
         ({"method": "guess"}, "method is 'guess'; it must be one of auto, direct"),
         ({"gap": -1.0}, "gap is -1.0; it must be positive"),
+        ({"threads": 0}, "threads is 0; it must be at least 1"),
         ({"method": "columns", "algorithm": "ipm"}, r"takes no options \['algorithm'\]"),
     ],
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.matrix import p1_lp_matrix
@@ -14,7 +15,11 @@ from edgeopt.models.rescue.relaxation import P1Relaxation
 from edgeopt.models.rescue.repair import feasible_point
 from edgeopt.models.rescue.solution import P1Duals, P1Solution
 from edgeopt.models.rescue.structured.columns import every_column, promising_columns
-from edgeopt.models.rescue.structured.master import StructuredMaster, price_columns
+from edgeopt.models.rescue.structured.master import (
+    StructuredMaster,
+    compile_kernels,
+    price_columns,
+)
 from edgeopt.solvers import Solution, solve
 from edgeopt.solvers.columns import Priced, generate_columns
 
@@ -34,6 +39,8 @@ SMALL = 2_000
 LARGE = 1_000_000
 """Beyond this many columns generating them beats holding all (3.8 million: four times faster)."""
 
+# From this half-width on, factorising the band gains more from threads than they cost in waiting.
+WIDE_BAND = 1_000
 # Columns per (slot, device) to start with, and to add per round at most.
 FIRST_COLUMNS, MORE_COLUMNS = 20, 8
 # The first master lacks columns that matter more than its accuracy.
@@ -47,6 +54,7 @@ def solve_p1_lp(
     forbid_unsafe: bool = False,
     gap: float = 1e-6,
     time_limit: float | None = None,
+    threads: int | None = None,
     progress: ProgressCallback | None = None,
     **solver: Any,
 ) -> P1Solution:
@@ -69,6 +77,9 @@ def solve_p1_lp(
         Proven relative gap ``(bound - objective) / max(1, |objective|)`` to reach.
     time_limit
         Seconds after which the best feasible point so far is returned with its bound.
+    threads
+        How many threads linear algebra, or the backend, may use. By default the backend's choice;
+        one for an interior-point method on a matrix too small to share.
     progress
         Called now and then with a `Progress`; returning True stops.
     **solver
@@ -77,7 +88,8 @@ def solve_p1_lp(
 
     Returns
     -------
-    A feasible point with a bound that its duals prove.
+    A feasible point with a bound that its duals prove. Its seconds leave out the compilation that
+    the first call of a process may need.
 
     Raises
     ------
@@ -94,6 +106,8 @@ def solve_p1_lp(
         raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
     if not gap > 0.0:
         raise OptionError(f"gap is {gap!r}; it must be positive")
+    if threads is not None and threads < 1:
+        raise OptionError(f"threads is {threads!r}; it must be at least 1")
     if solver and method not in ("auto", "direct"):
         raise OptionError(
             f"method {method!r} uses no backend and takes no options {sorted(solver)}; "
@@ -107,8 +121,13 @@ def solve_p1_lp(
         else:
             method = "structured" if columns <= LARGE else "columns"
     if method == "direct":
-        return _direct(problem, {"time_limit": time_limit, "progress": progress} | solver)
-    return _interior(problem, method == "columns", gap, time_limit, progress)
+        return _direct(
+            problem, {"time_limit": time_limit, "threads": threads, "progress": progress} | solver
+        )
+    if threads is None and instance.servers * instance.max_duration < WIDE_BAND:
+        threads = 1
+    with threadpool_limits(limits=threads, user_api="blas"):
+        return _interior(problem, method == "columns", gap, time_limit, progress)
 
 
 def _interior(
@@ -118,6 +137,7 @@ def _interior(
     time_limit: float | None,
     progress: ProgressCallback | None,
 ) -> P1Solution:
+    compile_kernels()
     began = time.perf_counter()
     if generate:
         master = StructuredMaster(problem, promising_columns(problem, FIRST_COLUMNS), correctors=6)

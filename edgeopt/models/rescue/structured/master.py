@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from edgeopt.instances.rescue import tight
+from edgeopt.models.rescue.relaxation import P1Relaxation
 from edgeopt.models.rescue.repair import feasible_point, serve_alone
 from edgeopt.models.rescue.solution import DENSE_COLUMNS
-from edgeopt.models.rescue.structured.columns import ColumnSet, find_columns, merge_columns
+from edgeopt.models.rescue.structured.columns import (
+    ColumnSet,
+    every_column,
+    find_columns,
+    merge_columns,
+)
 from edgeopt.models.rescue.structured.interior_point import InteriorPoint, Point
 from edgeopt.models.rescue.structured.normal import ReservedColumns, Sizes
 from edgeopt.solvers.columns import Priced, Restricted
@@ -20,14 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.models.rescue.relaxation import P1Relaxation
     from edgeopt.models.rescue.solution import Allocation
     from edgeopt.solvers.program import Sense
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["StructuredMaster", "price_columns"]
+__all__ = ["StructuredMaster", "compile_kernels", "price_columns"]
 
 # Row activities may miss their right-hand sides by this much: the point is repaired afterwards.
 PRIMAL_ACCURACY = 1e-8
@@ -206,6 +213,17 @@ class StructuredMaster:
             np.concatenate([slack, old.slack[rest]]),
             old.multipliers,
         )
+
+
+@functools.cache
+def compile_kernels() -> None:
+    """Compile or load all kernels once per process, by solving the smallest of instances.
+
+    Called before a clock is started: the time of a solve should not depend on being the first.
+    """
+    problem = P1Relaxation(tight(0.5))
+    master = StructuredMaster(problem, every_column(problem), correctors=1)
+    price_columns(problem, master.solve(0.1, None).duals, per_row=1, margin=0.0)
 
 
 def price_columns(

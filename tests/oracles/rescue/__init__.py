@@ -5,7 +5,7 @@ sum, no arrays and no shared code with the package. Slow, and meant for tiny ins
 """
 
 from tests.oracles.rescue import hindsight, paths, policies, programs, reserved, values, worlds
-from tests.oracles.rescue.plain import Plain, Task, build, plain
+from tests.oracles.rescue.data import Plain, Task, build, plain
 
 __all__ = [
     "Plain",

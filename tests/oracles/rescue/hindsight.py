@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.oracles.rescue import reserved
 
 if TYPE_CHECKING:
-    from tests.oracles.rescue.plain import Number, Plain
+    from tests.oracles.rescue.data import Number, Plain
 
 NEVER = float("-inf")
 

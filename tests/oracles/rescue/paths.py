@@ -13,7 +13,7 @@ from tests.oracles.rescue import reserved
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.oracles.rescue.plain import Number, Plain
+    from tests.oracles.rescue.data import Number, Plain
     from tests.oracles.rescue.policies import Policy
 
 State = tuple[tuple[int, ...], tuple]

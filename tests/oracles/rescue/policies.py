@@ -17,7 +17,7 @@ from tests.oracles.rescue import reserved, values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.oracles.rescue.plain import Number, Plain
+    from tests.oracles.rescue.data import Number, Plain
 
     Cell = tuple[int, int]
     Lottery = list[tuple[Number, Cell | None]]

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.optimize import linprog
 
 from tests.oracles.rescue import reserved
-from tests.oracles.rescue.plain import Task
+from tests.oracles.rescue.data import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.oracles.rescue.plain import Number, Plain
+    from tests.oracles.rescue.data import Number, Plain
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.oracles.rescue.plain import Number, Plain, Task
+    from tests.oracles.rescue.data import Number, Plain, Task
 
 LATE = 1e-7
 GUARD = 1e-9

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.oracles.rescue.plain import Number, Plain
+    from tests.oracles.rescue.data import Number, Plain
 
 
 def value_functions(plain: Plain, y: tuple) -> tuple[list, list]:

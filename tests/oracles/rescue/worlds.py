@@ -12,7 +12,7 @@ from tests.oracles.rescue import reserved
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tests.oracles.rescue.plain import Number, Plain
+    from tests.oracles.rescue.data import Number, Plain
     from tests.oracles.rescue.policies import Policy
 
 HAIR = 1e-9

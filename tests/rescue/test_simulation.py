@@ -22,7 +22,7 @@ from tests.rescue.play import CLASSES, PLANNED, draw_worlds, play, policy_of, ro
 if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
-WORLDS = 5
+WORLDS = 4
 
 
 def occupied(instance, run, what):
@@ -116,7 +116,9 @@ def test_no_policy_looks_ahead(instance, seed, data):
     plan = solve_p1_lp(instance)
     # exclusive arrivals: any device may be the one that the slot brings
     last = step if instance.arrivals == "independent" else instance.devices
-    for kind, guarded, compiled in itertools.product(CLASSES, (False, True), (False, True)):
+    # kernel and plain loop are equal in every world: either may stand for both
+    compiled = data.draw(st.booleans())
+    for kind, guarded in itertools.product(CLASSES, (False, True)):
         policy = policy_of(kind, plan, guarded=guarded)
         a = play(instance, policy, first, compiled=compiled)
         b = play(instance, policy, second, compiled=compiled)

@@ -5,9 +5,9 @@ master*. Its duals price the columns left out: the *pricing* routine returns col
 improve the master, and a bound that the same duals prove for the whole problem (the Lagrangian
 bound). The loop ends when the best such bound and the master's objective meet.
 
-Any duals give a valid bound, so nothing has to be solved exactly on the way. Duals in the middle of
-the optimal face, as an interior-point method without crossover yields them, price far better than
-those of a vertex: few rounds instead of many.
+Any duals give a valid bound, so nothing has to be solved exactly on the way. An interior-point
+method without crossover is the natural master: its duals lie in the middle of the optimal face
+instead of at an arbitrary vertex, and it need not finish before pricing goes on.
 """
 
 from __future__ import annotations

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.solution import Solution
 
+# Tolerances that backends accept and that leave the duals of some use.
+FINEST, COARSEST = 1e-10, 1e-7
+
 __all__ = ["GeneratedProgram", "LinearColumns", "LinearMaster"]
 
 
@@ -69,8 +72,11 @@ class LinearMaster:
         return self.program.sense
 
     def solve(self, gap: float, time_limit: float | None) -> Restricted:
-        """Solve the program as it stands; its accuracy is the backend's."""
-        solution = solve(self.program, time_limit=time_limit, **self.options)
+        """Solve the program as it stands, at the backend's accuracy or better."""
+        tolerance = float(np.clip(gap, FINEST, COARSEST))
+        solution = solve(
+            self.program, time_limit=time_limit, **({"tolerance": tolerance} | self.options)
+        )
         self.version = f"{solution.solver} {solution.version}"
         return Restricted(solution.objective, solution.values, solution.duals)
 

@@ -193,6 +193,22 @@ class P1Relaxation:
         )
         return PricedBound(value, arrival_price, occupancy_price, reserved)
 
+    def prices_of_rows(self, row_duals: Floats) -> Floats:
+        """Read prices of busy slots [K, T] off the row duals of `p1_lp_matrix`, shape [m].
+
+        A solver may leave part of a slot's price on the bound x <= 1, which (3b) implies: it is
+        moved there, or `bound` would be weaker than the duals are.
+        """
+        instance = self.instance
+        rows, count = instance.arrival.size, instance.capacity.size
+        price = np.maximum(row_duals[rows : rows + count], 0.0).reshape(instance.capacity.shape)
+        demand_price = -row_duals[rows + count :][: len(instance.reserved)]
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        server = instance.reserved.server[tasks]
+        worth = demand_price[tasks] * instance.capacity[server, slots]
+        np.maximum.at(price, (server, slots), worth)
+        return price
+
     def reserved_price(self, occupancy_price: Floats) -> Floats:
         """Return the best multipliers of (2d) for given prices of busy slots, nonpositive, [H]."""
         tasks, slots = self.pairs[:, 0], self.pairs[:, 1]

@@ -56,16 +56,25 @@ def feasible_point(problem: P1Relaxation, y: Allocation, x: Floats) -> tuple[All
     np.add.at(busy, instance.reserved.server, x)
     if busy.max() > 1.0 + TIGHT:
         return _serve_anew(problem, y)
-    return _fit(problem, y, np.maximum(1.0 - busy, 0.0)), x
+    fitted = _fit(problem, y, np.maximum(1.0 - busy, 0.0))
+    if fitted is y:
+        return y, x
+    worth, left = problem.value(y), problem.value(fitted)
+    if left >= worth * (1.0 - ROUNDING / 10):
+        return fitted, x
+    # Shares that fill a slot to the brim can cost a run with a thin tail: other shares may not.
+    other, other_x = _serve_anew(problem, y)
+    return (other, other_x) if problem.value(other) > left else (fitted, x)
 
 
 def _fit(problem: P1Relaxation, y: Allocation, room: Floats) -> Allocation:
     """Shrink the runs that touch an overfull slot until every server's `room` [K, T] suffices."""
     instance = problem.instance
     occupied = problem.occupation(y)
-    over = occupied > room
+    over = occupied > room + NEGLIGIBLE
     if not over.any():
         return y
+    y = y.copy()
     ratio = np.where(over, room / np.where(over, occupied, 1.0), 1.0)
     factor = np.empty((instance.horizon, instance.servers, instance.profiles))
     kernels.least_ratio(ratio, instance.longest, factor)

@@ -177,20 +177,12 @@ def _direct(problem: P1Relaxation, options: dict[str, Any]) -> P1Solution:
     )
     built = time.perf_counter() - began
     solution = solve(program, **options)
-    rows, columns = instance.arrival.size, instance.expected_profit.size
+    columns = instance.expected_profit.size
     # Stopped early, a solver may have no duals: prices of 0 still prove a bound, a weak one.
     row_duals = np.zeros(program.shape[0]) if solution.duals is None else solution.duals
-    price = row_duals[rows : rows + instance.capacity.size]
-    price = np.maximum(price, 0.0).reshape(instance.capacity.shape)
-    # A solver may leave part of a slot's price on the bound x <= 1, which (3b) implies: move it
-    # there.
-    tasks, slots = pairs[:, 0], pairs[:, 1]
-    server = instance.reserved.server[tasks]
-    demand_price = -row_duals[rows + price.size :][: len(instance.reserved)]
-    np.maximum.at(price, (server, slots), demand_price[tasks] * instance.capacity[server, slots])
-
+    price = problem.prices_of_rows(row_duals)
     x = np.zeros((len(instance.reserved), instance.horizon))
-    x[tasks, slots] = solution.values[columns : columns + len(pairs)]
+    x[pairs[:, 0], pairs[:, 1]] = solution.values[columns : columns + len(pairs)]
     y = solution.values[:columns].reshape(instance.expected_profit.shape).copy()
     y, x = feasible_point(problem, y, x)
     solution = replace(

@@ -244,3 +244,13 @@ def test_a_window_with_filled_slots_in_its_middle_spans_more_than_it_holds():
         plan = solve_p1_lp(instance, method=method)
         assert plan.objective == pytest.approx(1.0, rel=2e-6)  # half of slot 0
         assert plan.gap <= 1e-6
+
+
+def test_a_stuck_interior_point_hands_over_to_a_vertex_method(monkeypatch):
+    monkeypatch.setattr(master_module, "MAX_ITERATIONS", 2)
+    instance = generate(servers=3, devices=6, profiles=3, horizon=40, reserved=8)
+    assert solve_p1_lp(instance, method="structured").solution.status is Status.UNKNOWN
+    plan = solve_p1_lp(instance)
+    assert plan.solution.solver == "highs"
+    assert plan.gap <= 1e-6
+    assert plan.objective == pytest.approx(solve_p1_lp(instance, method="direct").objective)

@@ -20,7 +20,7 @@ from edgeopt.models.rescue.structured.master import (
     compile_kernels,
     price_columns,
 )
-from edgeopt.solvers import Solution, solve
+from edgeopt.solvers import Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def solve_p1_lp(
             'use method="direct"'
         )
     problem = P1Relaxation(instance, forbid_unsafe)
-    if method == "auto":
+    chosen_here = method == "auto"
+    if chosen_here:
         columns = int(np.prod(instance.shape[:4]))
         if solver or columns <= SMALL:
             method = "direct"
@@ -127,7 +128,17 @@ def solve_p1_lp(
     if threads is None and instance.servers * instance.max_duration < WIDE_BAND:
         threads = 1
     with threadpool_limits(limits=threads, user_api="blas"):
-        return _interior(problem, method == "columns", gap, time_limit, progress)
+        plan = _interior(problem, method == "columns", gap, time_limit, progress)
+    stuck = plan.solution.status in (Status.UNKNOWN, Status.ITERATION_LIMIT)
+    if chosen_here and method == "structured" and stuck:
+        # Reserved tasks can leave almost no interior; a vertex method does not mind.
+        other = _direct(
+            problem,
+            {"time_limit": time_limit, "threads": threads, "progress": progress}
+            | {"aggregated": True},
+        )
+        plan = min(plan, other, key=lambda each: each.gap)
+    return plan
 
 
 def _interior(

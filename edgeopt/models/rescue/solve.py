@@ -121,10 +121,9 @@ def solve_p1_lp(
             method = "direct"
         else:
             method = "structured" if columns <= LARGE else "columns"
+    common = {"time_limit": time_limit, "threads": threads, "progress": progress}
     if method == "direct":
-        return _direct(
-            problem, {"time_limit": time_limit, "threads": threads, "progress": progress} | solver
-        )
+        return _direct(problem, common | solver)
     if threads is None and instance.servers * instance.max_duration < WIDE_BAND:
         threads = 1
     with threadpool_limits(limits=threads, user_api="blas"):
@@ -132,11 +131,7 @@ def solve_p1_lp(
     stuck = plan.solution.status in (Status.UNKNOWN, Status.ITERATION_LIMIT)
     if chosen_here and method == "structured" and stuck:
         # Reserved tasks can leave almost no interior; a vertex method does not mind.
-        other = _direct(
-            problem,
-            {"time_limit": time_limit, "threads": threads, "progress": progress}
-            | {"aggregated": True},
-        )
+        other = _direct(problem, common | {"aggregated": True})
         plan = min(plan, other, key=lambda each: each.gap)
     return plan
 

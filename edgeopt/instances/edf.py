@@ -22,17 +22,20 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 __all__ = [
     "FEASIBLE",
     "VIOLATED",
-    "Conflict",
+    "IntervalLoad",
     "demand_criterion",
     "edf_feasible",
     "edf_longest_block",
     "edf_order",
     "edf_serve",
+    "interval_loads",
 ]
 
 FEASIBLE: Final = 1e-9
@@ -43,8 +46,8 @@ VIOLATED: Final = 1e-7
 judged feasible can fail by rounding."""
 
 
-class Conflict(NamedTuple):
-    """An interval whose tasks need more than it offers.
+class IntervalLoad(NamedTuple):
+    """An interval of slots, the tasks that must be served within it, and what it offers.
 
     Attributes
     ----------
@@ -243,7 +246,7 @@ def demand_criterion(
     slot: int = 0,
     free: int = 0,
     tolerance: float = FEASIBLE,
-) -> Conflict | None:
+) -> IntervalLoad | None:
     """Look for an interval whose tasks need more than it offers.
 
     Parameters
@@ -269,18 +272,41 @@ def demand_criterion(
     release = np.maximum(start, slot)
     alive = end >= slot
     open_capacity = np.where(np.arange(capacity.size) < free, 0.0, capacity)
-    offered = np.concatenate(([0.0], np.cumsum(open_capacity)))
+    ahead = np.flatnonzero(alive)
     worst: tuple[int, float] | None = None
-    found: Conflict | None = None
-    for a in np.unique(release[alive]):
-        for b in np.unique(end[alive]):
-            inside = np.flatnonzero(alive & (release >= a) & (end <= b))
-            if inside.size == 0:
-                continue
-            need, offer = float(demand[inside].sum()), float(offered[b + 1] - offered[a])
-            if need - offer > tolerance:
-                rank = (inside.size, offer - need)
-                if worst is None or rank < worst:
-                    worst = rank
-                    found = Conflict(int(a), int(b), tuple(inside.tolist()), need, offer)
+    found: IntervalLoad | None = None
+    for load in interval_loads(release[ahead], end[ahead], demand[ahead], open_capacity):
+        if load.demand - load.offer > tolerance:
+            rank = (len(load.tasks), load.offer - load.demand)
+            if worst is None or rank < worst:
+                worst = rank
+                found = load._replace(tasks=tuple(ahead[list(load.tasks)].tolist()))
     return found
+
+
+def interval_loads(
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    demand: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+) -> Iterator[IntervalLoad]:
+    """Yield what the tasks of one server need and what is offered, for all intervals that matter.
+
+    These are the intervals from a release to a deadline that hold at least one window.
+
+    Parameters
+    ----------
+    start, end
+        Inclusive windows, shape [n].
+    demand
+        Work that each task needs, shape [n].
+    capacity
+        What each slot offers, shape [T].
+    """
+    offered = np.concatenate(([0.0], np.cumsum(capacity)))
+    for a in np.unique(start):
+        for b in np.unique(end[end >= a]):
+            inside = np.flatnonzero((start >= a) & (end <= b))
+            if inside.size:
+                need, offer = float(demand[inside].sum()), float(offered[b + 1] - offered[a])
+                yield IntervalLoad(int(a), int(b), tuple(inside.tolist()), need, offer)

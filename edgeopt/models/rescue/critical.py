@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.instances.edf import interval_loads
 from edgeopt.solvers import TIGHT
 
 if TYPE_CHECKING:
@@ -41,16 +42,13 @@ def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray
     tasks = np.zeros(len(reserved), dtype=np.bool_)
     for k in range(instance.servers):
         own = reserved.of_server(k)
-        start, end = reserved.start[own], reserved.end[own]
-        offered = np.concatenate([[0.0], np.cumsum(instance.capacity[k])])
-        for first in np.unique(start):
-            for last in np.unique(end[end >= first]):
-                inside = (start >= first) & (end <= last)
-                offer = offered[last + 1] - offered[first]
-                slack = offer - reserved.demand[own[inside]].sum()
-                if inside.any() and slack <= TIGHT * max(1.0, offer):
-                    slots[k, first : last + 1] = True
-                    tasks[own[inside]] = True
+        loads = interval_loads(
+            reserved.start[own], reserved.end[own], reserved.demand[own], instance.capacity[k]
+        )
+        for load in loads:
+            if load.offer - load.demand <= TIGHT * max(1.0, load.offer):
+                slots[k, load.first : load.last + 1] = True
+                tasks[own[list(load.tasks)]] = True
     return slots, tasks
 
 

@@ -193,6 +193,7 @@ def _direct(problem: P1Relaxation, options: dict[str, Any]) -> P1Solution:
     y, x = feasible_point(problem, y, x)
     solution = replace(
         solution,
+        objective=problem.value(y),
         values={"y": y, "x": x},
         seconds=solution.seconds._replace(build=built),
         problem=problem,
@@ -203,10 +204,9 @@ def _direct(problem: P1Relaxation, options: dict[str, Any]) -> P1Solution:
 def _finished(
     problem: P1Relaxation, solution: Solution, occupancy_price: NDArray[np.float64]
 ) -> P1Solution:
-    """Attach objective and bound, both recomputed from the instance."""
+    """Attach the bound that the prices prove and the dual feasible point behind it."""
     priced = problem.bound(occupancy_price)
     duals = P1Duals(priced.arrival, priced.occupancy, priced.reserved)
     y, x = solution.values["y"], solution.values["x"]
-    objective = problem.value(y)
-    solution = replace(solution, objective=objective, bound=priced.value, duals=duals)
-    return P1Solution(x, y, objective, priced.value, duals, solution)
+    solution = replace(solution, bound=priced.value, duals=duals)
+    return P1Solution(x, y, solution.objective, priced.value, duals, solution)

@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -25,6 +26,9 @@ from edgeopt.solvers.interruption import run_interruptibly
 from tests.solvers.programs import bounded_programs, crowded, glass, market_split
 
 INFEASIBLE = LinearProgram([1, 1], [[1, 1]], 5, np.inf, 0, 1)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @given(program=bounded_programs())
@@ -218,6 +222,15 @@ def test_progress_is_reported_and_can_stop_the_solver(solver: str) -> None:
     assert reports[-1].seconds >= 0.0
 
 
+@pytest.fixture
+def listening() -> Iterator[None]:
+    """Hear Ctrl-C even where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 @pytest.mark.parametrize("solver", ["highs", "scip"])
 def test_ctrl_c_returns_the_incumbent(solver: str) -> None:
     if solver == "scip":
@@ -236,6 +249,7 @@ def test_ctrl_c_returns_the_incumbent(solver: str) -> None:
     assert solution.gap < np.inf
 
 
+@pytest.mark.usefixtures("listening")
 def test_second_ctrl_c_gives_up_waiting() -> None:
     stop, release = threading.Event(), threading.Event()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ROOMS = ("bounds", "errors", "instances", "models", "online", "solvers", "studies")
+_ROOMS = ("bounds", "errors", "instances", "models", "online", "rounding", "solvers", "studies")
 _SHORT = {
     "check": "edgeopt.bounds",
     "simulate": "edgeopt.online",

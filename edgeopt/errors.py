@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "EdgeOptError",
     "EdgeOptWarning",
+    "InputError",
     "InstanceError",
     "MissingDependencyError",
     "OptionError",
@@ -22,13 +23,13 @@ class EdgeOptError(Exception):
     """Base of every error that edgeopt raises on purpose."""
 
 
-class InstanceError(EdgeOptError, ValueError):
-    """Data of an instance break a rule.
+class InputError(EdgeOptError, ValueError):
+    """An array handed to a function breaks a rule.
 
     Parameters
     ----------
     field
-        Name of the offending field, or of the file that could not be read.
+        Name of the offending argument or field, or of the file that could not be read.
     rule
         The rule that is broken, as a short sentence.
     index
@@ -38,10 +39,10 @@ class InstanceError(EdgeOptError, ValueError):
 
     Examples
     --------
-    >>> raise InstanceError("arrival", "must be a probability", index=(3, 0), value=1.5)
+    >>> raise InputError("y", "must lie in [0, 1]", index=(3,), value=1.5)
     Traceback (most recent call last):
     ...
-    edgeopt.errors.InstanceError: arrival[3, 0] = 1.5: must be a probability
+    edgeopt.errors.InputError: y[3] = 1.5: must lie in [0, 1]
     """
 
     def __init__(
@@ -57,13 +58,17 @@ class InstanceError(EdgeOptError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default would replay the formatted text as `field`, and lose the rest on the way.
-        return _restore_instance_error, (self.field, self.rule, self.index, self.value)
+        return _restore, (type(self), self.field, self.rule, self.index, self.value)
 
 
-def _restore_instance_error(
-    field: str, rule: str, index: tuple[int, ...] | None, value: object
-) -> InstanceError:
-    return InstanceError(field, rule, index=index, value=value)
+def _restore(
+    kind: type[InputError], field: str, rule: str, index: tuple[int, ...] | None, value: object
+) -> InputError:
+    return kind(field, rule, index=index, value=value)
+
+
+class InstanceError(InputError):
+    """Data of an instance break a rule; says where, as its parent does."""
 
 
 class OptionError(EdgeOptError, ValueError):

@@ -1,0 +1,1 @@
+"""The statements about INFIDA as claims."""

@@ -1,0 +1,1 @@
+"""Inference delivery networks: the data of IDN."""

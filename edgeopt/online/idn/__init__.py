@@ -1,0 +1,1 @@
+"""Serving, INFIDA and its baselines."""

@@ -1,0 +1,1 @@
+"""IDN as studies see it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
 from edgeopt.bounds.ratio import Difference, Ratio, competitive_ratio, paired_difference
 from edgeopt.bounds.registry import check, claims
+from edgeopt.bounds.regret import PsiRegret, Regret, psi_regret, regret
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 
 __all__ = [
@@ -14,7 +15,9 @@ __all__ = [
     "Finding",
     "Measurement",
     "NotApplicableError",
+    "PsiRegret",
     "Ratio",
+    "Regret",
     "Relation",
     "Source",
     "Verdict",
@@ -22,4 +25,6 @@ __all__ = [
     "claims",
     "competitive_ratio",
     "paired_difference",
+    "psi_regret",
+    "regret",
 ]

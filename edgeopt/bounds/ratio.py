@@ -22,7 +22,13 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Difference", "Ratio", "competitive_ratio", "paired_difference"]
+__all__ = [
+    "Difference",
+    "Ratio",
+    "competitive_ratio",
+    "mean_with_interval",
+    "paired_difference",
+]
 
 Estimate = Any
 """A float for one series of runs, an array over the leading axes for several."""
@@ -145,6 +151,31 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -
         raise OptionError(f"paired runs: shapes {first.shape}, {second.shape} differ") from None
     mean, error, reach = _student(paired, confidence)
     return Difference(*(_plain(a) for a in (mean, error, mean - reach, mean + reach)))
+
+
+def mean_with_interval(runs: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Estimate a mean.
+
+    Parameters
+    ----------
+    runs
+        One figure per run, shape `[runs]`, at least two runs.
+    confidence
+        Probability that the interval covers the true mean, in (0, 1).
+
+    Returns
+    -------
+    tuple
+        Mean, its standard error, and half the width of the confidence interval.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer than two runs, a number is not finite, or the confidence is outside
+        (0, 1).
+    """
+    mean, error, reach = _student(_series("runs", runs), confidence)
+    return float(mean), float(error), float(reach)
 
 
 def _series(name: str, runs: ArrayLike) -> NDArray[np.float64]:

@@ -22,61 +22,42 @@ from edgeopt.models.rescue.structured.columns import (
     promising_columns,
 )
 from edgeopt.models.rescue.structured.master import StructuredMaster
-from edgeopt.models.rescue.structured.normal import Rows
 from edgeopt.solvers import Quality, Status
 
 if TYPE_CHECKING:
-    from edgeopt.models.rescue.structured.interior_point import InteriorPoint
+    from edgeopt.models.rescue.structured.form import BandForm
 
 SMALL = {"servers": 3, "devices": 4, "profiles": 3, "horizon": 30, "reserved": 6}
 
 
-def dense_rows(method: InteriorPoint) -> np.ndarray:
+def dense_rows(form: BandForm) -> np.ndarray:
     """Write the slack form out by applying `rows` to unit vectors."""
-    columns = []
-    for i in range(method.size):
-        unit = np.zeros(method.size)
-        unit[i] = 1.0
-        rows = method.rows(unit)
-        columns.append(np.concatenate([rows.arrival, rows.occupancy, rows.reserved]))
-    return np.array(columns).T
+    return np.array([form.rows(unit) for unit in np.eye(form.size)]).T
 
 
-def method_of(instance: RescueInstance) -> InteriorPoint:
+def form_of(instance: RescueInstance) -> BandForm:
     problem = P1Relaxation(instance)
-    return StructuredMaster(problem, every_column(problem), correctors=3)._method
+    return StructuredMaster(problem, every_column(problem), correctors=3)._form
 
 
 @pytest.mark.parametrize("reserved", [0, 2, 6])  # 2: long windows, the border of the band
 def test_normal_equations_equal_dense_ones(reserved):
-    instance = generate(**SMALL | {"reserved": reserved, "density": 0.9}, rng=3)
-    method = method_of(instance)
-    matrix = dense_rows(method)
+    form = form_of(generate(**SMALL | {"reserved": reserved, "density": 0.9}, rng=3))
+    matrix = dense_rows(form)
     rng = np.random.default_rng(0)
-    weight = np.exp(rng.uniform(-6, 6, method.size))
-    y, s, x, w, v = method.parts
-    own = np.split(weight[y], method.columns.indptr[1:-1])
-    lam = np.array([part.sum() for part in own]) + weight[s]
-    method.normal.factorise(weight[y], lam, weight[x], weight[w], weight[v])
+    weight = np.exp(rng.uniform(-6, 6, form.size))
+    form.factorise(weight)
     right = rng.normal(size=matrix.shape[0])
-    cuts = np.cumsum([method.arrival.size, instance.capacity.size])
-    solved = method.normal.solve(Rows(*np.split(right, cuts)))
-    step = np.concatenate([solved.arrival, solved.occupancy, solved.reserved])
     normal = (matrix * weight) @ matrix.T
-    np.testing.assert_allclose(normal @ step, right, atol=1e-7 * np.abs(right).max())
+    np.testing.assert_allclose(normal @ form.solve(right), right, atol=1e-7 * np.abs(right).max())
 
 
 def test_prices_are_the_transpose_of_rows():
-    method = method_of(generate(**SMALL, rng=1))
+    form = form_of(generate(**SMALL, rng=1))
     rng = np.random.default_rng(1)
-    values = rng.normal(size=method.size)
-    rows = method.rows(values)
-    other = Rows(
-        *(rng.normal(size=part.shape) for part in (rows.arrival, rows.occupancy, rows.reserved))
-    )
-    left = rows.arrival @ other.arrival + rows.occupancy @ other.occupancy
-    left += rows.reserved @ other.reserved
-    assert left == pytest.approx(values @ method.prices(other))
+    values, multipliers = rng.normal(size=form.size), rng.normal(size=form.right.size)
+    left = form.rows(values) @ multipliers
+    assert left == pytest.approx(values @ form.prices(multipliers))
 
 
 @pytest.mark.parametrize("forbid", [False, True])

@@ -19,9 +19,10 @@ from edgeopt.models.rescue.structured.columns import (
     find_columns,
     merge_columns,
 )
-from edgeopt.models.rescue.structured.interior_point import InteriorPoint, Point
+from edgeopt.models.rescue.structured.form import BandForm
 from edgeopt.models.rescue.structured.normal import ReservedColumns, Sizes
 from edgeopt.solvers.columns import Priced, Restricted
+from edgeopt.solvers.interior_point import InteriorPoint, Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,24 +83,23 @@ class StructuredMaster:
             instance.capacity[server, slots] / instance.reserved.demand[tasks],
             open_tasks.size,
         )
-        self._method = self._build()
-        self._point = self._method.start()
+        self._form = self._build()
+        self._point = self._form.start()
         # Points passed on the way, by falling gap, to go back to when columns have been added.
         self._trail: list[tuple[float, Point]] = []
-        self._grown: tuple[InteriorPoint, Ints] | None = None
+        self._grown: tuple[BandForm, Ints] | None = None
 
-    def _build(self) -> InteriorPoint:
+    def _build(self) -> BandForm:
         instance, columns = self.problem.instance, self.columns
         scaled = ColumnSet(columns.indptr, columns.cell, columns.profit / self.scale)
         # A row without columns constrains nothing; its true side 0 would leave no interior.
         used = np.diff(columns.indptr) > 0
-        return InteriorPoint(
+        return BandForm(
             scaled,
             np.where(used, instance.arrival.ravel(), 1.0),
             instance.survival,
             Sizes(instance.horizon, instance.devices, instance.servers),
             self._reserved,
-            correctors=self.correctors,
         )
 
     def solve(self, gap: float, time_limit: float | None) -> Restricted:
@@ -107,7 +107,7 @@ class StructuredMaster:
         began = time.perf_counter()
         if self._grown is not None:
             self._restart(BACK * gap)
-        method = self._method
+        method = InteriorPoint(self._form, correctors=self.correctors)
         missed = np.inf
         for _ in range(MAX_ITERATIONS):
             primal, dual = method.objectives(self._point)
@@ -116,7 +116,7 @@ class StructuredMaster:
                 self._trail.append((reached, self._point))
             if reached <= gap:
                 # Near the optimum cancellation makes the rows worse again: then it is time to stop.
-                before, missed = missed, self._infeasibility()
+                before, missed = missed, float(np.abs(method.missing(self._point)).max())
                 if missed <= PRIMAL_ACCURACY or missed >= before:
                     break
             if time_limit is not None and time.perf_counter() - began > time_limit:
@@ -128,21 +128,17 @@ class StructuredMaster:
             self.iterations += 1
         return self._restricted()
 
-    def _infeasibility(self) -> float:
-        missing = self._method.missing(self._point)
-        parts = (missing.arrival, missing.occupancy, missing.reserved)
-        return max(float(np.abs(part).max(initial=0.0)) for part in parts)
-
     def _restricted(self) -> Restricted:
-        y, _, x, *_ = self._method.parts
+        y, _, x, *_ = self._form.parts
         instance, pairs = self.problem.instance, self._pairs
         shares = self._settled.copy()
         shares[pairs[:, 0], pairs[:, 1]] = self._point.primal[x]
         allocation = self._allocation(self._point.primal[y].copy())
         allocation, shares = feasible_point(self.problem, allocation, shares)
-        prices = -self._point.multipliers.occupancy.reshape(instance.horizon, instance.servers).T
+        rows = self._form.by_equation(self._point.multipliers)
+        prices = -rows.occupancy.reshape(instance.horizon, instance.servers).T
         prices = self.problem.with_critical_price(np.maximum(prices, 0.0) * self.scale)
-        arrival = -self._point.multipliers.arrival.reshape(instance.arrival.shape)
+        arrival = -rows.arrival.reshape(instance.arrival.shape)
         return Restricted(
             self.problem.value(allocation),
             {"y": allocation, "x": shares},
@@ -171,11 +167,11 @@ class StructuredMaster:
             return 0
         self.columns = united
         if self._grown is None:
-            self._grown = self._method, origin
+            self._grown = self._form, origin
         else:  # two additions without a solve in between
-            method, before = self._grown
-            self._grown = method, np.where(origin >= 0, before[origin], -1)
-        self._method = self._build()
+            form, before = self._grown
+            self._grown = form, np.where(origin >= 0, before[origin], -1)
+        self._form = self._build()
         return added
 
     def complete(self, values: Any) -> Any:
@@ -192,20 +188,20 @@ class StructuredMaster:
         At the last point most slacks are tiny: columns that enter there would block every step.
         """
         assert self._grown is not None
-        old_method, origin = self._grown
+        old_form, origin = self._grown
         self._grown = None
         while len(self._trail) > 1 and self._trail[-1][0] < gap:
             self._trail.pop()
         old = self._trail[-1][1]
         self._trail.clear()
-        method, columns = self._method, self.columns
+        form, columns = self._form, self.columns
         known = origin >= 0
-        reduced = method.cost[: columns.size] - method.prices(old.multipliers)[: columns.size]
+        reduced = form.cost[: columns.size] - form.prices(old.multipliers)[: columns.size]
         width = np.diff(columns.indptr)
-        small = np.repeat(np.maximum(method.arrival, 1e-3) / np.maximum(width, 1), width)
+        small = np.repeat(np.maximum(form.arrival, 1e-3) / np.maximum(width, 1), width)
         slack = np.maximum(np.abs(reduced), old.centre / small)
         primal = old.centre / slack
-        y = old_method.parts[0]
+        y = old_form.parts[0]
         primal[known], slack[known] = old.primal[y][origin[known]], old.slack[y][origin[known]]
         rest = slice(y.stop, None)
         self._point = Point(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
@@ -59,8 +59,7 @@ class ReservedColumns:
     tasks: int
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """One number per row of P1-LP, those of (3a), of (3b) slot by slot, and of (2d)."""
 
     arrival: Floats

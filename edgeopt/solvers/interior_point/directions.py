@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Cells = NDArray[np.int32]
 
 __all__ = ["centrality_push", "finish_direction"]
 

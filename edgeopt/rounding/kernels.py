@@ -1,0 +1,173 @@
+"""The compiled chain of pair steps: one row of fractions in, decisions out.
+
+Everything is done in masses :math:`u_i = s_i y_i`: a pair step moves mass from one entry to the
+other, so that nothing is divided by a weight. The k-th pair step uses ``coins[k]``, whichever
+entries it joins; this is what keeps marginals when the same coins are used again for other
+fractions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BERNOULLI",
+    "DROP",
+    "HALF",
+    "SNAP",
+    "count_fractional",
+    "depround_row",
+    "depround_shuffled",
+]
+
+SNAP = 1e-9
+"""An entry this close to 0 or 1 is integral."""
+
+BERNOULLI, DROP, HALF = 0, 1, 2
+"""What becomes of the last fractional entry; see `edgeopt.rounding.depround`."""
+
+_HIGH = 1.0 - SNAP
+
+
+@njit(cache=True, nogil=True)
+def count_fractional(values: NDArray[np.float64]) -> int:
+    """Count the entries that are farther than `SNAP` from 0 and 1.
+
+    Parameters
+    ----------
+    values
+        Numbers in [0, 1], shape [n].
+
+    Returns
+    -------
+    How many coins `depround_row` may need, one more for `HALF` aside.
+    """
+    count = 0
+    for i in range(values.shape[0]):
+        count += (values[i] > SNAP) & (values[i] < _HIGH)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def depround_row(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    residual: int,
+    coins: NDArray[np.float64],
+    out: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Round one row, joining the two smallest fractional indices first.
+
+    Parameters
+    ----------
+    values
+        Fractions y in [0, 1], shape [n].
+    weights
+        Weights s > 0, shape [n].
+    residual
+        `BERNOULLI`, `DROP` or `HALF`.
+    coins
+        Uniforms in [0, 1), as many as `count_fractional` says, for `HALF` one more. The k-th pair
+        step uses the k-th, the residual the next one, and the fair coin of `HALF` that after it.
+    out
+        Receives the decisions, shape [n].
+
+    Returns
+    -------
+    Number of coins used, and the index of the last fractional entry, or -1 where none was left.
+    """
+    used = 0
+    carry = -1
+    mass = 0.0
+    size = 0.0
+    for j in range(values.shape[0]):
+        value = values[j]
+        if not (value > SNAP and value < _HIGH):
+            out[j] = value > 0.5
+            continue
+        weight = weights[j]
+        other = weight * value
+        if carry < 0:
+            carry, mass, size = j, other, weight
+            continue
+        # Either mass flows from j to the carry until one of them is at its end, or back.
+        room, other_room = size - mass, weight - other
+        inward, outward = min(room, other), min(mass, other_room)
+        inwards = coins[used] * (inward + outward) < outward
+        used += 1
+        carry_done = room <= other if inwards else mass <= other_room
+        shift = inward if inwards else -outward
+        out[carry if carry_done else j] = inwards == carry_done
+        # The survivor's own mass is changed by what flowed, never recomputed from the total: so
+        # that its error is relative to its own weight, however different the two weights are.
+        mass = other - shift if carry_done else mass + shift
+        size = weight if carry_done else size
+        carry = j if carry_done else carry
+        if mass <= SNAP * size:
+            out[carry] = False
+            carry = -1
+        elif mass >= _HIGH * size:
+            out[carry] = True
+            carry = -1
+    if carry >= 0:
+        out[carry] = False
+        if residual != DROP:
+            drawn = coins[used] * size < mass
+            used += 1
+            if residual == HALF:
+                if drawn and coins[used] < 0.5:
+                    out[:] = False
+                    out[carry] = True
+                used += 1
+            else:
+                out[carry] = drawn
+    return used, carry
+
+
+@njit(cache=True, nogil=True)
+def depround_shuffled(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    residual: int,
+    coins: NDArray[np.float64],
+    out: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Round one row, its fractional entries taken in a random order.
+
+    Parameters
+    ----------
+    values, weights, residual, out
+        As for `depround_row`.
+    coins
+        As many uniforms as there are fractional entries, for the order, and then the coins of
+        `depround_row`.
+
+    Returns
+    -------
+    As `depround_row`; the coins of the order count as used.
+    """
+    count = count_fractional(values)
+    order = np.empty(count, np.int64)
+    count = 0
+    for i in range(values.shape[0]):
+        if values[i] > SNAP and values[i] < _HIGH:
+            order[count] = i
+            count += 1
+        else:
+            out[i] = values[i] > 0.5
+    for k in range(count - 1, 0, -1):
+        other = int(coins[k] * (k + 1))
+        order[k], order[other] = order[other], order[k]
+    decided = np.empty(count, np.bool_)
+    used, last = depround_row(values[order], weights[order], residual, coins[count:], decided)
+    if last >= 0 and residual == HALF and decided[last]:
+        out[:] = False
+    for k in range(count):
+        out[order[k]] = decided[k]
+    return used + count, -1 if last < 0 else order[last]

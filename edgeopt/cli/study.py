@@ -26,7 +26,10 @@ def study(
     system: SystemArgument,
     instance: InstanceOption = None,
     data: DataOption = None,
-    runs: Annotated[int, typer.Option(min=2, help="Simulated runs per policy.")] = 200,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=2, help="Simulated runs per policy; the system's own choice if left out."),
+    ] = None,
     seed: SeedOption = 0,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     policies: Annotated[
@@ -65,18 +68,18 @@ def study(
 
 def _print(case: "Case") -> None:
     from edgeopt.studies.summary import sentences
-    from edgeopt.studies.wording import interval, number, percent
+    from edgeopt.studies.wording import interval, number, percent, uncapitalised
 
     record = case.system
     show.table(
         f"{record.title}; instance {case.name}, {case.settings.runs} runs",
         [
             "policy",
-            record.value,
+            uncapitalised(record.heading),
             f"share of {case.label}",
             "interval",
-            f"failed {record.obligation}s",
-            *(measure.title.lower() for measure in record.measures),
+            f"{record.broken[1]} {record.obligation}s",
+            *(uncapitalised(measure.title) for measure in record.measures),
             "µs per decision",
         ],
         (

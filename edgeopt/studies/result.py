@@ -14,8 +14,10 @@ from edgeopt.errors import OptionError
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from edgeopt.bounds import Verdict
     from edgeopt.online.simulate import Trajectory
@@ -111,6 +113,10 @@ class Case:
     def label(self) -> str:
         """What the first benchmark is called."""
         return self.system.benchmarks[self.system.yardstick].label
+
+    def values(self, policy: str) -> NDArray[np.float64]:
+        """Return the value of every run of a policy, shape [runs]."""
+        return self.system.values(self.trajectories[policy])
 
     def best(self, *, kept: bool = False) -> pd.Series | None:
         """Return the row of the policy with the best mean value.

@@ -28,7 +28,7 @@ def study(
     policies: Iterable[Any] | None = None,
     *,
     system: System | str | None = None,
-    runs: int = 200,
+    runs: int | None = None,
     rng: int | np.random.Generator = 0,
     workers: int = 1,
     reference: str | None = None,
@@ -53,7 +53,8 @@ def study(
     system
         The system, or its name; by default found by the type of the instance.
     runs
-        Simulated runs per instance and policy, at least 2.
+        Simulated runs per instance and policy, at least 2; by default as many as the system
+        says.
     rng
         Seed of the worlds, the same for every instance and policy. A generator gives the seed by
         one draw.
@@ -88,7 +89,7 @@ def study(
     ['rescue', 'random']
     """
     began = time.perf_counter()
-    if runs < 2:
+    if runs is not None and runs < 2:
         raise OptionError(f"runs = {runs}: an interval needs at least 2")
     if workers < 1 and workers != -1:
         raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
@@ -96,6 +97,7 @@ def study(
         raise OptionError(f"confidence = {confidence}: must lie strictly between 0 and 1")
     named = _named(instances)
     record = _system(system, next(iter(named.values())))
+    runs = record.runs if runs is None else runs
     for name, instance in named.items():
         if not isinstance(instance, record.instance_type):
             raise OptionError(

@@ -41,14 +41,14 @@ def headlines(case: Case) -> list[Headline]:
     benchmark = case.benchmark
     found = [
         Headline(
-            number(benchmark.value, 5),
+            case.system.amount(benchmark.value, 5),
             f"{case.label}, the offline benchmark",
             f"proven gap {power(benchmark.gap)}, {benchmark.solver}, {duration(benchmark.seconds)}",
         )
     ]
     best, kept = case.best(), case.best(kept=True)
     if kept is not None:
-        safely = f", no failed {case.system.obligation}" if _promises(case) else ""
+        safely = f", no {case.system.obligation} {_past(case)}" if _promises(case) else ""
         found.append(_of_policy(case, kept, f"best policy{safely}"))
     if best is not None and best["violated"] > 0:
         found.append(
@@ -56,7 +56,7 @@ def headlines(case: Case) -> list[Headline]:
                 case,
                 best,
                 f"best {case.system.value}, but {percent(best['violated_share'], 0)} of the "
-                f"{case.system.obligation}s fail",
+                f"{case.system.obligation}s {_past(case)}",
             )
         )
     if case.verdicts:
@@ -97,12 +97,12 @@ def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
 
 def _of_benchmark(case: Case) -> str:
     benchmark, entry = case.benchmark, case.system.benchmarks[case.system.yardstick]
+    value, bound = (case.system.amount(x, 6) for x in (benchmark.value, benchmark.bound))
     side = "at most" if case.system.sense == "max" else "at least"
     return (
-        f"The offline benchmark {entry.label} is {number(benchmark.value, 6)}, found by "
-        f"{benchmark.solver} in {duration(benchmark.seconds)}. It comes with its certificate: the "
-        f"true optimum is proven to be {side} {number(benchmark.bound, 6)}, a relative gap of "
-        f"{power(benchmark.gap)}. It bounds {entry.scope}."
+        f"The offline benchmark {entry.label} is {value}, found by {benchmark.solver} in "
+        f"{duration(benchmark.seconds)}. It comes with its certificate: the true optimum is proven "
+        f"to be {side} {bound}, a relative gap of {power(benchmark.gap)}. It bounds {entry.scope}."
     )
 
 
@@ -112,13 +112,14 @@ def _of_best(case: Case) -> list[str]:
         return []
     said = []
     promises = _promises(case)
+    fails = case.system.broken[0]
     if kept is not None:
-        among = f" that failed no {case.system.obligation} in any run" if promises else ""
+        among = f" that {_past(case)} no {case.system.obligation} in any run" if promises else ""
         said.append(f"Of the policies{among}, {_measured(case, kept)}{_lead(case, kept)}")
     if kept is None or kept["policy"] != best["policy"]:
         said.append(
-            f"The best {case.system.value} of all goes to a policy that breaks promises: "
-            f"{_measured(case, best)} while it fails {number(best['violated'], 3)} of "
+            f"The best {case.system.value} of all goes to a policy that {fails} some: "
+            f"{_measured(case, best)} while it {fails} {number(best['violated'], 3)} of "
             f"{plural(case.system.obligations(case.instance), case.system.obligation)} per run "
             f"({percent(best['violated_share'])})."
         )
@@ -126,9 +127,11 @@ def _of_best(case: Case) -> list[str]:
 
 
 def _measured(case: Case, row: pd.Series) -> str:
+    per_run = " per run" if case.system.aggregate == "sum" else ""
     return (
-        f"{_title(case, row)} collects a {case.system.value} of {number(row['value'], 4)} per run "
-        f"(standard error {number(row['value_se'], 2)}), which is {percent(row['ratio'])} of "
+        f"{_title(case, row)} has a {case.system.value} of "
+        f"{case.system.amount(row['value'])}{per_run} (standard error "
+        f"{number(row['value_se'], 2)}), which is {percent(row['ratio'])} of "
         f"{case.label} ({_confidence(case)} interval "
         f"{interval(row['ratio_low'], row['ratio_high'], share=True)})"
     )
@@ -142,7 +145,7 @@ def _lead(case: Case, first: pd.Series) -> str:
         return "."
     ascending = case.system.sense == "min"
     second = rows.sort_values("value", ascending=ascending).iloc[0]
-    a, b = (case.trajectories[str(row["policy"])].total for row in (first, second))
+    a, b = (case.values(str(row["policy"])) for row in (first, second))
     lead = paired_difference(a, b, confidence=case.settings.confidence)
     name = _title(case, second)
     if lead.low <= 0 <= lead.high:
@@ -150,8 +153,8 @@ def _lead(case: Case, first: pd.Series) -> str:
     ahead = "more" if lead.mean > 0 else "less"
     low, high = sorted((abs(lead.low), abs(lead.high)))
     return (
-        f"; on the same worlds that is {number(abs(lead.mean), 3)} {ahead} than {name}, the next "
-        f"one ({_confidence(case)} interval {interval(low, high, digits=3)})."
+        f"; on the same worlds that is {case.system.amount(abs(lead.mean), 3)} {ahead} than "
+        f"{name}, the next one ({_confidence(case)} interval {interval(low, high, digits=3)})."
     )
 
 
@@ -159,16 +162,17 @@ def _of_promises(case: Case) -> list[str]:
     if not _promises(case):
         return []
     table = case.table
+    fails, past = case.system.broken
     failing, keeping = table[table["violated"] > 0], table[table["violated"] == 0]
     total = plural(case.system.obligations(case.instance), case.system.obligation)
     if failing.empty:
-        return [f"No policy failed any of the {total} in any run."]
+        return [f"No policy {past} any of the {total} in any run."]
     low, high = failing["violated_share"].min(), failing["violated_share"].max()
     share = percent(low) if len(failing) == 1 else f"{interval(low, high, share=True)}"
-    said = f"Of the {total} of a run, {_group(case, failing, keeping)} fails {share} on average"
+    said = f"Of the {total} of a run, {_group(case, failing, keeping)} {fails} {share} on average"
     if keeping.empty:
         return [f"{said}."]
-    return [f"{said}; {_group(case, keeping, failing)} fails none in any run."]
+    return [f"{said}; {_group(case, keeping, failing)} {fails} none in any run."]
 
 
 def _group(case: Case, rows: pd.DataFrame, others: pd.DataFrame) -> str:
@@ -207,6 +211,10 @@ def _verdicts(case: Case) -> dict[str, int]:
         for verdict in case.verdicts
     ]
     return {kind: found.count(kind) for kind in ("holds", "violated", "vacuous", "refuted")}
+
+
+def _past(case: Case) -> str:
+    return case.system.broken[1]
 
 
 def _promises(case: Case) -> bool:

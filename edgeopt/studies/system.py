@@ -9,12 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from edgeopt.errors import OptionError
+from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from edgeopt.online.simulate import Trajectory
     from edgeopt.studies.entries import (
         Benchmark,
         BenchmarkEntry,
@@ -26,6 +32,9 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 __all__ = ["System"]
+
+DIMENSIONLESS = "dimensionless"
+"""The unit that is not written behind a number."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +80,19 @@ class System:
         Number of promises of an instance that a run can break; counts ``Trajectory.violations``.
     obligation
         What such a promise is called, in the singular.
+    broken
+        What is said of a policy that breaks one, in the present and in the past:
+        ``("fails", "failed")``.
     value
         What is counted, such as ``"profit"``.
     unit
-        Its unit, for the axes of pictures.
+        Its unit.
+    aggregate
+        Whether the value of a run is the sum of the rewards of its slots or their mean.
     sense
         Whether more or less of it is better.
+    runs
+        Simulated runs per policy when nobody chooses.
     claims
         Pattern of the claims to check on an instance, see :func:`edgeopt.check`.
     claim_options
@@ -116,9 +132,12 @@ class System:
     describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
     obligations: Callable[[Any], int] = lambda _: 0
     obligation: str = "promise"
+    broken: tuple[str, str] = ("fails", "failed")
     value: str = "profit"
-    unit: str = "dimensionless"
+    unit: str = DIMENSIONLESS
+    aggregate: Literal["sum", "mean"] = "sum"
     sense: Literal["max", "min"] = "max"
+    runs: int = 200
     claims: str = ""
     claim_options: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = lambda _: {}
     reference: str = ""
@@ -146,3 +165,25 @@ class System:
     def yardstick(self) -> str:
         """Name of the first benchmark, which the column ``ratio`` divides by."""
         return next(iter(self.benchmarks))
+
+    @property
+    def heading(self) -> str:
+        """Name of the value of a run, with its unit: ``"Profit per run"``."""
+        name = self.value.capitalize() + (" per run" if self.aggregate == "sum" else "")
+        return name if self.unit == DIMENSIONLESS else f"{name} ({self.unit})"
+
+    def amount(self, value: float, digits: int = 4) -> str:
+        """Write a value with its unit: ``12.34``, ``56.78 ms``."""
+        text = number(value, digits)
+        return text if self.unit == DIMENSIONLESS else f"{text} {self.unit}"
+
+    def values(self, trajectory: Trajectory) -> NDArray[np.float64]:
+        """Return the value of every run, shape [runs]."""
+        return trajectory.total if self.aggregate == "sum" else trajectory.reward.mean(axis=1)
+
+    def so_far(self, trajectory: Trajectory) -> NDArray[np.float64]:
+        """Return the value of every run up to the end of each slot, shape [runs, T]."""
+        total = np.cumsum(np.asarray(trajectory.reward, dtype=float), axis=1)
+        if self.aggregate == "mean":
+            total /= np.arange(1, total.shape[1] + 1)
+        return total

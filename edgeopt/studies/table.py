@@ -25,7 +25,7 @@ def tidy(case: Case) -> pd.DataFrame:
     ``instance, policy, family, variant, runs``
         What the row is about.
     ``value, value_se, value_exact``
-        Mean total value per run, its standard error, and the expectation without sampling where
+        Mean value of a run, its standard error, and the expectation without sampling where
         the policy has one (NaN elsewhere).
     ``ratio, ratio_se, ratio_low, ratio_high``
         `value` over the proven bound on the system's first benchmark, with confidence interval.
@@ -60,14 +60,14 @@ def tidy(case: Case) -> pd.DataFrame:
 
 def _row(case: Case, name: str) -> dict[str, Any]:
     entry, trajectory = case.entries[name], case.trajectories[name]
-    totals = case.trajectories[name].total
+    values = case.values(name)
     row: dict[str, Any] = {
         "instance": case.name,
         "policy": name,
         "family": entry.family,
         "variant": entry.variant,
-        "runs": len(totals),
-        **_mean("value", totals),
+        "runs": len(values),
+        **_mean("value", values),
         "value_exact": case.exact.get(name, np.nan),
         **_ratio(case, name, "ratio", case.system.yardstick),
         "bound": entry.bound,
@@ -92,9 +92,7 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
     bound = case.benchmarks[benchmark].bound if benchmark else np.nan
     if not bound > 0:
         return dict.fromkeys(columns, np.nan)
-    found = competitive_ratio(
-        case.trajectories[name].total, bound, confidence=case.settings.confidence
-    )
+    found = competitive_ratio(case.values(name), bound, confidence=case.settings.confidence)
     return dict(
         zip(columns, (found.value, found.standard_error, found.low, found.high), strict=True)
     )
@@ -115,9 +113,7 @@ def _difference(case: Case, name: str) -> dict[str, Any]:
     if other == name:
         return {"reference": "", **dict.fromkeys(columns, np.nan)}
     found = paired_difference(
-        case.trajectories[name].total,
-        case.trajectories[other].total,
-        confidence=case.settings.confidence,
+        case.values(name), case.values(other), confidence=case.settings.confidence
     )
     figures = (found.mean, found.standard_error, found.low, found.high)
     return {"reference": other, **dict(zip(columns, figures, strict=True))}

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["duration", "interval", "listed", "number", "percent", "plural", "power"]
+__all__ = [
+    "duration",
+    "interval",
+    "listed",
+    "number",
+    "percent",
+    "plural",
+    "power",
+    "uncapitalised",
+]
 
 NOTHING = "\N{EN DASH}"
 """Stands for a figure that does not exist."""
@@ -77,3 +86,8 @@ def plural(count: float, noun: str) -> str:
 def listed(names: list[str]) -> str:
     """Join names for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def uncapitalised(heading: str) -> str:
+    """Write a heading inside a line: ``latency (ms)``; units keep their capitals."""
+    return heading[:1].lower() + heading[1:]

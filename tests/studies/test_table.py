@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +11,7 @@ from scipy import stats
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.studies import Study, study
+from edgeopt.studies.summary import headlines, sentences
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
 
 COLUMNS = [
@@ -154,3 +158,37 @@ def test_a_worthless_instance_has_no_ratio() -> None:
     assert result.table["ratio"].isna().all()
     assert result.table["decision_us"].isna().all()
     assert '"ratio": null' in result.to_json()
+
+
+def test_the_system_says_how_many_runs_and_what_a_run_is_worth() -> None:
+    means = dataclasses.replace(SYSTEM, aggregate="mean", unit="kg", runs=9)
+    plain = study(Offers(4), system=SYSTEM, runs=9, rng=3).cases[0]
+    case = study(Offers(4), system=means, rng=3).cases[0]
+    assert case.settings.runs == 9
+    assert case.table["value"].to_numpy() == pytest.approx(plain.table["value"].to_numpy() / 4)
+    assert case.table["ratio"].to_numpy() == pytest.approx(plain.table["ratio"].to_numpy() / 4)
+    differences = plain.table["difference"].to_numpy()[1:] / 4
+    assert case.table["difference"].to_numpy()[1:] == pytest.approx(differences)
+    trajectory = case.trajectories["first"]
+    so_far = means.so_far(trajectory)
+    for slot in range(4):
+        expected = trajectory.reward[:, : slot + 1].mean(axis=1)
+        assert so_far[:, slot] == pytest.approx(expected)
+    assert so_far[:, -1] == pytest.approx(means.values(trajectory))
+
+
+def test_values_and_promises_are_worded_as_the_system_says() -> None:
+    record = dataclasses.replace(
+        SYSTEM, aggregate="mean", unit="kg", broken=("exceeds", "exceeded"), value="weight"
+    )
+    assert (SYSTEM.heading, record.heading) == ("Reward per run", "Weight (kg)")
+    assert (SYSTEM.amount(2.5), record.amount(2.5)) == ("2.500", "2.500 kg")
+    case = study(Offers(4, floor=0.9), system=record, runs=20).cases[0]
+    text = " ".join(sentences(case) + [h.detail + h.what + h.figure for h in headlines(case)])
+    assert " kg" in text
+    assert "exceed" in text
+    assert "per run (standard" not in text
+    titles = " ".join(picture.title(case) for picture in record.pictures)
+    for said in (text, titles):
+        assert not re.search(r"\b(fails?|failed|profit|reward)\b", said)
+    assert re.search(r"most weight, 0\.\d+ kg over 4 slots", titles)

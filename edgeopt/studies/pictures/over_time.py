@@ -76,22 +76,23 @@ def _title(case: Case) -> str:
     best = case.best()
     if best is None:
         return f"{case.system.value.capitalize()} over time"
-    total = np.asarray(case.trajectories[str(best["policy"])].reward).mean(axis=0).cumsum()
+    system = case.system
+    total = system.so_far(case.trajectories[str(best["policy"])]).mean(axis=0)
     if not total[-1] > 0:
-        return f"No policy earns any {case.system.value}"
-    half = int(np.searchsorted(total, total[-1] / 2)) + 1
-    name = case.entries[str(best["policy"])].title
-    return (
-        f"{name} ends with the {'most' if case.system.sense == 'max' else 'least'} "
-        f"{case.system.value}, half of it within "
-        f"{plural(half, 'slot')} of {len(total)}"
+        return f"No policy earns any {system.value}"
+    first = (
+        f"{case.entries[str(best['policy'])].title} ends with the "
+        f"{'most' if system.sense == 'max' else 'least'} {system.value}"
     )
+    if system.aggregate == "mean":
+        return f"{first}, {system.amount(total[-1])} over {plural(len(total), 'slot')}"
+    half = int(np.searchsorted(total, total[-1] / 2)) + 1
+    return f"{first}, half of it within {plural(half, 'slot')} of {len(total)}"
 
 
 def _draw(case: Case) -> Figure:
     values = {
-        name: np.cumsum(np.asarray(trajectory.reward, float), axis=1)
-        for name, trajectory in case.trajectories.items()
+        name: case.system.so_far(trajectory) for name, trajectory in case.trajectories.items()
     }
     figure = curves(case, values, f"{case.system.value} so far ({case.system.unit})")
     for axes in figure.axes:

@@ -27,13 +27,14 @@ def _title(case: Case) -> str:
         return (
             f"{case.label} is {number(case.benchmark.value)}: there is nothing to have a share of"
         )
+    fails = case.system.broken[0]
     first = f"{_name(case, best)} reaches {percent(best['ratio'])} of {case.label}"
     if best["violated"] == 0:
-        return f"{first} and breaks no {case.system.obligation}" if _promises(case) else first
-    lost = f"but fails {percent(best['violated_share'], 0)} of the {case.system.obligation}s"
+        return f"{first} and {fails} no {case.system.obligation}" if _promises(case) else first
+    lost = f"but {fails} {percent(best['violated_share'], 0)} of the {case.system.obligation}s"
     if kept is None:
         return f"{first} {lost}; no policy keeps them all"
-    return f"{first} {lost}; {_name(case, kept)} fails none with {percent(kept['ratio'])}"
+    return f"{first} {lost}; {_name(case, kept)} {fails} none with {percent(kept['ratio'])}"
 
 
 def _draw(case: Case) -> Figure:
@@ -63,7 +64,7 @@ def _draw(case: Case) -> Figure:
             zorder=3,
         )
         if row["violated"] > 0:
-            _note(axes, height, f"{percent(row['violated_share'])} failed")
+            _note(axes, height, f"{percent(row['violated_share'])} {case.system.broken[1]}")
     _lines(axes, case)
     axes.set_yticks(range(len(families)), families)
     axes.set_ylim(len(families) - 0.5, -0.5)

@@ -9,14 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
 _HOME = {
+    "IdnInstance": "edgeopt.instances.idn",
     "RescueInstance": "edgeopt.instances.rescue",
     "ReservedTasks": "edgeopt.instances.rescue",
 }
 
-__all__ = ["RescueInstance", "ReservedTasks"]
+__all__ = ["IdnInstance", "RescueInstance", "ReservedTasks"]
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,7 @@ def frozen_array(
     sizes: Mapping[str, int] | None = None,
     *,
     empty: bool = False,
+    infinite: bool = False,
 ) -> NDArray[np.float64]:
     """Copy values into a read-only C-contiguous float64 array of the right shape.
 
@@ -40,10 +41,12 @@ def frozen_array(
         Required length of those axes that other fields have fixed already.
     empty
         Whether axes of length zero are allowed.
+    infinite
+        Whether plus infinity is allowed ("as much as there may be").
 
     Returns
     -------
-    A read-only copy; NaN and infinities are refused.
+    A read-only copy; NaN and other infinities are refused.
 
     Raises
     ------
@@ -53,7 +56,11 @@ def frozen_array(
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
     array = np.array(array, dtype=np.float64, order="C")
-    require(field, np.isfinite(array), array, "must be finite")
+    if infinite:
+        sound = np.isfinite(array) | (array == np.inf)
+        require(field, sound, array, "must be a number or plus infinity")
+    else:
+        require(field, np.isfinite(array), array, "must be finite")
     array.flags.writeable = False
     return array
 

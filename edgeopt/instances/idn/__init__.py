@@ -1,1 +1,28 @@
-"""Inference delivery networks: the data of IDN."""
+"""Inference delivery networks: the data of IDN.
+
+Source: Si Salem, Castellano, Neglia, Pianese, Araldo: Toward inference delivery networks:
+distributing machine learning with optimality guarantees.
+"""
+
+from __future__ import annotations
+
+from edgeopt.instances.idn.catalogue import Catalogue, catalogue
+from edgeopt.instances.idn.generate import generate
+from edgeopt.instances.idn.instance import IdnInstance
+from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
+from edgeopt.instances.idn.ranking import Ranking
+from edgeopt.instances.idn.topology import Network, topology_1, topology_2
+
+__all__ = [
+    "Catalogue",
+    "IdnInstance",
+    "Network",
+    "Ranking",
+    "catalogue",
+    "generate",
+    "largest_remainder",
+    "sliding_shares",
+    "topology_1",
+    "topology_2",
+    "zipf_shares",
+]

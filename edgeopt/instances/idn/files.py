@@ -1,0 +1,81 @@
+"""How an IDN instance is laid out in a labelled file, and its fingerprint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.instances import labelled
+from edgeopt.instances.labelled import Variable
+
+if TYPE_CHECKING:
+    import os
+
+    from edgeopt.instances.idn.instance import IdnInstance
+
+__all__ = ["fingerprint", "load", "save"]
+
+KIND: Final = "idn"
+VERSION: Final = 1
+_PAIR: Final = ("node", "model")
+_TYPE: Final = "request_type"
+_LAYOUT: Final = (
+    ("edges", ("edge", "end"), "1", "nodes that an undirected edge joins"),
+    ("latency", ("edge",), "ms", "round-trip latency"),
+    ("size", _PAIR, "MB", "memory that a model takes"),
+    ("delay", _PAIR, "ms", "time to serve a request"),
+    ("capacity", _PAIR, "1/slot", "requests served per slot"),
+    ("accuracy", ("model",), "percent", "accuracy"),
+    ("task", ("model",), "1", "task of a model"),
+    ("budget", ("node",), "MB", "memory of a node"),
+    ("repository", _PAIR, "1", "1: permanent model"),
+    ("request_task", (_TYPE,), "1", "task of a request type"),
+    ("path", (_TYPE, "position"), "1", "nodes from entry to repository, then -1"),
+    ("requests", ("slot", _TYPE), "1/slot", "requests"),
+    ("alpha", (), "ms/percent", "cost of inaccuracy"),
+)
+_OPTIONAL: Final = (
+    ("tier", ("node",), "1", "tier of a node, 0: cloud"),
+    ("cost", (_TYPE, "position", "model"), "ms", "cost of serving a request"),
+)
+_SEPARATOR: Final = "\n"
+
+
+def save(instance: IdnInstance, path: str | os.PathLike[str]) -> None:
+    """Write an instance; see `IdnInstance.save`."""
+    variables, attributes = _layout(instance)
+    labelled.write(path, KIND, VERSION, variables, attributes)
+
+
+def fingerprint(instance: IdnInstance) -> str:
+    """Hash the content of an instance, as its file would hold it."""
+    variables, attributes = _layout(instance)
+    return labelled.content_hash(KIND, {n: v.values for n, v in variables.items()}, attributes)
+
+
+def _layout(instance: IdnInstance) -> tuple[dict[str, Variable], dict[str, str]]:
+    variables = {}
+    for name, dims, unit, title in (*_LAYOUT, *_OPTIONAL):
+        values = getattr(instance, name)
+        if values is not None:
+            array = np.asarray(values)
+            # NetCDF has no type for flags.
+            array = array.astype(np.int8) if array.dtype == np.bool_ else array
+            variables[name] = Variable(dims, array, unit, title)
+    attributes = {}
+    if instance.names is not None:
+        attributes["names"] = _SEPARATOR.join(instance.names)
+    return variables, attributes
+
+
+def load(path: str | os.PathLike[str]) -> IdnInstance:
+    """Read an instance; see `IdnInstance.load`."""
+    from edgeopt.instances.idn.instance import IdnInstance
+
+    data = labelled.read(path, KIND, VERSION)
+    fields: dict[str, Any] = {name: data.array(name) for name, *_ in _LAYOUT}
+    fields |= {name: data.arrays.get(name) for name, *_ in _OPTIONAL}
+    if "names" in data.attributes:
+        fields["names"] = tuple(data.text("names").split(_SEPARATOR))
+    return IdnInstance(**fields)

@@ -1,0 +1,211 @@
+"""Random instances in the setting of the paper's evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.idn.catalogue import Catalogue, catalogue, spread
+from edgeopt.instances.idn.instance import IdnInstance
+from edgeopt.instances.idn.paths import pad_paths
+from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
+from edgeopt.instances.idn.topology import Network, path_to_root, topology_1, topology_2
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["assemble", "attach", "generate"]
+
+ENTRIES: Final = 2
+"""Base stations at which the requests of a task enter."""
+
+
+def generate(
+    *,
+    rng: int | np.random.Generator = 0,
+    topology: Literal[1, 2] | Network = 1,
+    popularity: Literal["fixed", "sliding"] = "fixed",
+    horizon: int = 300,
+    alpha: float = 1.0,
+    rate: float = 7500.0,
+    slot_seconds: float = 60.0,
+    tasks: int = 20,
+    replicas: int = 3,
+    arrivals: Literal["exact", "multinomial"] = "exact",
+    shift_every: int = 27_000_000,
+    shift_by: int = 5,
+    zipf: float = 1.2,
+) -> IdnInstance:
+    """Draw a random instance in the paper's setting.
+
+    Every task is requested at two random base stations, half of its requests at each; requests
+    travel the tree up to the cloud, which hosts all models without limits. Base stations are drawn
+    first, task by task, then the requests: other options do not change which stations are drawn.
+
+    Parameters
+    ----------
+    rng
+        Seed or generator; equal seeds give equal instances.
+    topology
+        1 or 2 for the paper's networks, or another network; node 0 is the cloud.
+    popularity
+        ``"fixed"``: Zipf's law at all times. ``"sliding"``: it moves on by some tasks now and then.
+    horizon
+        Number of slots T (the paper does not print its own).
+    alpha
+        Cost of one percent of inaccuracy, ms (0.5-6 in the paper).
+    rate
+        Requests per second, of all tasks together (7083-10000 in the paper).
+    slot_seconds
+        Length of a slot, seconds.
+    tasks, replicas
+        Number of tasks, and of copies of each of a task's ten models.
+    arrivals
+        ``"exact"``: each slot has its expected requests, rounded to whole numbers with an exact
+        total. ``"multinomial"``: the type of every request is drawn independently, so that no two
+        slots are alike.
+    shift_every, shift_by
+        Requests between two moves of a sliding popularity, and tasks that it moves on by. The
+        default is an hour at the default rate.
+    zipf
+        Exponent of Zipf's law.
+
+    Returns
+    -------
+    A validated instance; 40 request types, 600 models at default.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, section VI-A.
+    """
+    if popularity not in ("fixed", "sliding"):
+        raise OptionError(f"popularity must be 'fixed' or 'sliding', got {popularity!r}")
+    if arrivals not in ("exact", "multinomial"):
+        raise OptionError(f"arrivals must be 'exact' or 'multinomial', got {arrivals!r}")
+    if horizon < 1 or not 0 <= rate * slot_seconds < 2**53:
+        raise OptionError(
+            "horizon must be at least 1 and rate * slot_seconds at least 0 and below 2**53, got "
+            f"{horizon} and {rate} * {slot_seconds}"
+        )
+    network = _network(topology)
+    generator = np.random.default_rng(rng)
+    entry = attach(generator, network, tasks)
+
+    per_slot = round(rate * slot_seconds)
+    base = zipf_shares(tasks, zipf)
+    if popularity == "fixed":
+        by_task = np.tile(base, (horizon, 1))
+    else:
+        by_task = sliding_shares(base, horizon, per_slot, shift_every, shift_by)
+    shares = np.repeat(by_task / entry.shape[1], entry.shape[1], axis=1)
+    if arrivals == "exact":
+        requests = np.array([largest_remainder(share, per_slot) for share in shares])
+    else:
+        requests = generator.multinomial(per_slot, shares / shares.sum(axis=1, keepdims=True))
+    return assemble(
+        network,
+        catalogue(),
+        entry,
+        requests,
+        alpha=alpha,
+        replicas=replicas,
+        slot_seconds=slot_seconds,
+    )
+
+
+def _network(topology: int | Network) -> Network:
+    if isinstance(topology, Network):
+        return topology
+    if topology not in (1, 2):
+        raise OptionError(f"topology must be 1, 2 or a Network, got {topology!r}")
+    return topology_1() if topology == 1 else topology_2()
+
+
+def attach(generator: np.random.Generator, network: Network, tasks: int) -> NDArray[np.int64]:
+    """Draw the base stations at which each task is requested.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness; one draw without repetition per task.
+    network
+        The network; its base stations are the nodes of the last tier.
+    tasks
+        Number of tasks.
+
+    Returns
+    -------
+    Nodes in ascending order, shape [tasks, 2], or [tasks, 1] if there is only one base station.
+    """
+    stations = np.flatnonzero(network.tier == network.tier.max())
+    entries = min(ENTRIES, stations.size)
+    return np.array(
+        [np.sort(generator.choice(stations, entries, replace=False)) for _ in range(tasks)],
+        dtype=np.int64,
+    ).reshape(tasks, entries)
+
+
+def assemble(
+    network: Network,
+    models: Catalogue,
+    entry: NDArray[np.int64],
+    requests: NDArray[np.int64],
+    *,
+    alpha: float,
+    replicas: int,
+    slot_seconds: float,
+    cloud: int = 0,
+) -> IdnInstance:
+    """Put a network, a catalogue and requests together.
+
+    Parameters
+    ----------
+    network
+        The network.
+    models
+        The models of every task.
+    entry
+        Nodes at which each task is requested, shape [N, entries].
+    requests
+        Requests of each task at each of its entries, task by task, shape [T, N * entries].
+    alpha
+        Cost of one percent of inaccuracy, ms.
+    replicas
+        Copies of every model.
+    slot_seconds
+        Length of a slot, seconds.
+    cloud
+        The node that hosts all models for ever, without limit of memory or capacity.
+
+    Returns
+    -------
+    A validated instance whose types take the path of least latency to the cloud.
+    """
+    tasks, entries = entry.shape
+    data = spread(models, network.gpu, tasks=tasks, replicas=replicas, slot_seconds=slot_seconds)
+    is_cloud = np.arange(network.nodes) == cloud
+    routes = {v: path_to_root(network, v, cloud) for v in np.unique(entry).tolist()}
+    return IdnInstance(
+        edges=network.edges,
+        latency=network.latency,
+        size=data.size,
+        delay=data.delay,
+        capacity=np.where(is_cloud[:, None], np.inf, data.capacity),
+        accuracy=data.accuracy,
+        task=data.task,
+        budget=np.where(is_cloud, np.inf, network.budget),
+        repository=np.repeat(is_cloud[:, None], data.task.size, axis=1),
+        request_task=np.repeat(np.arange(tasks), entries),
+        path=pad_paths([routes[v] for v in entry.ravel().tolist()]),
+        requests=requests,
+        alpha=alpha,
+        tier=network.tier,
+        names=network.names,
+    )

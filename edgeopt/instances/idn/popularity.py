@@ -1,0 +1,122 @@
+"""How requests divide over tasks: Zipf's law, fixed or sliding, and rounding to whole requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["largest_remainder", "sliding_shares", "zipf_shares"]
+
+
+def zipf_shares(tasks: int, exponent: float = 1.2) -> NDArray[np.float64]:
+    r"""Return Zipf's law :math:`p_i \propto (i + 1)^{-s}` over tasks, shape [tasks].
+
+    Parameters
+    ----------
+    tasks
+        Number of tasks, at least 1.
+    exponent
+        The exponent s, at least 0 (all tasks alike).
+
+    Raises
+    ------
+    OptionError
+        If an argument is out of range.
+    """
+    if tasks < 1 or not 0 <= exponent < np.inf:
+        raise OptionError(
+            f"needs tasks >= 1 and a finite exponent >= 0, got {tasks} and {exponent}"
+        )
+    weight = np.arange(1.0, tasks + 1) ** -exponent
+    shares: NDArray[np.float64] = weight / weight.sum()
+    return shares
+
+
+def sliding_shares(
+    base: NDArray[np.float64], horizon: int, per_slot: int, every: int, by: int
+) -> NDArray[np.float64]:
+    r"""Let popularity move on by some tasks whenever a number of requests has come.
+
+    Request number :math:`l` is for task i with the share that ``base`` gives to task :math:`(i +
+    \mathrm{by} \lfloor l / \mathrm{every} \rfloor) \bmod N`; a slot in which popularity moves
+    gets the mixture.
+
+    Parameters
+    ----------
+    base
+        Shares at the beginning, shape [N].
+    horizon, per_slot
+        Number of slots and of requests in each.
+    every
+        Requests between two moves.
+    by
+        Tasks that popularity moves on by.
+
+    Returns
+    -------
+    Shares of each slot, shape [horizon, N].
+
+    Raises
+    ------
+    OptionError
+        If ``every`` is below 1.
+    """
+    if every < 1:
+        raise OptionError(f"shift_every must be at least 1 request, got {every}")
+    tasks = base.size
+    shares = np.zeros((horizon, tasks))
+    if per_slot == 0:
+        return shares + base
+    for slot in range(horizon):
+        first = slot * per_slot
+        stop = first + per_slot
+        while first < stop:
+            period = first // every
+            end = min(stop, (period + 1) * every)
+            turned = base[(np.arange(tasks) + by * period) % tasks]
+            shares[slot] += (end - first) / per_slot * turned
+            first = end
+    return shares
+
+
+def largest_remainder(shares: ArrayLike, total: int) -> NDArray[np.int64]:
+    """Divide a number of requests in given shares, to whole numbers with an exact total.
+
+    Each share gets its quota rounded down; what is left goes, one by one, to the largest
+    remainders, among equals to the first.
+
+    Parameters
+    ----------
+    shares
+        Shares, not negative, not all zero, shape [n].
+    total
+        What to divide.
+
+    Returns
+    -------
+    Whole numbers that sum to ``total``, shape [n].
+
+    Raises
+    ------
+    OptionError
+        If shares or total are out of range.
+    """
+    share = np.asarray(shares, dtype=np.float64)
+    if share.ndim != 1 or not (share >= 0).all() or not 0 < share.sum() < np.inf or total < 0:
+        raise OptionError("shares must be not negative and not all zero, and total not negative")
+    quota = total * (share / share.sum())
+    count: NDArray[np.int64] = np.floor(quota).astype(np.int64)
+    left = total - int(count.sum())
+    if left < 0:  # rounding has carried a quota over the next whole number
+        count[np.argmax(count)] += left
+        left = 0
+    # Equal shares have equal remainders but for rounding: do not let its last digits decide.
+    order = np.lexsort((np.arange(share.size), -np.round(quota - count, 6)))
+    count[order[:left]] += 1
+    return count

@@ -1,0 +1,197 @@
+"""The options of every request type - where it can be served, by which model - by cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from edgeopt.errors import InputError, OptionError
+from edgeopt.instances.idn.paths import PADDING, network_latency
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.instances.idn.instance import IdnInstance
+
+__all__ = ["Ranking", "rank"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    r"""All options of all request types, one type after another, cheapest first.
+
+    An option of a type :math:`\rho = (i, p)` is a pair of a node of its path and a model of its
+    task. Ties go to the option nearer to the entry, then to the smaller model index.
+
+    Parameters
+    ----------
+    first
+        Where the options of each type begin; its last entry is the number P of all options, shape
+        [R + 1].
+    type
+        Request type, shape [P].
+    node, model
+        The pair itself, shape [P].
+    position
+        Position of the node on the path, 0 being the entry, shape [P].
+    cell
+        Index of the pair in a flattened allocation, ``node * M + model``, shape [P].
+    cost
+        Cost :math:`\gamma` of serving one request, ms, ascending within a type, shape [P].
+    latency
+        Network latency and delay of the model, ms, shape [P].
+    inaccuracy
+        100 minus the accuracy of the model, percent, shape [P].
+    permanent
+        Whether the pair belongs to a repository, shape [P].
+    repository_cost
+        Cost of the cheapest permanent option of each type, ms, shape [R].
+    capacity
+        Requests per slot that the model serves at the node, for all types together, shape [P].
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, equations (6) and (11).
+    """
+
+    first: NDArray[np.int64]
+    type: NDArray[np.int64]
+    node: NDArray[np.int64]
+    model: NDArray[np.int64]
+    position: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    latency: NDArray[np.float64]
+    inaccuracy: NDArray[np.float64]
+    permanent: NDArray[np.bool_]
+    repository_cost: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return int(self.cell.size)
+
+    def options(self, type: int) -> slice:
+        """Return the range of the options of one request type."""
+        return slice(int(self.first[type]), int(self.first[type + 1]))
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """Rank of each option within its type, from 0, shape [P]."""
+        array = np.arange(len(self)) - self.first[self.type]
+        array.flags.writeable = False
+        return array
+
+    def potential(
+        self, requests: ArrayLike, *, credit: Literal["own", "shared"] = "own"
+    ) -> NDArray[np.float64]:
+        r"""Compute what every option could serve of its type if nothing else used it.
+
+        Parameters
+        ----------
+        requests
+            Requests of every type in a slot, shape [R], or in several slots, shape [..., R].
+        credit
+            ``"own"``: :math:`\min(L, r)`, each type credited as if it were alone. ``"shared"``: the
+            types that can use the same model at the same node divide its capacity in proportion to
+            their requests where these exceed it.
+
+        Returns
+        -------
+        Requests per option, shape [P] or [..., P]; r for permanent options.
+
+        Raises
+        ------
+        InputError
+            If the number of types does not fit.
+        OptionError
+            If the credit is unknown.
+
+        Notes
+        -----
+        Si Salem et al., Toward inference delivery networks, section III-D, with the potential
+        capacity of repositories equal to the requests of the type.
+        """
+        amount = np.asarray(requests, dtype=np.float64)
+        types = self.first.size - 1
+        if amount.ndim == 0 or amount.shape[-1] != types:
+            raise InputError(
+                "requests", f"must have {types} types", value=f"array of shape {amount.shape}"
+            )
+        wanted = amount[..., self.type]
+        if credit == "own":
+            served = np.minimum(self.capacity, wanted)
+        elif credit == "shared":
+            served = self._shared(wanted)
+        else:
+            raise OptionError(f"credit must be 'own' or 'shared', got {credit!r}")
+        return np.where(self.permanent, wanted, served)
+
+    def _shared(self, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+        cells, member = np.unique(self.cell, return_inverse=True)
+        rows = wanted.reshape(-1, self.cell.size)
+        served = np.empty_like(rows)
+        for row, out in zip(rows, served, strict=True):
+            total = np.bincount(member, row, cells.size)[member]
+            full = total > self.capacity
+            # The order of the product and the quotient keeps whole shares whole.
+            out[:] = np.where(full, 0.0, row)
+            out[full] = self.capacity[full] * row[full] / total[full]
+        return served.reshape(wanted.shape)
+
+
+def rank(instance: IdnInstance) -> Ranking:
+    """Rank the options of every request type of an instance.
+
+    Parameters
+    ----------
+    instance
+        A validated instance.
+
+    Returns
+    -------
+    Read-only arrays.
+    """
+    task, types = instance.task, instance.types
+    models = np.bincount(task, minlength=instance.tasks)
+    by_task = np.argsort(task, kind="stable")
+    begin = np.concatenate(([0], np.cumsum(models)))
+    wide = models[instance.request_task]
+    count = (instance.path != PADDING).sum(axis=1) * wide
+    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+
+    # Laid out by (type, position, model): a stable sort by cost then breaks ties as documented.
+    kind = np.repeat(np.arange(types), count)
+    position, nth = np.divmod(np.arange(first[-1]) - first[kind], wide[kind])
+    model = by_task[begin[instance.request_task[kind]] + nth]
+    node = instance.path[kind, position]
+    network = network_latency(instance.path, instance.edges, instance.latency, instance.nodes)
+    latency = network[kind, position] + instance.delay[node, model]
+    inaccuracy = 100.0 - instance.accuracy[model]
+    if instance.cost is None:
+        cost = latency + instance.alpha * inaccuracy
+    else:
+        cost = instance.cost[kind, position, model]
+
+    order = np.lexsort((cost, kind))
+    node, model, cost = node[order], model[order], cost[order]
+    permanent = instance.repository[node, model]
+    arrays = {
+        "first": first,
+        "type": kind,
+        "node": node,
+        "model": model,
+        "position": position[order],
+        "cell": node * instance.models + model,
+        "cost": cost,
+        "latency": latency[order],
+        "inaccuracy": inaccuracy[order],
+        "permanent": permanent,
+        "repository_cost": np.minimum.reduceat(np.where(permanent, cost, np.inf), first[:-1]),
+        "capacity": instance.capacity[node, model],
+    }
+    for array in arrays.values():
+        array.flags.writeable = False
+    return Ranking(**arrays)

@@ -1,0 +1,233 @@
+"""Rules that the data of an IDN instance must obey, beyond shapes and finiteness."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.idn.paths import PADDING, edge_between
+from edgeopt.instances.validate import require
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "check_catalogue",
+    "check_edges",
+    "check_names",
+    "check_paths",
+    "check_pinned",
+    "check_repositories",
+    "check_requests",
+    "clear_unused",
+]
+
+_EXACT: Final = 2**53  # whole numbers up to here are exact as float64
+
+
+def check_edges(edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int) -> None:
+    """Check edges, shape [E, 2], and their latencies, shape [E].
+
+    Raises
+    ------
+    InstanceError
+        If an end is no node, an edge is a loop or occurs twice (in either direction), or a latency
+        is negative.
+    """
+    if edges.shape[1] != 2:
+        raise InstanceError(
+            "edges", "must have two ends per edge", value=f"array of shape {edges.shape}"
+        )
+    known = (edges >= 0) & (edges < nodes)
+    require("edges", known, edges, f"must be one of the {nodes} nodes, counted from 0")
+    for e in np.flatnonzero(edges[:, 0] == edges[:, 1]).tolist():
+        raise InstanceError(
+            "edges", "must join two different nodes", index=(e,), value=tuple(edges[e].tolist())
+        )
+    key = edges.min(axis=1) * nodes + edges.max(axis=1)
+    _, original = np.unique(key, return_index=True)
+    for e in sorted(set(range(key.size)) - set(original.tolist())):
+        raise InstanceError(
+            "edges",
+            f"joins the same nodes as edge {int(np.argmax(key == key[e]))} (edges are undirected)",
+            index=(e,),
+            value=tuple(edges[e].tolist()),
+        )
+    require("latency", latency >= 0, latency, "must not be negative")
+
+
+def check_catalogue(
+    size: NDArray[np.float64],
+    delay: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    accuracy: NDArray[np.float64],
+    task: NDArray[np.int64],
+    request_task: NDArray[np.int64],
+) -> None:
+    """Check what is known of the models.
+
+    Raises
+    ------
+    InstanceError
+        If a size is not positive, a delay or a capacity negative, an accuracy outside 0..100, or a
+        task has no model.
+    """
+    require("size", size > 0, size, "must be positive")
+    require("delay", delay >= 0, delay, "must not be negative")
+    require("capacity", capacity >= 0, capacity, "must not be negative")
+    sound = (accuracy >= 0) & (accuracy <= 100)
+    require("accuracy", sound, accuracy, "must be a percentage in 0..100")
+    require("task", task >= 0, task, "must be a task, counted from 0")
+    require("request_task", request_task >= 0, request_task, "must be a task, counted from 0")
+    with_model = np.isin(request_task, task)
+    require("request_task", with_model, request_task, "must be a task that has a model")
+    for i in sorted(set(range(int(task.max()))) - set(np.unique(task).tolist())):
+        raise InstanceError("task", f"task {i} has no model (number tasks without gaps)")
+
+
+def check_paths(path: NDArray[np.int64], edges: NDArray[np.int64], nodes: int) -> None:
+    """Check that paths, shape [R, J], are simple walks along known edges.
+
+    Raises
+    ------
+    InstanceError
+        If a node does not exist, occurs twice on a path, or is not joined to the one before it.
+    """
+    on_path = path != PADDING
+    known = ~on_path | ((path >= 0) & (path < nodes))
+    require("path", known, path, f"must be one of the {nodes} nodes, counted from 0")
+    rows = np.where(on_path, path, nodes + np.arange(path.shape[1]))
+    order = np.argsort(rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=1)
+    again = np.zeros(path.shape, dtype=np.bool_)
+    np.put_along_axis(again[:, :], order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    require("path", ~again, path, "must not visit a node twice")
+    start, end = path[:, :-1], path[:, 1:]
+    step = on_path[:, 1:]
+    edge = edge_between(edges, nodes, np.where(step, start, 0), np.where(step, end, 0))
+    for rho, j in np.argwhere(step & (edge < 0))[:1].tolist():
+        raise InstanceError(
+            "path",
+            f"there is no edge between nodes {path[rho, j]} and {path[rho, j + 1]}",
+            index=(rho, j + 1),
+            value=int(path[rho, j + 1]),
+        )
+
+
+def check_pinned(
+    repository: NDArray[np.bool_], size: NDArray[np.float64], budget: NDArray[np.float64]
+) -> None:
+    """Check budgets, shape [V].
+
+    Raises
+    ------
+    InstanceError
+        If one is negative, or too small for the permanent models of its node.
+    """
+    require("budget", budget >= 0, budget, "must not be negative")
+    for v in np.flatnonzero(repository.any(axis=1)).tolist():
+        used = float(size[v, repository[v]].sum())
+        if budget[v] < used:
+            raise InstanceError(
+                "budget",
+                f"is below the {used:g} MB that the permanent models of the node need",
+                index=(v,),
+                value=float(budget[v]),
+            )
+
+
+def check_repositories(
+    path: NDArray[np.int64],
+    request_task: NDArray[np.int64],
+    task: NDArray[np.int64],
+    repository: NDArray[np.bool_],
+    capacity: NDArray[np.float64],
+    requests: NDArray[np.int64],
+) -> None:
+    """Check that paths end in repositories, and that these can serve everything.
+
+    A permanent model is offered to every type of its task whose path visits its node; it must be
+    able to serve all their requests in every slot, alone.
+
+    Raises
+    ------
+    InstanceError
+        If the last node of a path has no permanent model of the task, or a permanent model has too
+        small a capacity.
+    """
+    last = (path != PADDING).sum(axis=1) - 1
+    tasks = int(task.max()) + 1
+    serves = np.zeros((repository.shape[0], tasks), dtype=np.bool_)
+    v, m = np.nonzero(repository)
+    serves[v, task[m]] = True
+    end = path[np.arange(path.shape[0]), last]
+    for rho in np.flatnonzero(~serves[end, request_task])[:1].tolist():
+        raise InstanceError(
+            "path",
+            f"must end in a repository of task {request_task[rho]}: the node has no permanent "
+            "model of it",
+            index=(rho, int(last[rho])),
+            value=int(end[rho]),
+        )
+    demand = np.zeros((*serves.shape, requests.shape[0]), dtype=np.int64)
+    for rho, nodes in enumerate(path):
+        demand[nodes[nodes != PADDING], request_task[rho]] += requests[:, rho]
+    peak = demand.max(axis=2)[v, task[m]]
+    for k in np.flatnonzero(capacity[v, m] < peak)[:1].tolist():
+        raise InstanceError(
+            "capacity",
+            f"a permanent model must be able to serve all requests of its task on the paths "
+            f"through its node: {peak[k]} in slot {int(demand[v[k], task[m[k]]].argmax())}",
+            index=(int(v[k]), int(m[k])),
+            value=float(capacity[v[k], m[k]]),
+        )
+
+
+def check_requests(requests: NDArray[np.int64]) -> None:
+    """Check requests, shape [T, R].
+
+    Raises
+    ------
+    InstanceError
+        If one is negative or a slot has too many to count exactly.
+    """
+    require("requests", requests >= 0, requests, "must not be negative")
+    require("requests", requests < _EXACT, requests, "must be below 2**53")
+    total = requests.sum(axis=1, dtype=np.float64)
+    require("requests", total < _EXACT, total, "requests of the slot must sum to less than 2**53")
+
+
+def clear_unused(
+    cost: NDArray[np.float64],
+    path: NDArray[np.int64],
+    request_task: NDArray[np.int64],
+    task: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Set entries of a table of costs that stand for no option to zero, whatever they hold.
+
+    A table of a wrong shape comes back as it is.
+    """
+    used = (path != PADDING)[:, :, None] & (task == request_task[:, None])[:, None, :]
+    return np.where(used, cost, 0.0) if cost.shape == used.shape else cost
+
+
+def check_names(names: object, nodes: int) -> tuple[str, ...]:
+    """Check names of nodes.
+
+    Raises
+    ------
+    InstanceError
+        If there is not exactly one text per node, of one line each.
+    """
+    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        raise InstanceError("names", "must be a text per node", value=names)
+    texts = tuple(names)
+    if len(texts) != nodes:
+        raise InstanceError("names", f"must be {nodes} texts, one per node", value=len(texts))
+    for v, text in enumerate(texts):
+        if not isinstance(text, str) or not text or not text.isprintable():
+            rule = "must be a text of one line, not empty"
+            raise InstanceError("names", rule, index=(v,), value=repr(text))
+    return texts

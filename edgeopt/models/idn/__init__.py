@@ -1,1 +1,20 @@
-"""What an allocation of models earns in an inference delivery network, and the best one."""
+"""What to host where in an inference delivery network: gain, supergradient, static placement."""
+
+from __future__ import annotations
+
+from edgeopt.models.idn.demand import Demand, average_gain, average_supergradient
+from edgeopt.models.idn.gain import gain, serving_cost
+from edgeopt.models.idn.solution import PlacementSolution
+from edgeopt.models.idn.supergradient import Messages, supergradient, supergradient_by_messages
+
+__all__ = [
+    "Demand",
+    "Messages",
+    "PlacementSolution",
+    "average_gain",
+    "average_supergradient",
+    "gain",
+    "serving_cost",
+    "supergradient",
+    "supergradient_by_messages",
+]

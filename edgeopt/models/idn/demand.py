@@ -1,0 +1,257 @@
+r"""Demand over many slots: what was asked, and what could have been served, slot by slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numba import njit
+
+from edgeopt.errors import InputError
+from edgeopt.models.idn import kernels
+from edgeopt.models.idn.checks import checked_allocation, checked_amounts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.instances.idn import IdnInstance
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Demand", "average_gain", "average_supergradient"]
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """Distinct slots with weights.
+
+    Parameters
+    ----------
+    requests
+        Requests of each type, shape [S, R].
+    potential
+        Potential capacity of each option of the ranking, requests, shape [S, P]. Of a repository
+        model it equals the requests.
+    weight
+        Of each slot, nonnegative, shape [S]; they sum up to 1 in an average over slots.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or a number is negative or not finite.
+    """
+
+    requests: Floats
+    potential: Floats
+    weight: Floats
+
+    def __post_init__(self) -> None:
+        requests, potential = (np.asarray(each) for each in (self.requests, self.potential))
+        if requests.ndim != 2:
+            raise InputError("requests", "must have shape [S, R]", value=f"{requests.shape}")
+        if potential.ndim != 2:
+            raise InputError("potential", "must have shape [S, P]", value=f"{potential.shape}")
+        slots = len(requests)
+        for name, shape in (
+            ("requests", requests.shape),
+            ("potential", (slots, potential.shape[1])),
+            ("weight", (slots,)),
+        ):
+            array = checked_amounts(name, getattr(self, name), shape).view()
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.requests)
+
+    @classmethod
+    def of(
+        cls,
+        instance: IdnInstance,
+        *,
+        potential: ArrayLike | None = None,
+        credit: Literal["own", "shared"] = "own",
+        weight: ArrayLike | None = None,
+        normalised: bool = False,
+    ) -> Demand:
+        """Take the demand of an instance, equal slots merged.
+
+        Parameters
+        ----------
+        instance
+            The network and its requests.
+        potential
+            Potential capacity of each option in each slot, such as a simulation reported, shape
+            [T, P]; by default that of a model which nobody else uses.
+        credit
+            How a model is credited that several types share, while `potential` is not given:
+            ``"own"`` to each as if alone, ``"shared"`` in proportion to their requests.
+        weight
+            Of each slot, shape [T]; 1 / T by default.
+        normalised
+            Divide the weight of each slot by its requests, so that a weighted gain is the mean gain
+            per request, ms. Slots without requests then weigh nothing.
+
+        Returns
+        -------
+        Demand
+            Distinct slots in the order of their first appearance.
+
+        Raises
+        ------
+        InputError
+            If an array has another shape or a number that is not allowed, or the potential capacity
+            of a repository model differs from the requests.
+        """
+        ranking, horizon = instance.ranking, instance.horizon
+        requests = instance.requests.astype(np.float64)
+        if weight is None:
+            weights = np.full(horizon, 1.0 / max(1, horizon))
+        else:
+            weights = checked_amounts("weight", weight, (horizon,))
+        if normalised:
+            total = instance.total_requests
+            weights = np.divide(weights, total, out=np.zeros(horizon), where=total > 0)
+        given = None
+        if potential is not None:
+            given = checked_amounts("potential", potential, (horizon, ranking.cell.size))
+            _require_full_repositories(instance, requests, given)
+        kept, slot_of = _distinct(requests if given is None else np.hstack([requests, given]))
+        if given is None:
+            amounts = ranking.potential(instance.requests[kept], credit=credit)
+        else:
+            amounts = given[kept]
+        merged = np.zeros(len(kept))
+        np.add.at(merged, slot_of, weights)
+        return cls(requests[kept], amounts, merged)
+
+    def fitting(self, instance: IdnInstance) -> Demand:
+        """Return this demand if it belongs to an instance.
+
+        Raises
+        ------
+        InputError
+            If there are other numbers of types or options, or the potential capacity of a
+            repository model differs from the requests.
+        """
+        for name, length in (
+            ("requests", instance.types),
+            ("potential", instance.ranking.cell.size),
+        ):
+            array = getattr(self, name)
+            if array.shape[1] != length:
+                raise InputError(
+                    name, f"must have shape [S, {length}]", value=f"shape {array.shape}"
+                )
+        _require_full_repositories(instance, self.requests, self.potential)
+        return self
+
+
+def _require_full_repositories(instance: IdnInstance, requests: Floats, potential: Floats) -> None:
+    ranking = instance.ranking
+    at = np.flatnonzero(ranking.permanent)
+    differs = potential[:, at] != requests[:, ranking.type[at]]
+    if differs.any():
+        slot, option = (int(i) for i in np.argwhere(differs)[0])
+        raise InputError(
+            "potential",
+            "must equal the requests of its type at a repository model",
+            index=(slot, int(at[option])),
+            value=potential[slot, at[option]],
+        )
+
+
+def _distinct(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First appearance of each distinct row, and which of them each row equals."""
+    seen: dict[bytes, int] = {}
+    slot_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], dtype=np.int64)
+    kept = np.unique(slot_of, return_index=True)[1]
+    return kept, slot_of
+
+
+def average_gain(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -> float:
+    r"""Return the weighted gain :math:`\sum_t w_t\, G(r_t, l_t, x)` of an allocation.
+
+    Parameters
+    ----------
+    instance
+        The network.
+    demand
+        Slots and weights.
+    allocation
+        What every node hosts, whole or fractional, shape [V, M].
+
+    Returns
+    -------
+    The gain, ms; per request if the demand is normalised.
+
+    Raises
+    ------
+    InputError
+        If an array has another shape or a number that is not allowed.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, objective of (14).
+    """
+    ranking, demand = instance.ranking, demand.fitting(instance)
+    hosted = checked_allocation(instance, allocation).ravel()
+    gains = np.empty(len(demand))
+    _gains(
+        ranking.first, ranking.cell, ranking.cost, ranking.permanent,
+        demand.requests, demand.potential, hosted, gains,
+    )  # fmt: skip
+    return float(demand.weight @ gains)
+
+
+def average_supergradient(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -> Floats:
+    r"""Return the weighted supergradient :math:`\sum_t w_t\, g_t` at an allocation.
+
+    Parameters
+    ----------
+    instance
+        The network.
+    demand
+        Slots and weights.
+    allocation
+        Where to take it, shape [V, M].
+
+    Returns
+    -------
+    Gain per unit of every entry, ms, shape [V, M].
+
+    Raises
+    ------
+    InputError
+        If an array has another shape or a number that is not allowed.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, equation (18) and Proposition V.1.1.
+    """
+    ranking, demand = instance.ranking, demand.fitting(instance)
+    hosted = checked_allocation(instance, allocation).ravel()
+    total = np.zeros(instance.size.shape)
+    _add_supergradients(
+        ranking.first, ranking.cell, ranking.cost,
+        demand.requests, demand.potential, demand.weight, hosted, total.ravel(),
+    )  # fmt: skip
+    return total
+
+
+@njit(cache=True)
+def _gains(first, cell, cost, permanent, requests, potential, hosted, out):  # type: ignore[no-untyped-def]
+    for t in range(out.size):
+        out[t] = kernels.gain_kernel(
+            first, cell, cost, permanent, requests[t], potential[t], hosted
+        )
+
+
+@njit(cache=True)
+def _add_supergradients(first, cell, cost, requests, potential, weight, hosted, total):  # type: ignore[no-untyped-def]
+    one = np.empty(total.size)
+    for t in range(weight.size):
+        if weight[t] > 0.0:
+            kernels.supergradient_kernel(first, cell, cost, requests[t], potential[t], hosted, one)
+            total += weight[t] * one

@@ -1,0 +1,297 @@
+"""INFIDA: online mirror ascent on fractional allocations, rounded to a deployment at every node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.models.idn.kernels import supergradient_kernel
+from edgeopt.online.idn.policies import infida_kernels as kernels
+from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
+from edgeopt.online.idn.serving_kernels import share_credit
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.online.idn.events import Outcome, Slot
+
+__all__ = ["Infida", "InfidaState", "Stretching"]
+
+RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
+ADAPTIVE = 10.0
+"""Adaptive rates are this many times those of the proof, which pays in practice."""
+
+
+@dataclass(frozen=True)
+class Stretching:
+    """A refresh period that grows linearly.
+
+    Parameters
+    ----------
+    initial, target
+        First and last period, slots.
+    over
+        Slots until the last period is reached.
+
+    Raises
+    ------
+    OptionError
+        If a period is below 1, or `over` is not positive.
+    """
+
+    initial: int = 1
+    target: int = 32
+    over: int = 60
+
+    def __post_init__(self) -> None:
+        for name in ("initial", "target", "over"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} = {getattr(self, name)}: must be at least 1 slot")
+
+    def period(self, slot: int) -> int:
+        """Return the period in force at a slot."""
+        part = min(1.0, slot / self.over)
+        return round(self.initial + (self.target - self.initial) * part)
+
+
+@dataclass(frozen=True, eq=False)
+class InfidaState:
+    """What INFIDA remembers.
+
+    Attributes
+    ----------
+    instance
+        The network.
+    constants
+        Of its nodes.
+    rates
+        Learning rate of every node, MB/ms, shape [V]; of an adaptive step, without its history.
+    centre
+        Fractional allocation at the start, shape [V, M].
+    fractional
+        Fractional allocation y, shape [V, M].
+    earned
+        Last supergradient, or their sum for ``ascent="leader"``, shape [V, M], ms.
+    spread
+        Sum over slots of the squared range of the gradient per MB, shape [V].
+    allocation
+        What is deployed, shape [V, M]; None before the first slot.
+    refreshed
+        Slot in which it was drawn.
+    coins
+        The coins of every node, shape [V, M + 1], once they are drawn and if they are common.
+    """
+
+    instance: IdnInstance
+    constants: NodeConstants
+    rates: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    fractional: NDArray[np.float64]
+    earned: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    allocation: NDArray[np.bool_] | None = None
+    refreshed: int = 0
+    coins: NDArray[np.float64] | None = field(default=None)
+
+
+@dataclass(frozen=True)
+class Infida:
+    r"""Learn a fractional allocation by mirror ascent, and deploy a rounding of it.
+
+    After every slot each node moves its fractional allocation along the supergradient of the gain,
+    in the mirror map of the weighted entropy, back into its budget. What is deployed is drawn by
+    dependent rounding, independently at every node.
+
+    Parameters
+    ----------
+    step
+        Learning rate: a number for all nodes (MB/ms), ``"theory"`` (per node, of least proven
+        regret), ``"adaptive"`` (per node, from the gradients seen so far; needs no horizon and no
+        bound on gradients) or ``"printed"`` (that of Theorem V.1).
+    refresh
+        A new deployment is drawn every so many slots, or by a `Stretching`; learning goes on in
+        every slot.
+    coins
+        ``"fresh"`` coins in every slot, or ``"common"`` ones: a node keeps its coins, so that its
+        deployment changes only when its fractional allocation does. Expectations per slot are the
+        same; slots become dependent, so requests must not react to past deployments.
+    residual
+        What becomes of the last fractional entry of a node: ``"bernoulli"`` (the one that the
+        guarantee covers; may exceed the budget by part of one model), ``"drop"``, ``"fill"``
+        (dropped, then whatever fits by credit per MB) or ``"half"`` (within the budget, keeps half
+        of the guarantee). All but the first never deploy a model that exceeds a budget alone.
+    credit
+        ``"own"``: a model that is not deployed is credited with its whole capacity for every type,
+        as printed. ``"shared"``: its capacity is split among the types that want it.
+    ascent
+        ``"mirror"``: steps from the last point. ``"leader"``: from the start along the sum of all
+        gradients, the variant of the adaptive step with a proof for every horizon.
+    peak
+        Most requests of a type in a slot, where known, for ``"theory"`` and ``"printed"``.
+    label
+        Name in tables; INFIDA by default.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, Algorithm 1 and Theorem V.1.
+    """
+
+    step: float | Literal["theory", "adaptive", "printed"] = "adaptive"
+    refresh: int | Stretching = 1
+    coins: Literal["fresh", "common"] = "fresh"
+    residual: Literal["bernoulli", "drop", "fill", "half"] = "bernoulli"
+    credit: Literal["own", "shared"] = "own"
+    ascent: Literal["mirror", "leader"] = "mirror"
+    peak: float = np.inf
+    label: str = "INFIDA"
+
+    def __post_init__(self) -> None:
+        choices = {
+            "coins": ("fresh", "common"),
+            "residual": tuple(RESIDUAL),
+            "credit": ("own", "shared"),
+            "ascent": ("mirror", "leader"),
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+        if isinstance(self.step, str):
+            if self.step not in ("theory", "adaptive", "printed"):
+                raise OptionError(
+                    f"step = {self.step!r}: must be a number, 'theory', 'adaptive' or 'printed'"
+                )
+        elif not 0.0 <= self.step < np.inf:
+            raise OptionError(f"step = {self.step}: must be a number that is not negative")
+        if isinstance(self.refresh, int) and self.refresh < 1:
+            raise OptionError(f"refresh = {self.refresh}: must be at least 1 slot")
+        if not self.peak > 0:
+            raise OptionError(f"peak = {self.peak}: must be positive")
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return self.label
+
+    def start(self, instance: IdnInstance) -> InfidaState:
+        """Spread every budget evenly over the models that a node may host."""
+        fitting = self.residual != "bernoulli"
+        constants = node_constants(instance, peak=self.peak, fitting=fitting)
+        whole = np.where(constants.allowed, instance.size, 0.0).sum(axis=1)
+        share = np.divide(
+            instance.budget, whole, out=np.ones(instance.nodes), where=whole > instance.budget
+        )
+        fractional = np.where(constants.allowed, share[:, np.newaxis], instance.repository)
+        return InfidaState(
+            instance,
+            constants,
+            self._rates(instance, constants),
+            fractional,
+            fractional,
+            np.zeros_like(fractional),
+            np.zeros(instance.nodes),
+        )
+
+    def _rates(self, instance: IdnInstance, constants: NodeConstants) -> NDArray[np.float64]:
+        horizon = max(1, instance.horizon)
+        if self.step == "theory":
+            return theory_rates(instance, constants, horizon=horizon)
+        if self.step == "printed":
+            rate = printed_rate(instance, constants, horizon=horizon, peak=self.peak)
+            return np.where(constants.free, rate, 0.0)
+        if self.step == "adaptive":
+            rates = np.zeros(instance.nodes)
+            free = constants.free
+            rates[free] = ADAPTIVE * np.sqrt(8.0 * constants.diameter[free] / instance.budget[free])
+            return rates
+        return np.where(constants.free, float(self.step), 0.0)
+
+    def decide(
+        self, state: InfidaState, observation: Slot, rng: np.random.Generator
+    ) -> tuple[NDArray[np.bool_], InfidaState]:
+        """Keep what is deployed, or draw anew where a refresh is due."""
+        if state.allocation is not None and not self._due(state, observation.index):
+            return state.allocation, state
+        instance, coins = state.instance, state.coins
+        if self.coins == "common" and coins is None:
+            coins = rng.random((instance.nodes, instance.models + 1))
+        allocation = kernels.draw(
+            state.fractional,
+            instance.size,
+            instance.budget,
+            state.constants.free,
+            RESIDUAL[self.residual],
+            self.residual == "fill",
+            state.earned,
+            coins if coins is not None else self._fresh(state, rng),
+        )
+        state = replace(state, allocation=allocation, refreshed=observation.index, coins=coins)
+        return allocation, state
+
+    def _due(self, state: InfidaState, slot: int) -> bool:
+        if isinstance(self.refresh, Stretching):
+            return slot - state.refreshed >= self.refresh.period(slot)
+        return slot % self.refresh == 0
+
+    def _fresh(self, state: InfidaState, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the coins of one refresh, those of one node after those of another."""
+        extra = int(self.residual == "half")
+        count = kernels.count_coins(state.fractional, state.constants.free, extra)
+        return rng.random((1, count))
+
+    def learn(
+        self,
+        state: InfidaState,
+        observation: Slot,
+        decision: NDArray[np.bool_],
+        feedback: Outcome,
+    ) -> InfidaState:
+        """Move along the supergradient of the slot's gain, and back into the budgets."""
+        instance, ranking = state.instance, state.instance.ranking
+        potential = feedback.potential
+        if self.credit == "shared":
+            potential = potential.copy()
+            share_credit(
+                ranking.first,
+                ranking.cell,
+                decision.ravel(),
+                ranking.permanent,
+                feedback.requests,
+                ranking.capacity,
+                np.empty(instance.size.size),
+                potential,
+            )
+        gradient = np.empty_like(state.fractional)
+        supergradient_kernel(
+            ranking.first,
+            ranking.cell,
+            ranking.cost,
+            feedback.requests,
+            potential,
+            state.fractional.ravel(),
+            gradient.ravel(),
+        )
+        constants, rates, spread = state.constants, state.rates, state.spread
+        if self.step == "adaptive":
+            spread = spread.copy()
+            kernels.add_spread(gradient, instance.size, constants.free, constants.allowed, spread)
+            rates = np.divide(rates, np.sqrt(spread), out=np.zeros_like(rates), where=spread > 0)
+        fractional = np.empty_like(gradient)
+        if self.ascent == "leader":
+            gradient += state.earned
+            base = state.centre
+        else:
+            base = state.fractional
+        kernels.ascend(
+            base, gradient, instance.size, instance.budget, constants.free, rates, fractional
+        )
+        return replace(state, fractional=fractional, earned=gradient, spread=spread)

@@ -1,0 +1,193 @@
+"""INFIDA: what it deploys, when it deploys anew, and how it learns."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.idn import IdnInstance, generate
+from edgeopt.models.idn.supergradient import supergradient
+from edgeopt.online import simulate
+from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
+from tests.strategies import idn_instances
+
+SAFE = ("drop", "fill", "half")
+
+
+def lived(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[Any, Any, Any]]:
+    """States before and after every slot, with what was deployed and what came of it."""
+    environment = IdnEnvironment(instance)
+    rng = np.random.default_rng(seed)
+    [world] = environment.worlds(rng, 1)
+    episode = environment.episode(world)
+    state = policy.start(environment.instance)
+    steps = []
+    while (observation := episode.observe()) is not None:
+        decision, state = policy.decide(state, observation, rng)
+        outcome = episode.act(decision)
+        steps.append((state, decision, outcome))
+        state = policy.learn(state, observation, decision, outcome)
+    return steps
+
+
+@given(
+    idn_instances(),
+    st.sampled_from(["adaptive", 0.01, 10.0]),
+    st.sampled_from(["mirror", "leader"]),
+    st.sampled_from(["own", "shared"]),
+)
+def test_fractional_allocations_stay_feasible(
+    instance: IdnInstance, step: Any, ascent: Any, credit: Any
+) -> None:
+    for state, decision, _ in lived(instance, Infida(step=step, ascent=ascent, credit=credit)):
+        y = state.fractional
+        assert (y >= 0).all()
+        assert (y <= 1 + 1e-12).all()
+        used = (instance.size * y).sum(axis=1)
+        whole = instance.size.sum(axis=1)
+        free = ~instance.pinned
+        assert used[free] == pytest.approx(np.minimum(instance.budget, whole)[free])
+        np.testing.assert_array_equal(y[instance.pinned], instance.repository[instance.pinned])
+        np.testing.assert_array_equal(
+            decision[instance.pinned], instance.repository[instance.pinned]
+        )
+
+
+@given(idn_instances(), st.sampled_from(SAFE), st.sampled_from(["fresh", "common"]))
+def test_safe_roundings_keep_every_budget(instance: IdnInstance, residual: Any, coins: Any) -> None:
+    for _, decision, _ in lived(instance, Infida(step=5.0, residual=residual, coins=coins)):
+        assert ((instance.size * decision).sum(axis=1) <= instance.budget * (1 + 1e-9)).all()
+
+
+@given(idn_instances())
+def test_overshoot_is_less_than_one_model(instance: IdnInstance) -> None:
+    for _, decision, _ in lived(instance, Infida(step=5.0)):
+        excess = (instance.size * decision).sum(axis=1) - instance.budget
+        assert (excess < instance.size.max(axis=1) + 1e-9).all()
+
+
+@given(idn_instances(), st.floats(1e-4, 1.0), st.sampled_from(["mirror", "leader"]))
+def test_a_step_is_the_projected_exponential_step(
+    instance: IdnInstance, rate: float, ascent: Any
+) -> None:
+    steps = lived(instance, Infida(step=rate, ascent=ascent))
+    centre = steps[0][0].fractional
+    total = np.zeros_like(centre)
+    for (state, _, outcome), (after, _, _) in itertools.pairwise(steps):
+        g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
+        total += g
+        free = node_constants(instance).free
+        for v in np.flatnonzero(free):
+            s, b = instance.size[v], instance.budget[v]
+            base, along = (
+                (centre[v], total[v]) if ascent == "leader" else (state.fractional[v], g[v])
+            )
+            with np.errstate(divide="ignore"):
+                logs = np.log(base) + rate * along / s
+            np.testing.assert_allclose(
+                after.fractional[v], bisected(logs, s, b), rtol=1e-8, atol=1e-12
+            )
+        np.testing.assert_array_equal(after.fractional[~free], centre[~free])
+
+
+def bisected(logs: np.ndarray, size: np.ndarray, budget: float) -> np.ndarray:
+    """min(1, exp(logs + shift)) of weighted sum `budget`, by bisection on the shift."""
+    held = logs > -np.inf
+    if size[held].sum() <= budget:
+        return held.astype(float)
+    low, high = -logs[held].max() - 800.0, -logs[held].min() + 800.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        used = (size * np.exp(np.minimum(logs + middle, 0.0))).sum()
+        low, high = (middle, high) if used < budget else (low, middle)
+    return np.exp(np.minimum(logs + low, 0.0))
+
+
+def refreshes(policy: Infida, slots: int) -> list[int]:
+    instance = generate(horizon=slots, tasks=3, replicas=1)
+    deployed = [decision for _, decision, _ in lived(instance, policy)]
+    return [t for t in range(1, slots) if deployed[t] is not deployed[t - 1]]
+
+
+def test_refresh_periods() -> None:
+    assert refreshes(Infida(refresh=1), 5) == [1, 2, 3, 4]
+    assert refreshes(Infida(refresh=3), 9) == [3, 6]
+    # Periods 1 2 3 4 4 ... in slots 0 1 2 3 4 ...: slot 1 is too early for a period of 2.
+    assert refreshes(Infida(refresh=Stretching(1, 4, 3)), 13) == [4, 8, 12]
+    assert [Stretching().period(t) for t in (0, 30, 60, 99)] == [1, 16, 32, 32]
+
+
+def test_common_coins_change_a_deployment_only_with_the_fractions() -> None:
+    instance = generate(horizon=6, tasks=4, replicas=2)
+    still = lived(instance, Infida(step=0.0, coins="common"))
+    assert all((x == still[0][1]).all() for _, x, _ in still)
+    fresh = lived(instance, Infida(step=0.0))
+    assert any((x != fresh[0][1]).any() for _, x, _ in fresh)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1))
+def test_common_coins_fetch_less(seed: int) -> None:
+    instance = generate(rng=seed, horizon=30, tasks=4, replicas=2)
+    common, fresh = (
+        simulate(IdnEnvironment(instance), Infida(coins=coins), rng=seed, runs=1).model_updates()
+        for coins in ("common", "fresh")
+    )
+    assert common[0] < fresh[0]
+
+
+def test_same_seed_same_trajectory() -> None:
+    instance = generate(horizon=10)
+    one, two, other = (
+        simulate(IdnEnvironment(instance), Infida(), rng=seed, runs=2) for seed in (3, 3, 4)
+    )
+    np.testing.assert_array_equal(one.cost, two.cost)
+    assert (one.cost != other.cost).any()
+
+
+def test_theory_rate_needs_bounded_gradients() -> None:
+    instance = generate(horizon=3, tasks=2, replicas=1)
+    boundless = instance.replace(capacity=np.full_like(instance.capacity, np.inf))
+    with pytest.raises(OptionError, match="unbounded at node"):
+        Infida(step="theory").start(boundless)
+    Infida(step="theory", peak=100.0).start(boundless)
+    Infida(step="adaptive").start(boundless)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("step", "fast"),
+        ("step", -1.0),
+        ("step", float("nan")),
+        ("refresh", 0),
+        ("coins", "silver"),
+        ("residual", "keep"),
+        ("credit", "double"),
+        ("ascent", "descent"),
+        ("peak", 0.0),
+    ],
+)
+def test_bad_options_are_named(option: str, value: Any) -> None:
+    with pytest.raises(OptionError, match=option):
+        Infida(**{option: value})
+
+
+def test_bad_periods_are_named() -> None:
+    with pytest.raises(OptionError, match="target"):
+        Stretching(target=0)
+
+
+def test_stepping_by_hand_needs_no_environment() -> None:
+    instance = generate(horizon=3, tasks=2, replicas=1)
+    policy = Infida()
+    allocation, state = policy.decide(policy.start(instance), Slot(0), np.random.default_rng(0))
+    assert allocation.shape == instance.size.shape
+    again, _ = policy.decide(state, Slot(1), np.random.default_rng(0))
+    assert again.shape == allocation.shape

@@ -17,7 +17,7 @@ _WIDE = 200
 
 def document(content: Any) -> None:
     """Print one JSON document; figures that do not exist are null."""
-    from edgeopt.studies.result import plain
+    from edgeopt.studies.plain import plain
 
     print(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 

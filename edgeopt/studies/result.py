@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
+from edgeopt.studies.plain import plain
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
@@ -117,6 +118,31 @@ class Case:
     def values(self, policy: str) -> NDArray[np.float64]:
         """Return the value of every run of a policy, shape [runs]."""
         return self.system.values(self.trajectories[policy])
+
+    def replay(self, policy: str, instance: Any = None) -> Any:
+        """Live through the first world of the study again, keeping what every resource did.
+
+        Parameters
+        ----------
+        policy
+            Name of a policy of the study.
+        instance
+            Another instance to do so on, such as one with a parameter changed.
+        """
+        from edgeopt.online import simulate
+
+        given = self.instance if instance is None else instance
+        key = policy, str(given.fingerprint())
+        if key not in self._replays:
+            environment, chosen = self.system.environment(given), self.policies[policy]
+            self._replays[key] = simulate(
+                environment, chosen, rng=self.settings.seed, runs=1, record=True
+            )
+        return self._replays[key]
+
+    @cached_property
+    def _replays(self) -> dict[tuple[str, str], Any]:
+        return {}
 
     def best(self, *, kept: bool = False) -> pd.Series | None:
         """Return the row of the policy with the best mean value.
@@ -278,18 +304,3 @@ class Study:
         from edgeopt.studies.page import write
 
         return write(self, Path(out_dir))
-
-
-def plain(value: Any) -> Any:
-    """Turn nested mappings, sequences and NumPy scalars into what JSON knows; NaN becomes None."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, str | bool | None):
-        return value
-    if hasattr(value, "item"):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, int) else str(value)

@@ -98,17 +98,6 @@ def _chosen(case: Case) -> list[str]:
     return list(dict.fromkeys(str(row["policy"]) for row in rows if row is not None))
 
 
-def _recorded(case: Case, policy: str) -> RescueTrajectory:
-    """Live through the first world of the study again, keeping what every server did."""
-    from edgeopt.online import simulate
-
-    environment = case.system.environment(case.instance)
-    trajectory: RescueTrajectory = simulate(
-        environment, case.policies[policy], rng=case.settings.seed, runs=1, record=True
-    )
-    return trajectory
-
-
 def _title(case: Case) -> str:
     said = []
     for policy in _chosen(case):
@@ -130,7 +119,7 @@ def _draw(case: Case) -> Figure:
     figure = blank(height=1.1 + len(chosen) * (0.45 + 0.42 * shown))
     panels = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
     for axes, policy in zip(panels, chosen, strict=True):
-        _strip(axes, instance, _recorded(case, policy), shades, shown)
+        _strip(axes, instance, case.replay(policy), shades, shown)
         axes.set_title(case.entries[policy].title)
     panels[-1].set_xlabel(f"slot{shown_of(instance)}")
     handles = [

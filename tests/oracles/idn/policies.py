@@ -1,0 +1,130 @@
+"""One step of the learning policy and of the load-aware greedy, entry by entry."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+from tests.oracles.idn.projection import by_bisection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.oracles.idn.data import Number, Plain
+    from tests.oracles.idn.serving import Loads
+
+
+def first_shares(plain: Plain) -> list[list[float]]:
+    """Return the same share of every model at a node, filling its budget."""
+    rows = []
+    for v in range(plain.V):
+        if plain.pinned(v):
+            rows.append([float(p) for p in plain.repository[v]])
+        else:
+            rows.append([float(min(1, plain.budget[v] / sum(plain.size[v])))] * plain.M)
+    return rows
+
+
+def step(
+    y: Sequence[float], gradient: Sequence[float], size: Sequence, budget: object, rate: float
+) -> list[float]:
+    """Multiply by exp(rate g / s) and project, with 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        moved = [
+            Decimal(v).ln() + Decimal(rate) * Decimal(float(g)) / Decimal(float(s))
+            if v > 0
+            else None
+            for v, g, s in zip(y, gradient, size, strict=True)
+        ]
+        return by_bisection(moved, [Decimal(float(s)) for s in size], Decimal(float(budget)))
+
+
+def theory_rates(plain: Plain, horizon: int) -> list[float]:
+    """Return sqrt(8 D / (b T)) / sigma per learning node, 0 where there is nothing to learn."""
+    rates = []
+    for v in range(plain.V):
+        b, total = float(plain.budget[v]), float(sum(plain.size[v]))
+        sigma = max(float(steepest(plain, v, m)) for m in range(plain.M))
+        if plain.pinned(v) or not 0 < b < total or sigma == 0:
+            rates.append(0.0)
+            continue
+        distance = b * log(total / b)
+        rates.append(sqrt(8 * distance / (b * horizon)) / sigma)
+    return rates
+
+
+def steepest(plain: Plain, v: int, m: int) -> Number:
+    """Return the largest gradient entry per size that requests at capacity can cause."""
+    total = plain.number(0)
+    for rho in range(plain.R):
+        for o in plain.options(rho):
+            if o.cell == (v, m):
+                saved = plain.repository_cost(rho) - o.cost
+                total += plain.capacity[v][m] * max(plain.number(0), saved)
+    return total / plain.size[v][m]
+
+
+def quality(plain: Plain, rho: int, v: int, m: int) -> Number:
+    """Return what one request of a type saves at (v, m) against its repository."""
+    for o in plain.options(rho):
+        if o.cell == (v, m):
+            return max(plain.number(0), plain.repository_cost(rho) - o.cost)
+    return plain.number(0)
+
+
+def reaching(plain: Plain, load: Loads, v: int) -> list[Number]:
+    """Return per type the requests that arrive at node v unserved."""
+    counts = []
+    for rho in range(plain.R):
+        path = plain.types[rho][1]
+        served = zip(plain.options(rho), load[rho], strict=True)
+        here = path.index(v) if v in path else len(path)
+        counts.append(sum((a for o, a in served if o.position >= here), plain.number(0)))
+    return counts
+
+
+def passing(plain: Plain, load: Loads, v: int) -> list[Number]:
+    """Return per type the requests that node v sends on upstream."""
+    counts = []
+    for rho in range(plain.R):
+        path = plain.types[rho][1]
+        served = zip(plain.options(rho), load[rho], strict=True)
+        here = path.index(v) if v in path else len(path)
+        counts.append(sum((a for o, a in served if o.position > here), plain.number(0)))
+    return counts
+
+
+def fill_by_importance(
+    plain: Plain, v: int, counters: list[list[Number]], *, shared_ties: bool = True
+) -> list[bool]:
+    """Choose the models of one node; `counters[m][rho]` is used up in place.
+
+    With `shared_ties` a request that the chosen model improves is taken from the counters of all
+    models that improve it no more; otherwise strictly less (and of the chosen one).
+    """
+    chosen = [False] * plain.M
+    room = plain.budget[v]
+    q = [[quality(plain, rho, v, m) for rho in range(plain.R)] for m in range(plain.M)]
+    while True:
+        weight = {}
+        for m in range(plain.M):
+            if chosen[m] or plain.size[v][m] > room:
+                continue
+            value = sum(
+                q[m][rho] * min(counters[m][rho], plain.capacity[v][m]) for rho in range(plain.R)
+            )
+            if value > 0:
+                weight[m] = value / plain.size[v][m] / plain.R
+        if not weight:
+            return chosen
+        best = max(weight, key=lambda m: (weight[m], -m))
+        chosen[best] = True
+        room -= plain.size[v][best]
+        for rho in range(plain.R):
+            taken = min(counters[best][rho], plain.capacity[v][best])
+            for m in range(plain.M):
+                less = q[m][rho] < q[best][rho] or (shared_ties and q[m][rho] == q[best][rho])
+                if m == best or less:
+                    counters[m][rho] -= min(taken, counters[m][rho])

@@ -48,8 +48,10 @@ def test_normal_equations_equal_dense_ones(reserved):
     weight = np.exp(rng.uniform(-6, 6, form.size))
     form.factorise(weight)
     right = rng.normal(size=matrix.shape[0])
+    multipliers, prices = form.solve(right)
     normal = (matrix * weight) @ matrix.T
-    np.testing.assert_allclose(normal @ form.solve(right), right, atol=1e-7 * np.abs(right).max())
+    np.testing.assert_allclose(normal @ multipliers, right, atol=1e-7 * np.abs(right).max())
+    np.testing.assert_array_equal(prices, form.prices(multipliers))
 
 
 def test_prices_are_the_transpose_of_rows():

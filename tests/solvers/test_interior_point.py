@@ -35,8 +35,9 @@ class DenseForm:
         if not np.isfinite(self._normal).all():
             raise FloatingPointError("overflow")
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        return np.linalg.solve(self._normal, right)
+    def solve(self, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        multipliers = np.linalg.solve(self._normal, right)
+        return multipliers, self.prices(multipliers)
 
 
 def bounded_knapsacks(rng: np.random.Generator, items: int, knapsacks: int) -> DenseForm:

@@ -5,7 +5,8 @@ and how to solve the normal equations. Whoever brings a program decides how its 
 assembled and factorised; the steps are the same for all.
 """
 
+from edgeopt.solvers.interior_point.approach import approach
 from edgeopt.solvers.interior_point.form import StandardForm
 from edgeopt.solvers.interior_point.method import InteriorPoint, Point
 
-__all__ = ["InteriorPoint", "Point", "StandardForm"]
+__all__ = ["InteriorPoint", "Point", "StandardForm", "approach"]

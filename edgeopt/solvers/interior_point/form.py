@@ -54,5 +54,16 @@ class StandardForm(Protocol):
             If the normal matrix is no longer positive definite in floating point.
         """
 
-    def solve(self, right: Floats) -> Floats:
-        r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right` for the multipliers."""
+    def solve(self, right: Floats) -> tuple[Floats, Floats]:
+        r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`.
+
+        Returns
+        -------
+        multipliers
+            :math:`\pi`, shape [m].
+        prices
+            :math:`A^\top \pi`, shape [n]. Towards the optimum weights grow without bound, and a
+            difference of multipliers times a huge weight has no digits left. A column that was
+            eliminated by hand has its price from the elimination, to full accuracy; for all others
+            `prices` is as good.
+        """

@@ -140,14 +140,16 @@ class _Newton:
         """Compute the direction that changes complementarity products by `target`."""
         form, point = self.form, self.point
         shift = self.weight * self.dual_residual - target / point.slack
-        self.multipliers = form.solve(self.missing + form.rows(shift))
+        self.multipliers, prices = form.solve(self.missing + form.rows(shift))
+        if not np.isfinite(self.multipliers).all():
+            raise FloatingPointError("the normal equations have no finite solution")
         self.longest = directions.finish_direction(
             point.primal,
             point.slack,
             self.weight,
             shift,
             self.dual_residual,
-            form.prices(self.multipliers),
+            prices,
             self.primal_step,
             self.slack_step,
         )

@@ -145,6 +145,7 @@ class BandForm:
         row_weight += weight[s]
         self.normal.factorise(weight[y], row_weight, weight[x], weight[w], weight[v])
 
-    def solve(self, right: Floats) -> Floats:
-        """Return the multipliers that solve the factorised normal equations."""
-        return np.concatenate(self.normal.solve(self.by_equation(right)))
+    def solve(self, right: Floats) -> tuple[Floats, Floats]:
+        """Return the multipliers that solve the factorised normal equations, and their prices."""
+        multipliers = np.concatenate(self.normal.solve(self.by_equation(right)))
+        return multipliers, self.prices(multipliers)

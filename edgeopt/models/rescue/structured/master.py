@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from edgeopt.models.rescue.structured.columns import (
 from edgeopt.models.rescue.structured.form import BandForm
 from edgeopt.models.rescue.structured.normal import ReservedColumns, Sizes
 from edgeopt.solvers.columns import Priced, Restricted
-from edgeopt.solvers.interior_point import InteriorPoint, Point
+from edgeopt.solvers.interior_point import InteriorPoint, Point, approach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StructuredMaster", "compile_kernels", "price_columns"]
 
-# Row activities may miss their right-hand sides by this much: the point is repaired afterwards.
-PRIMAL_ACCURACY = 1e-8
 MAX_ITERATIONS = 300
 # After columns are added, go back to a point whose gap is this many times the one asked for.
 BACK = 20.0
@@ -104,28 +101,22 @@ class StructuredMaster:
 
     def solve(self, gap: float, time_limit: float | None) -> Restricted:
         """Iterate until the restricted problem's relative gap is reached."""
-        began = time.perf_counter()
         if self._grown is not None:
             self._restart(BACK * gap)
-        method = InteriorPoint(self._form, correctors=self.correctors)
-        missed = np.inf
-        for _ in range(MAX_ITERATIONS):
-            primal, dual = method.objectives(self._point)
-            reached = abs(primal - dual) / max(1.0 / self.scale, abs(primal))
-            if not self._trail or reached <= 0.5 * self._trail[-1][0]:
-                self._trail.append((reached, self._point))
-            if reached <= gap:
-                # Near the optimum cancellation makes the rows worse again: then it is time to stop.
-                before, missed = missed, float(np.abs(method.missing(self._point)).max())
-                if missed <= PRIMAL_ACCURACY or missed >= before:
-                    break
-            if time_limit is not None and time.perf_counter() - began > time_limit:
-                break
-            try:
-                self._point = method.step(self._point)
-            except FloatingPointError:
-                break  # the last point stands, and its bound says how good it is
+        walk = approach(
+            InteriorPoint(self._form, correctors=self.correctors),
+            self._point,
+            gap,
+            smallest=1.0 / self.scale,
+            max_iterations=MAX_ITERATIONS,
+            time_limit=time_limit,
+        )
+        self.iterations -= 1  # the start is no step
+        for point, reached in walk:
+            self._point = point
             self.iterations += 1
+            if not self._trail or reached <= 0.5 * self._trail[-1][0]:
+                self._trail.append((reached, point))
         return self._restricted()
 
     def _restricted(self) -> Restricted:

@@ -1,0 +1,189 @@
+r"""The cooperative program in the standard form that the interior-point method works on.
+
+With :math:`y = q / r` the part of a type's requests that an option serves and :math:`\xi = x / n`
+the hosted part of a cell's replicas, scaled and minimised:
+
+.. math::
+
+   \min\ & -\textstyle\sum w_t r_{t\rho}\, (\gamma^{\mathrm{repository}}_\rho
+            - \gamma_{\rho k})\, y_{t\rho k} \\
+   \text{demand}\ & \textstyle\sum_k y_{t\rho k} + e_{t\rho} = 1 \\
+   \text{capacity}\ & \textstyle\sum_\rho \frac{r_{t\rho}}{L_{tvg}\, n_{vg}}\, y_{t\rho(v,g)}
+            - \xi_{vg} + f_{tvg} = 0 \\
+   \text{copies}\ & \xi_{vg} + u_{vg} = 1 \\
+   \text{budget}\ & \textstyle\sum_g \frac{s_{vg} n_{vg}}{b_v}\, \xi_{vg} + i_v = 1
+
+with all variables nonnegative: e is what the repository serves. Columns are in the order y, e, f,
+:math:`\xi`, u, i; rows in the order above.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.models.idn.cooperative import maps
+from edgeopt.models.idn.cooperative.normal import NormalEquations
+from edgeopt.solvers.interior_point import Point
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.idn.cooperative.program import CooperativeProgram
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["CooperativeForm"]
+
+
+class Columns(NamedTuple):
+    """A vector of columns in its parts: views."""
+
+    option: Floats
+    demand: Floats
+    capacity: Floats
+    hosting: Floats
+    absent: Floats
+    room: Floats
+
+
+class Rows(NamedTuple):
+    """A vector of rows in its parts: views."""
+
+    demand: Floats
+    capacity: Floats
+    copies: Floats
+    budget: Floats
+
+
+class CooperativeForm:
+    """The program scaled, with its normal equations.
+
+    Parameters
+    ----------
+    program
+        What is to be decided.
+    """
+
+    def __init__(self, program: CooperativeProgram) -> None:
+        self.program = program
+        slots, options = program.slots, program.cell.size
+        self._column_shapes = (
+            (slots, options),
+            program.requests.shape,
+            program.capacity.shape,
+            program.copies.shape,
+            program.copies.shape,
+            program.knapsack_size.shape,
+        )
+        self._row_shapes = (
+            program.requests.shape,
+            program.capacity.shape,
+            program.copies.shape,
+            program.knapsack_size.shape,
+        )
+        kind = program.option_type
+        most = program.capacity * program.copies
+        self.share = program.requests[:, kind] / most[:, program.cell]
+        held = program.knapsack >= 0
+        self.load = np.zeros(program.copies.size)
+        self.load[held] = (program.size * program.copies)[held]
+        self.load[held] /= program.knapsack_size[program.knapsack[held]]
+        worth = program.weight[:, None] * program.requests[:, kind] * program.gain
+        self.scale = float(worth.max(initial=0.0)) or 1.0
+        self.cost = np.zeros(sum(int(np.prod(shape)) for shape in self._column_shapes))
+        self.columns(self.cost).option[:] = -worth / self.scale
+        self.right = np.ones(sum(int(np.prod(shape)) for shape in self._row_shapes))
+        self.by_row(self.right).capacity[:] = 0.0
+        self.normal = NormalEquations(program, self.share, self.load)
+
+    def columns(self, vector: Floats) -> Columns:
+        """Return a vector of columns in its parts."""
+        return Columns(*_split(vector, self._column_shapes))
+
+    def by_row(self, vector: Floats) -> Rows:
+        """Return a vector of rows in its parts."""
+        return Rows(*_split(vector, self._row_shapes))
+
+    def start(self) -> Point:
+        """Return a well-centred point."""
+        program = self.program
+        primal = np.empty(self.cost.size)
+        v = self.columns(primal)
+        v.hosting[:] = 0.5
+        v.absent[:] = 0.5
+        v.room[:] = 0.5
+        v.demand[:] = 0.5
+        v.capacity[:] = 0.25
+        width = np.diff(program.option_first)[program.option_type]
+        v.option[:] = np.minimum(0.5 / width, 0.25 / np.maximum(self.share, 1e-9))
+        return Point(primal, np.ones(self.cost.size), np.zeros(self.right.size))
+
+    def point_of(self, point: Point) -> tuple[Floats, Floats]:
+        """Return the hosted replicas `[C]` and the served requests `[S, O]` of a point."""
+        v, program = self.columns(point.primal), self.program
+        return v.hosting * program.copies, v.option * program.requests[:, program.option_type]
+
+    def prices_of(self, point: Point) -> Floats:
+        """Return the price of a request's capacity, ms, shape [S, C], at a point."""
+        program = self.program
+        price = np.maximum(-self.by_row(point.multipliers).capacity, 0.0)
+        each = program.weight[:, None] * program.capacity * program.copies
+        return np.divide(price * self.scale, each, out=np.zeros_like(price), where=each > 0.0)
+
+    def rows(self, values: Floats) -> Floats:
+        """Return the row activities of column values of shape [n]."""
+        program, v = self.program, self.columns(values)
+        out = np.empty(self.right.size)
+        row = self.by_row(out)
+        row.demand[:] = v.demand
+        np.subtract(v.capacity, v.hosting, out=row.capacity)
+        maps.add_up(
+            program.option_first, program.cell, self.share, v.option, row.demand, row.capacity
+        )
+        np.add(v.hosting, v.absent, out=row.copies)
+        held = program.knapsack >= 0
+        row.budget[:] = v.room
+        row.budget[:] += np.bincount(
+            program.knapsack[held], (self.load * v.hosting)[held], minlength=v.room.size
+        )
+        return out
+
+    def prices(self, multipliers: Floats) -> Floats:
+        """Return the price of every column under row multipliers (the transpose of `rows`)."""
+        program, row = self.program, self.by_row(multipliers)
+        out = np.empty(self.cost.size)
+        v = self.columns(out)
+        maps.price_options(
+            program.option_first, program.cell, self.share, row.demand, row.capacity, v.option
+        )
+        v.demand[:] = row.demand
+        v.capacity[:] = row.capacity
+        v.hosting[:] = row.copies - row.capacity.sum(axis=0)
+        held = program.knapsack >= 0
+        v.hosting[held] += self.load[held] * row.budget[program.knapsack[held]]
+        v.absent[:] = row.copies
+        v.room[:] = row.budget
+        return out
+
+    def factorise(self, weight: Floats) -> None:
+        """Assemble and factorise the normal matrix for column weights of shape [n]."""
+        self.normal.factorise(*self.columns(weight))
+
+    def solve(self, right: Floats) -> tuple[Floats, Floats]:
+        """Return the multipliers that solve the factorised normal equations, and their prices."""
+        *parts, hosting_price = self.normal.solve(*self.by_row(right))
+        multipliers = np.concatenate([part.ravel() for part in parts])
+        prices = self.prices(multipliers)
+        self.columns(prices).hosting[:] = hosting_price
+        return multipliers, prices
+
+
+def _split(vector: Floats, shapes: tuple[tuple[int, ...], ...]) -> list[Floats]:
+    parts, at = [], 0
+    for shape in shapes:
+        count = int(np.prod(shape))
+        parts.append(vector[at : at + count].reshape(shape))
+        at += count
+    return parts

@@ -1,0 +1,193 @@
+r"""The cooperative program without a matrix: its data sorted by task, its value, its proven bound.
+
+.. math::
+
+   \max\ & \textstyle\sum_t w_t \sum_\rho \sum_k (\gamma^{\mathrm{repository}}_\rho
+           - \gamma_{\rho k})\, q_{t\rho k} \\
+   \text{s.t.}\ & \textstyle\sum_k q_{t\rho k} \le r_{t\rho}, \quad
+           \sum_\rho q_{t\rho(v,g)} \le L_{tvg}\, x_{vg}, \quad
+           \sum_g s_{vg}\, x_{vg} \le b_v, \quad 0 \le x_{vg} \le n_{vg},\ q \ge 0
+
+where g runs over groups of identical replicas. Requests that no option serves go to the repository,
+so the value is the gain. For any capacity prices :math:`\lambda \ge 0`, weak duality gives
+
+.. math::
+
+   \mathrm{OPT} \le \sum_t w_t \Big( \sum_\rho r_{t\rho} \max_k
+   \big(\gamma^{\mathrm{repository}}_\rho - \gamma_{\rho k} - \lambda_{tk}\big)^+ \Big)
+   + \sum_v \max_{x \in X_v} \sum_g \Big(\sum_t w_t L_{tvg} \lambda_{tvg}\Big) x_{vg},
+
+a fractional knapsack per node: a bound is as good as its prices and as true as this arithmetic,
+whoever computed the prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.models.idn.cooperative import evaluation, maps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers import Solution
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["CooperativeProgram"]
+
+
+@dataclass(frozen=True, eq=False)
+class CooperativeProgram:
+    """What is to be decided, sorted by task (see `maps` for the layout).
+
+    Types without an option are left out, and cells that can serve nobody.
+
+    Parameters
+    ----------
+    weight
+        Of the slots, shape [S].
+    requests
+        Of each type in each slot, shape [S, R].
+    type_first, cell_first
+        Where the types and the cells of each task begin, shape [tasks + 1].
+    option_first
+        Where the options of each type begin, shape [R + 1]; the largest gain comes first.
+    cell
+        Cell of each option, shape [O].
+    gain
+        Saved by an option against the repository, positive, ms per request, shape [O].
+    capacity
+        Of one replica of each cell in each slot, positive, requests, shape [S, C].
+    copies, size
+        Number of identical replicas of each cell, and the MB of one, shape [C].
+    node, group
+        Of each cell: where it is, and which group of replicas, shape [C].
+    budget
+        Of each node, MB, shape [V].
+    """
+
+    weight: Floats
+    requests: Floats
+    type_first: Ints
+    cell_first: Ints
+    option_first: Ints
+    cell: Ints
+    gain: Floats
+    capacity: Floats = field(repr=False)
+    copies: Floats = field(repr=False)
+    size: Floats = field(repr=False)
+    node: Ints = field(repr=False)
+    group: Ints = field(repr=False)
+    budget: Floats = field(repr=False)
+
+    @property
+    def slots(self) -> int:
+        """Number of slots S."""
+        return self.weight.size
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks that have an option."""
+        return self.type_first.size - 1
+
+    @cached_property
+    def option_type(self) -> Ints:
+        """Type of each option, shape [O]."""
+        return np.repeat(np.arange(self.option_first.size - 1), np.diff(self.option_first))
+
+    @cached_property
+    def _tight_nodes(self) -> NDArray[np.bool_]:
+        full = np.bincount(self.node, self.size * self.copies, minlength=self.budget.size)
+        tight: NDArray[np.bool_] = full > self.budget
+        return tight
+
+    @cached_property
+    def knapsack(self) -> Ints:
+        """Knapsack of each cell, -1 where the node has room for everything, shape [C]."""
+        number = np.cumsum(self._tight_nodes) - 1
+        return np.where(self._tight_nodes, number, -1)[self.node]
+
+    @cached_property
+    def knapsack_size(self) -> Floats:
+        """Budgets of the nodes that have no room for everything, MB, shape [K]."""
+        return self.budget[self._tight_nodes]
+
+    def value(self, served: Floats) -> float:
+        """Return the gain of served requests, shape [S, O]."""
+        return float(self.weight @ (served @ self.gain))
+
+    def repaired(self, hosted: Floats, served: Floats) -> tuple[Floats, Floats]:
+        """Return a feasible point near the given one.
+
+        Parameters
+        ----------
+        hosted
+            Replicas of each cell, shape [C].
+        served
+            Requests that each option serves, shape [S, O].
+
+        Returns
+        -------
+        hosted
+            Clipped, and reduced in proportion where a budget is exceeded.
+        served
+            Clipped and reduced in proportion; capacity that is left then takes requests that are
+            left, the largest gain first.
+        """
+        hosted = np.clip(hosted, 0.0, self.copies)
+        used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
+        hosted *= np.minimum(1.0, self.budget / np.maximum(used, 1e-300))[self.node]
+        served = np.maximum(served, 0.0)
+        evaluation.fit(self.option_first, self.cell, self.requests, self.capacity * hosted, served)
+        return hosted, served
+
+    def bound(self, price: Floats) -> float:
+        """Return the upper bound on the gain that capacity prices prove.
+
+        Parameters
+        ----------
+        price
+            Any numbers, ms per request of capacity, shape [S, C]; negative ones are taken as 0.
+        """
+        price = np.maximum(price, 0.0)
+        saved = evaluation.best_reduced_gain(self.option_first, self.cell, self.gain, price)
+        worth = self.weight @ (self.capacity * price)
+        knapsacks = evaluation.fill_knapsacks(
+            np.argsort(-worth / self.size, kind="stable"),
+            worth, self.size, self.copies, self.node, self.budget,
+        )  # fmt: skip
+        return float(self.weight @ (self.requests * saved).sum(axis=1)) + knapsacks
+
+    # --- what a Solution asks of its problem ------------------------------------------------
+
+    def primal_residual(self, solution: Solution) -> float:
+        """Return the largest violation of a constraint, relative to its side where that is > 1."""
+        hosted, served = solution.values["x"], solution.values["q"]
+        demand, usage = np.zeros_like(self.requests), np.zeros_like(self.capacity)
+        ones = np.ones_like(served)
+        maps.add_up(self.option_first, self.cell, ones, served, demand, usage)
+        used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
+        finite = np.isfinite(self.budget)
+        violations = (
+            (demand - self.requests) / np.maximum(1.0, self.requests),
+            (usage - self.capacity * hosted) / np.maximum(1.0, self.capacity * hosted),
+            (used - self.budget)[finite] / np.maximum(1.0, self.budget[finite]),
+            (hosted - self.copies) / np.maximum(1.0, self.copies),
+            -hosted,
+            -served,
+        )
+        return max(float(part.max(initial=0.0)) for part in violations)
+
+    def dual_residual(self, solution: Solution) -> float:
+        """Return the largest negative price: `bound` completes the others to a dual point."""
+        return max(0.0, -float(solution.duals.min(initial=0.0)))
+
+    def dual_bound(self, solution: Solution) -> float:
+        """Return the bound proven by the capacity prices."""
+        return self.bound(solution.duals)

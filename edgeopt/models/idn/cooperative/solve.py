@@ -1,0 +1,196 @@
+"""One call for the cooperative bound, two methods, and the same proof whichever was used."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from edgeopt.errors import OptionError
+from edgeopt.models.idn.cooperative.building import allocation_of, cooperative_program
+from edgeopt.models.idn.cooperative.master import CooperativeMaster, compile_kernels
+from edgeopt.models.idn.demand import Demand
+from edgeopt.models.idn.solution import PlacementSolution
+from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
+from edgeopt.solvers.columns import generate_columns
+
+if TYPE_CHECKING:
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.models.idn.cooperative.program import CooperativeProgram
+    from edgeopt.solvers.request import ProgressCallback
+
+__all__ = ["Method", "solve_cooperative"]
+
+Method = Literal["auto", "direct", "structured"]
+
+SMALL = 2_000
+"""Up to this many columns a simplex vertex takes milliseconds and is exact."""
+
+
+def solve_cooperative(
+    instance: IdnInstance,
+    demand: Demand | None = None,
+    *,
+    method: Method = "auto",
+    gap: float = 1e-3,
+    time_limit: float | None = None,
+    progress: ProgressCallback | None = None,
+    **solver: Any,
+) -> PlacementSolution:
+    r"""Bound the gain of every static placement from above, and prove the bound.
+
+    In the cooperative relaxation a model at a node shares its capacity among all types as it
+    likes, :math:`\sum_\rho q_{t\rho(v,m)} \le L_{vm} x_{vm}`, and may be hosted in part. Whatever
+    whole models are hosted within the budgets, and in whatever order requests arrive, the average
+    gain is no larger. Placements that change over time, or exceed a budget, are not covered.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    demand
+        Slots and weights, by default the instance's, each slot weighing the same. Its potential
+        capacities play no part.
+    method
+        ``"direct"`` hands the program as a matrix to a backend of `edgeopt.solve`. ``"structured"``
+        runs an interior-point method whose normal equations are eliminated down to one block per
+        task. ``"auto"`` takes the faster one for the size, and ``"direct"`` where options for a
+        backend are given.
+    gap
+        Proven relative gap ``(bound - objective) / max(1, |objective|)`` to reach.
+    time_limit
+        Seconds after which the best feasible point so far is returned with its bound.
+    progress
+        Called now and then with a `Progress`; returning True stops.
+    **solver
+        Options for `edgeopt.solve`, such as ``solver="scipy"`` or ``algorithm="ipm"``; only for the
+        method ``"direct"``.
+
+    Returns
+    -------
+    A feasible point of the relaxation, its allocation in shares, and the bound that its capacity
+    prices prove. The prices are ``solution.duals``, ms per request of capacity, one row per slot.
+
+    Raises
+    ------
+    InputError
+        If the demand belongs to another instance.
+    OptionError
+        If the method is unknown, takes no backend options, or the gap is not positive.
+    SolverError
+        If no feasible point was found in time.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, problem (14), with potential capacities
+    that cooperate instead of given ones.
+    """
+    if method not in get_args(Method):
+        raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
+    if not gap > 0.0:
+        raise OptionError(f"gap is {gap!r}; it must be positive")
+    if solver and method == "structured":
+        raise OptionError(
+            f"method {method!r} uses no backend and takes no options {sorted(solver)}; "
+            'use method="direct"'
+        )
+    if method == "structured":
+        compile_kernels()
+    began = time.perf_counter()
+    demand = Demand.of(instance) if demand is None else demand.fitting(instance)
+    program = cooperative_program(instance, demand)
+    common: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
+    chosen_here = method == "auto"
+    if chosen_here:
+        small = program.slots * program.cell.size <= SMALL
+        method = "direct" if solver or small else "structured"
+    built = time.perf_counter() - began
+    if not (program.weight @ program.requests).any():
+        solution = _nothing_to_gain(program)
+    elif method == "direct":
+        solution = _direct(program, common | solver)
+    else:
+        solution = _interior(program, gap, **common)
+        stuck = solution.status in (Status.UNKNOWN, Status.ITERATION_LIMIT)
+        if chosen_here and stuck:
+            other = _direct(program, common)
+            solution = min(solution, other, key=lambda each: each.gap)
+    seconds = Seconds(built + solution.seconds.build, solution.seconds.solve)
+    solution = replace(solution, seconds=seconds)
+    allocation = allocation_of(instance, program, solution.values["x"])
+    return PlacementSolution(allocation, solution.objective, solution.bound, solution)
+
+
+def _interior(
+    program: CooperativeProgram,
+    gap: float,
+    time_limit: float | None,
+    progress: ProgressCallback | None,
+) -> Solution:
+    compile_kernels()
+    # Blocks of some dozen rows: threads would only wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"):
+        began = time.perf_counter()
+        master = CooperativeMaster(program)
+        built = time.perf_counter() - began
+        solution = generate_columns(
+            master,
+            master.bound,
+            gap=gap,
+            first_gap=gap,
+            time_limit=None if time_limit is None else max(0.0, time_limit - built),
+            progress=progress,
+        )
+    return replace(
+        solution,
+        seconds=solution.seconds._replace(build=built),
+        options=dict(solution.options) | {"iterations": master.iterations},
+    )
+
+
+def _direct(program: CooperativeProgram, options: dict[str, Any]) -> Solution:
+    from edgeopt.models.idn.cooperative.matrix import capacity_prices, point_of, written_out
+
+    began = time.perf_counter()
+    matrix = written_out(program)
+    built = time.perf_counter() - began
+    solution = solve(matrix, **options)
+    # Stopped early, a solver may have no duals: prices of 0 still prove a bound, a weak one.
+    row_duals = np.zeros(matrix.shape[0]) if solution.duals is None else solution.duals
+    prices = capacity_prices(program, row_duals)
+    hosted, served = program.repaired(*point_of(program, solution.values))
+    return replace(
+        solution,
+        objective=program.value(served),
+        bound=program.bound(prices),
+        values={"x": hosted, "q": served},
+        duals=prices,
+        seconds=solution.seconds._replace(build=built),
+        problem=program,
+    )
+
+
+def _nothing_to_gain(program: CooperativeProgram) -> Solution:
+    """Return the solution where no request can be served better than by the repository."""
+    from edgeopt import __version__
+
+    prices = np.zeros(program.capacity.shape)
+    return Solution(
+        status=Status.CONVERGENCE_CRITERIA_SATISFIED,
+        quality=Quality.OPTIMAL,
+        objective=0.0,
+        bound=program.bound(prices),
+        values={
+            "x": np.zeros(program.copies.size),
+            "q": np.zeros((program.slots, program.cell.size)),
+        },
+        duals=prices,
+        seconds=Seconds(0.0, 0.0),
+        solver="edgeopt",
+        version=__version__,
+        options={},
+        problem=program,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
+    idn_slots,
     rescue_build,
     rescue_lp,
     rescue_lp_huge,
@@ -23,6 +24,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_lp.BENCHMARK,
     rescue_lp_large.BENCHMARK,
     rescue_lp_huge.BENCHMARK,
+    idn_slots.BENCHMARK,
 )
 
 

@@ -197,7 +197,7 @@ def play(ascent: MirrorAscent, mirror: Map, sequence: Sequence, slots: int) -> t
         rates.append(state.rate)
         state = ascent.update(state, gradient)
     if isinstance(ascent.rule, FixedStep | TheoryStep):
-        rates[0] = rates[-1]
+        rates[0] = ascent.rule.rate(mirror, 0.0)
     np.testing.assert_allclose(state.total, total)
     return best_fixed(total, mirror) - earned, regret_bound(mirror, norms, rates)
 

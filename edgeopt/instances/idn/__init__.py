@@ -7,10 +7,13 @@ distributing machine learning with optimality guarantees.
 from __future__ import annotations
 
 from edgeopt.instances.idn.catalogue import Catalogue, catalogue
+from edgeopt.instances.idn.from_measurements import from_data, from_tables
 from edgeopt.instances.idn.generate import generate
+from edgeopt.instances.idn.graphs import from_topology
 from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
 from edgeopt.instances.idn.ranking import Ranking
+from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model, small
 from edgeopt.instances.idn.topology import Network, topology_1, topology_2
 
 __all__ = [
@@ -18,10 +21,17 @@ __all__ = [
     "IdnInstance",
     "Network",
     "Ranking",
+    "adversarial",
     "catalogue",
+    "crowded_out",
+    "from_data",
+    "from_tables",
+    "from_topology",
     "generate",
     "largest_remainder",
+    "shared_model",
     "sliding_shares",
+    "small",
     "topology_1",
     "topology_2",
     "zipf_shares",

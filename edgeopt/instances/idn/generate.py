@@ -11,7 +11,7 @@ from edgeopt.instances.idn.catalogue import Catalogue, catalogue, spread
 from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
-from edgeopt.instances.idn.topology import Network, path_to_root, topology_1, topology_2
+from edgeopt.instances.idn.topology import Network, paths_to_root, topology_1, topology_2
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,7 +191,7 @@ def assemble(
     tasks, entries = entry.shape
     data = spread(models, network.gpu, tasks=tasks, replicas=replicas, slot_seconds=slot_seconds)
     is_cloud = np.arange(network.nodes) == cloud
-    routes = {v: path_to_root(network, v, cloud) for v in np.unique(entry).tolist()}
+    routes = paths_to_root(network.edges, network.latency, network.nodes, cloud)
     return IdnInstance(
         edges=network.edges,
         latency=network.latency,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -10,11 +11,11 @@ import numpy as np
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-__all__ = ["Network", "path_to_root", "topology_1", "topology_2", "tree"]
+__all__ = ["Network", "paths_to_root", "topology_1", "topology_2", "tree"]
 
 GIGABYTE: Final = 1024
 """MB in a GB of GPU memory; the paper does not say, the usual reading is assumed."""
@@ -156,39 +157,48 @@ def tree(fan_out: Mapping[int, int]) -> Network:
     )
 
 
-def path_to_root(network: Network, start: int, root: int = 0) -> Sequence[int]:
-    """Return the path of least latency from a node to the root, both included.
+def paths_to_root(
+    edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int, root: int = 0
+) -> list[tuple[int, ...]]:
+    """Find the path of least latency from every node to the root, both included.
 
-    Among equals the one with the fewest nodes, then with the smallest ones, from the root on.
+    Among equals the one with the fewest nodes, then the one with the smaller nodes, seen from the
+    root; together the paths form a tree.
 
     Parameters
     ----------
-    network
-        A connected network.
-    start, root
-        The two ends.
+    edges, latency
+        Ends, shape [E, 2], and round-trip latency, ms, shape [E].
+    nodes
+        Number of nodes V.
+    root
+        Where all paths end.
+
+    Returns
+    -------
+    V paths; that of the root is the root alone.
 
     Raises
     ------
     OptionError
-        If there is no path.
+        If some node has no path.
     """
-    import heapq
-
-    near: dict[int, list[tuple[int, float]]] = {v: [] for v in range(network.nodes)}
-    for (u, v), w in zip(network.edges.tolist(), network.latency.tolist(), strict=True):
+    near: list[list[tuple[int, float]]] = [[] for _ in range(nodes)]
+    for (u, v), w in zip(edges.tolist(), latency.tolist(), strict=True):
         near[u].append((v, w))
         near[v].append((u, w))
     queue: list[tuple[float, int, tuple[int, ...]]] = [(0.0, 1, (root,))]
-    done: set[int] = set()
+    found: dict[int, tuple[int, ...]] = {}
     while queue:
         length, count, path = heapq.heappop(queue)
         node = path[-1]
-        if node == start:
-            return path[::-1]
-        if node not in done:
-            done.add(node)
-            for other, w in near[node]:
-                if other not in done:
-                    heapq.heappush(queue, (length + w, count + 1, (*path, other)))
-    raise OptionError(f"there is no path from node {start} to node {root}")
+        if node in found:
+            continue
+        found[node] = path[::-1]
+        for other, w in near[node]:
+            if other not in found:
+                heapq.heappush(queue, (length + w, count + 1, (*path, other)))
+    if len(found) < nodes:
+        lost = min(set(range(nodes)) - set(found))
+        raise OptionError(f"there is no path from node {lost} to node {root}")
+    return [found[v] for v in range(nodes)]

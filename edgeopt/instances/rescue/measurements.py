@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.tables import write_table
 from edgeopt.instances.traces import (
     Accuracy,
     IterationTimes,
@@ -21,7 +21,6 @@ from edgeopt.instances.traces import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -160,25 +159,18 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     jobs = measured.windows.shape[2]
     taken = np.argwhere(measured.windows.sum(axis=2) > 0)
     runs = [(w + 1, d + 1, *measured.windows[w, d].tolist()) for w, d in taken.tolist()]
-    _write(root / "run_lengths.csv", ["work", "slots", *_job_names(jobs)], runs)
+    write_table(root / "run_lengths.csv", ["work", "slots", *_job_names(jobs)], runs)
     for name, points in (("sites", measured.sites), ("users", measured.users)):
-        _write(root / f"{name}.csv", ["latitude", "longitude"], points.tolist())
+        write_table(root / f"{name}.csv", ["latitude", "longitude"], points.tolist())
     drift = measured.drift
     settings = zip(
         drift.corruption, drift.severity.tolist(), drift.accuracy.T.tolist(), strict=True
     )
-    _write(
+    write_table(
         root / "drift.csv",
         ["corruption", "severity", *drift.models],
         [(kind, grade, *row) for kind, grade, row in settings],
     )
-
-
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def _job_names(jobs: int) -> list[str]:

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["FOLDER"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["FOLDER", "write_table"]
 
 FOLDER: Final = Path(__file__).parent
 """The folder that holds the tables."""
+
+
+def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV table with a header, the same bytes on every machine.
+
+    Parameters
+    ----------
+    path
+        The file, replaced if it exists.
+    header
+        Names of the columns.
+    rows
+        Entries, as long as the header.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from edgeopt.instances.rescue.measurements import measure, write_tables
+from edgeopt.instances.idn import measurements as idn
+from edgeopt.instances.rescue import measurements as rescue
 from edgeopt.instances.tables import FOLDER
 
 __all__ = ["derive"]
@@ -30,7 +31,8 @@ def derive(data: Path, out: Path = FOLDER) -> None:
     InstanceError
         If a raw file is missing or has a bad entry.
     """
-    write_tables(measure(data), out)
+    rescue.write_tables(rescue.measure(data), out)
+    idn.write_tables(idn.measure(data), out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+"""Arrivals on record: time stamps of requests, counted per slot."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.traces import read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["count_per_slot", "read_timestamps"]
+
+
+def read_timestamps(
+    path: str | os.PathLike[str], column: str = "TIMESTAMP"
+) -> NDArray[np.datetime64]:
+    """Read when the requests of a trace arrived, such as those of the Azure LLM trace of 2023.
+
+    Parameters
+    ----------
+    path
+        CSV with a header; other columns are ignored.
+    column
+        Name of the column, ISO dates and times.
+
+    Returns
+    -------
+    Times in ascending order, to the nanosecond, shape [N].
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read, has no data, lacks the column, or an entry is no time.
+    """
+    rows = read_rows(path)
+    header = rows[0][1] if rows else []
+    if column not in header:
+        raise InstanceError(
+            os.fspath(path), f"has no column {column!r}", value=", ".join(header) or None
+        )
+    if len(rows) == 1:
+        raise InstanceError(os.fspath(path), "has a header but no data")
+    place = header.index(column)
+    times = np.empty(len(rows) - 1, dtype="datetime64[ns]")
+    for n, (line, row) in enumerate(rows[1:]):
+        times[n] = _time(row[place] if place < len(row) else "", path, column, line)
+    times.sort()
+    return times
+
+
+def _time(text: str, path: str | os.PathLike[str], column: str, line: int) -> Any:
+    try:
+        time = np.datetime64(text, "ns")
+    except ValueError:
+        time = None
+    if time is None or np.isnat(time):
+        raise InstanceError(
+            f"{os.fspath(path)}:{column}",
+            "must be a date and time",
+            index=(line,),
+            value=repr(text),
+        )
+    return time
+
+
+def count_per_slot(
+    services: Sequence[NDArray[np.datetime64]], seconds: int = 60
+) -> NDArray[np.int64]:
+    """Count the arrivals of several services in the slots that all of them cover completely.
+
+    Slots begin at whole multiples of their length since 1970. Those in which some service has its
+    first or its last arrival on record are left out, as it may not have been recorded throughout.
+
+    Parameters
+    ----------
+    services
+        Times of arrival of each of S services, ascending, not empty.
+    seconds
+        Length of a slot, seconds.
+
+    Returns
+    -------
+    Arrivals, shape [T, S].
+
+    Raises
+    ------
+    InstanceError
+        If there is no such slot.
+    """
+    length = np.int64(seconds) * 1_000_000_000
+    slot = [times.astype(np.int64) // length for times in services]
+    first = max(int(one[0]) for one in slot) + 1
+    stop = min(int(one[-1]) for one in slot)
+    if stop <= first:
+        raise InstanceError(
+            "services", f"must overlap in at least one slot of {seconds} seconds", value="none"
+        )
+    inside = [one[(one >= first) & (one < stop)] - first for one in slot]
+    return np.column_stack([np.bincount(one, minlength=stop - first) for one in inside])

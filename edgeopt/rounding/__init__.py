@@ -1,5 +1,16 @@
 """Randomised rounding with exact laws: fractions in, decisions out, and what is preserved."""
 
+from edgeopt.rounding.depround import depround
 from edgeopt.rounding.exact import Law, depround_law, pairwise_law
+from edgeopt.rounding.independent import independent
+from edgeopt.rounding.pairwise import pairwise, reduced_limit
 
-__all__ = ["Law", "depround_law", "pairwise_law"]
+__all__ = [
+    "Law",
+    "depround",
+    "depround_law",
+    "independent",
+    "pairwise",
+    "pairwise_law",
+    "reduced_limit",
+]

@@ -63,8 +63,8 @@ def depround_law(
     ------
     InputError
         If an entry is no number, lies outside [0, 1], a weight is not positive, a row is empty or
-        of another length, or there are more than 18 fractional entries (8 in random order); with
-        ``"half"``, if a fractional entry alone or the whole of `y` exceeds the budget.
+        of another length, there are more than 18 fractional entries (8 in random order), the
+        weighted sum of `y` exceeds the budget, or, with ``"half"``, a fractional entry alone does.
     OptionError
         If there is no such option, or `gain` or `budget` does not go with the residual mode.
 
@@ -95,8 +95,10 @@ def depround_law(
         )
     if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
         raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
+    if total > limit:
+        raise InputError("budget", f"must be at least the weighted sum of y, {total}", value=limit)
     if residual == "half":
-        _check_half(values, sizes, total, limit)
+        _check_half(values, sizes, limit)
     law: Law = {}
     for ending, chance in chain_law(values, sizes, order, "y").items():
         for bits, share in _settle(ending, residual):
@@ -198,12 +200,8 @@ def _with(bits: tuple[int, ...], index: int, bit: int) -> tuple[int, ...]:
     return (*bits[:index], bit, *bits[index + 1 :])
 
 
-def _check_half(
-    values: Sequence[Fraction], sizes: Sequence[Fraction], total: Fraction, limit: Fraction
-) -> None:
-    """Raise unless either part of an outcome fits: the integral entries, or the residual alone."""
-    if total > limit:
-        raise InputError("budget", f"must be at least the weighted sum of y, {total}", value=limit)
+def _check_half(values: Sequence[Fraction], sizes: Sequence[Fraction], limit: Fraction) -> None:
+    """Raise unless the residual fits alone, whichever entry it is."""
     for i, (value, size) in enumerate(zip(values, sizes, strict=True)):
         if 0 < value < 1 and size > limit:
             rule = f"alone exceeds the budget {limit}: residual='half' needs y = 0 here"

@@ -1,4 +1,4 @@
-"""The compiled chain of pair steps: one row of fractions in, decisions out.
+"""The compiled chain of pair steps, and the roundings of one row that it makes.
 
 Everything is done in masses :math:`u_i = s_i y_i`: a pair step moves mass from one entry to the
 other, so that nothing is divided by a weight. The k-th pair step uses ``coins[k]``, whichever
@@ -21,9 +21,12 @@ __all__ = [
     "DROP",
     "HALF",
     "SNAP",
+    "chain_row",
     "count_fractional",
     "depround_row",
     "depround_shuffled",
+    "fill_row",
+    "pairwise_row",
 ]
 
 SNAP = 1e-9
@@ -55,32 +58,29 @@ def count_fractional(values: NDArray[np.float64]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def depround_row(
+def chain_row(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
-    residual: int,
     coins: NDArray[np.float64],
     out: NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Round one row, joining the two smallest fractional indices first.
+) -> tuple[int, int, float]:
+    """Decide on all entries but at most one, joining the two smallest fractional indices first.
 
     Parameters
     ----------
     values
         Fractions y in [0, 1], shape [n].
     weights
-        Weights s > 0, shape [n].
-    residual
-        `BERNOULLI`, `DROP` or `HALF`.
+        Weights s > 0, shape [n]; those of integral entries are not looked at.
     coins
-        Uniforms in [0, 1), as many as `count_fractional` says, for `HALF` one more. The k-th pair
-        step uses the k-th, the residual the next one, and the fair coin of `HALF` that after it.
+        Uniforms in [0, 1); the k-th pair step uses the k-th.
     out
-        Receives the decisions, shape [n].
+        Receives the decisions, shape [n]; False at the entry without.
 
     Returns
     -------
-    Number of coins used, and the index of the last fractional entry, or -1 where none was left.
+    Number of coins used, the index of the last fractional entry, or -1 where none is left, and its
+    mass.
     """
     used = 0
     carry = -1
@@ -115,19 +115,52 @@ def depround_row(
         elif mass >= _HIGH * size:
             out[carry] = True
             carry = -1
-    if carry >= 0:
-        out[carry] = False
-        if residual != DROP:
-            drawn = coins[used] * size < mass
+    if carry < 0:
+        return used, -1, 0.0
+    out[carry] = False
+    return used, carry, mass
+
+
+@njit(cache=True, nogil=True)
+def depround_row(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    residual: int,
+    coins: NDArray[np.float64],
+    out: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Round one row in index order.
+
+    Parameters
+    ----------
+    values
+        Fractions y in [0, 1], shape [n].
+    weights
+        Weights s > 0, shape [n].
+    residual
+        `BERNOULLI`, `DROP` or `HALF`.
+    coins
+        Uniforms in [0, 1), as many as `count_fractional` says, for `HALF` one more. The k-th pair
+        step uses the k-th, the residual the next one, and the fair coin of `HALF` that after it.
+    out
+        Receives the decisions, shape [n].
+
+    Returns
+    -------
+    Number of coins used, and the index of the last fractional entry, or -1 where none was left.
+    """
+    used, last, mass = chain_row(values, weights, coins, out)
+    if last >= 0 and residual != DROP:
+        drawn = coins[used] * weights[last] < mass
+        used += 1
+        if residual == HALF:
+            if drawn and coins[used] < 0.5:
+                out[:] = False
+                out[last] = True
             used += 1
-            if residual == HALF:
-                if drawn and coins[used] < 0.5:
-                    out[:] = False
-                    out[carry] = True
-                used += 1
-            else:
-                out[carry] = drawn
-    return used, carry
+        else:
+            out[last] = drawn
+    return used, last
 
 
 @njit(cache=True, nogil=True)
@@ -154,11 +187,11 @@ def depround_shuffled(
     """
     count = count_fractional(values)
     order = np.empty(count, np.int64)
-    count = 0
+    k = 0
     for i in range(values.shape[0]):
         if values[i] > SNAP and values[i] < _HIGH:
-            order[count] = i
-            count += 1
+            order[k] = i
+            k += 1
         else:
             out[i] = values[i] > 0.5
     for k in range(count - 1, 0, -1):
@@ -166,8 +199,99 @@ def depround_shuffled(
         order[k], order[other] = order[other], order[k]
     decided = np.empty(count, np.bool_)
     used, last = depround_row(values[order], weights[order], residual, coins[count:], decided)
-    if last >= 0 and residual == HALF and decided[last]:
+    if residual == HALF and last >= 0 and decided[last]:
         out[:] = False
     for k in range(count):
         out[order[k]] = decided[k]
-    return used + count, -1 if last < 0 else order[last]
+    return count + used, -1 if last < 0 else order[last]
+
+
+@njit(cache=True, nogil=True)
+def pairwise_row(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    margin: float,
+    coins: NDArray[np.float64],
+    out: NDArray[np.int64],
+) -> tuple[int, float]:
+    """Round one row of nonnegative numbers to the whole number below or above.
+
+    Parameters
+    ----------
+    values
+        Numbers >= 0, shape [n].
+    weights
+        Weights e >= 0, shape [n].
+    margin
+        The last fraction is drawn where rounding it up adds no more weight than this, and floored
+        otherwise: ``inf`` always draws, ``-1`` never.
+    coins
+        Uniforms in [0, 1), as many as there are fractional entries: first for those with weight,
+        then one for each without.
+    out
+        Receives the whole numbers, shape [n].
+
+    Returns
+    -------
+    Index of the last fractional entry if it was floored, or -1, and the fraction that was lost.
+    """
+    n = values.shape[0]
+    parts = np.empty(n)
+    for i in range(n):
+        below = np.floor(values[i])
+        out[i] = int(below)
+        parts[i] = values[i] - below if weights[i] > 0.0 else 0.0
+    raised = np.empty(n, np.bool_)
+    used, last, mass = chain_row(parts, weights, coins, raised)
+    floored, lost = -1, 0.0
+    if last >= 0:
+        if weights[last] - mass <= margin:
+            raised[last] = coins[used] * weights[last] < mass
+        else:
+            floored, lost = last, mass / weights[last]
+    k = count_fractional(parts)
+    for i in range(n):
+        if weights[i] == 0.0:
+            part = values[i] - out[i]
+            raised[i] = part > 0.5
+            if part > SNAP and part < _HIGH:
+                raised[i] = coins[k] < part
+                k += 1
+    for i in range(n):
+        out[i] += raised[i]
+    return floored, lost
+
+
+@njit(cache=True, nogil=True)
+def fill_row(
+    gains: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    room: float,
+    out: NDArray[np.bool_],
+) -> float:
+    """Add the entry of most gain per weight that fits, until none of positive gain does.
+
+    Parameters
+    ----------
+    gains
+        What each entry is worth, whatever else is chosen, shape [n].
+    weights
+        Weights s > 0, shape [n].
+    room
+        Weight that may be added.
+    out
+        The decisions, shape [n]; entries are added in place, of equals the smallest index.
+
+    Returns
+    -------
+    The room that is left.
+    """
+    candidates = np.flatnonzero(~out & (gains > 0.0) & (weights <= room))
+    # What does not fit now never will, so that one pass in the order of worth is enough.
+    order = np.argsort(-gains[candidates] / weights[candidates], kind="mergesort")
+    for k in order:
+        i = candidates[k]
+        if weights[i] <= room:
+            out[i] = True
+            room -= weights[i]
+    return room

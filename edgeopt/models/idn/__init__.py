@@ -5,6 +5,7 @@ from __future__ import annotations
 from edgeopt.models.idn.demand import Demand, average_gain, average_supergradient
 from edgeopt.models.idn.gain import gain, serving_cost
 from edgeopt.models.idn.solution import PlacementSolution
+from edgeopt.models.idn.submodular import greedy, marginal_gains
 from edgeopt.models.idn.supergradient import Messages, supergradient, supergradient_by_messages
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "average_gain",
     "average_supergradient",
     "gain",
+    "greedy",
+    "marginal_gains",
     "serving_cost",
     "supergradient",
     "supergradient_by_messages",

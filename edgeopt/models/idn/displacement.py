@@ -1,0 +1,193 @@
+r"""What adding one model to an allocation saves: the dearest requests move to it.
+
+Serving in the order of cost, a model that is added with potential capacity l takes the l dearest
+requests of a type, as far as they cost more than with the model itself. That is the marginal gain
+of equation (32), without a sum over ranks. The state holds, per option and slot, the requests that
+it serves, and links the hosted options of each type in the order of cost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.models.idn.demand import Demand
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["Service", "grouped", "host", "saving", "saving_at_most", "service_of"]
+
+
+class Service(NamedTuple):
+    """Who serves what while an allocation grows.
+
+    Attributes
+    ----------
+    cost
+        Of each option, ms per request, shape [P].
+    type
+        Of each option, shape [P].
+    cell_first
+        Where the options of each cell begin in `cell_option`, shape [V * M + 1].
+    cell_option
+        Options by cell, shape [P].
+    weight
+        Of each slot, shape [S].
+    potential
+        Potential capacity of each option in each slot, requests, shape [P, S].
+    served
+        Requests that each option serves in each slot, shape [P, S].
+    before
+        The hosted option before each hosted one in its type, -1 if there is none, shape [P].
+    tail
+        The last hosted option of each type, shape [R].
+    dearest
+        The last option that serves any request of a type in a slot, -1 if none does, shape [R, S].
+    highest
+        What the dearest request of a type costs in a slot, 0 if there is none, ms, shape [R, S].
+    """
+
+    cost: Floats
+    type: Ints
+    cell_first: Ints
+    cell_option: Ints
+    weight: Floats
+    potential: Floats
+    served: Floats
+    before: Ints
+    tail: Ints
+    dearest: Ints
+    highest: Floats
+
+
+def service_of(instance: IdnInstance, demand: Demand, hosted: Bools) -> Service:
+    """Return the state in which an allocation of shape [V, M] serves a demand."""
+    ranking, slots = instance.ranking, len(demand)
+    options = ranking.cell.size
+    service = Service(
+        ranking.cost,
+        ranking.type,
+        *grouped(ranking.cell, instance.size.size),
+        demand.weight,
+        np.ascontiguousarray(demand.potential.T),
+        np.zeros((options, slots)),
+        np.full(options, -1),
+        np.full(instance.types, -1),
+        np.empty((instance.types, slots), dtype=np.int64),
+        np.zeros((instance.types, slots)),
+    )
+    _serve(ranking.first, ranking.cell, hosted.ravel(), demand.requests, *service)
+    return service
+
+
+@njit(cache=True)
+def grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Return where each group of equal keys begins, and the positions by key, in order."""
+    first = np.zeros(groups + 1, dtype=np.int64)
+    for each in key:
+        first[each + 1] += 1
+    for group in range(groups):
+        first[group + 1] += first[group]
+    following = first[:-1].copy()
+    position = np.empty(key.size, dtype=np.int64)
+    for i, each in enumerate(key):
+        position[following[each]] = i
+        following[each] += 1
+    return first, position
+
+
+@njit(cache=True)
+def _serve(  # type: ignore[no-untyped-def]
+    first, cell, hosted, requests, cost, type_, cell_first, cell_option,
+    weight, potential, served, before, tail, dearest, highest,
+):  # fmt: skip
+    left = np.empty(weight.size)
+    for n in range(tail.size):
+        left[:] = requests[:, n]
+        dearest[n] = -1
+        for k in range(first[n], first[n + 1]):
+            if not hosted[cell[k]]:
+                continue
+            before[k] = tail[n]
+            tail[n] = k
+            for t in range(weight.size):
+                amount = min(left[t], potential[k, t])
+                if amount > 0.0:
+                    served[k, t] = amount
+                    left[t] -= amount
+                    dearest[n, t] = k
+                    highest[n, t] = cost[k]
+
+
+@njit(cache=True)
+def saving(at: int, service: Service) -> float:
+    """Return the weighted gain of adding a cell, ms."""
+    total = 0.0
+    for index in range(service.cell_first[at], service.cell_first[at + 1]):
+        option = service.cell_option[index]
+        own = service.cost[option]
+        dearest = service.dearest[service.type[option]]
+        for t in range(service.weight.size):
+            left = service.potential[option, t]
+            k = dearest[t]
+            gained = 0.0
+            while k >= 0 and left > 0.0 and service.cost[k] > own:
+                moved = min(left, service.served[k, t])
+                gained += moved * (service.cost[k] - own)
+                left -= moved
+                k = service.before[k]
+            total += service.weight[t] * gained
+    return total
+
+
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+def saving_at_most(at: int, service: Service) -> float:
+    """Return an upper bound on `saving`: as if all requests moved cost as much as the dearest."""
+    total = 0.0
+    for index in range(service.cell_first[at], service.cell_first[at + 1]):
+        option = service.cell_option[index]
+        own, potential = service.cost[option], service.potential[option]
+        highest = service.highest[service.type[option]]
+        for t in range(service.weight.size):
+            total += service.weight[t] * potential[t] * max(0.0, highest[t] - own)
+    return total
+
+
+@njit(cache=True)
+def host(at: int, service: Service) -> None:
+    """Add a cell: link its options and move requests to them."""
+    before, tail = service.before, service.tail
+    for index in range(service.cell_first[at], service.cell_first[at + 1]):
+        option = service.cell_option[index]
+        n = service.type[option]
+        behind = -1
+        k = tail[n]
+        while k > option:
+            behind, k = k, before[k]
+        before[option] = k
+        if behind < 0:
+            tail[n] = option
+        else:
+            before[behind] = option
+        for t in range(service.weight.size):
+            left = service.potential[option, t]
+            k = service.dearest[n, t]
+            while k > option:
+                moved = min(left, service.served[k, t])
+                service.served[k, t] -= moved
+                service.served[option, t] += moved
+                left -= moved
+                if service.served[k, t] > 0.0:
+                    break
+                k = before[k]
+            service.dearest[n, t] = k
+            if k >= 0:
+                service.highest[n, t] = service.cost[k]

@@ -53,6 +53,8 @@ def network(seed: int, *, slots: int = 2, nodes: int = 4, models: int = 4) -> Pl
         for m in range(M):
             if repository[v][m]:
                 capacity[v][m] = INFINITY if rng.random() < 0.5 else Fraction(100)
+            elif rng.random() < 0.05:
+                capacity[v][m] = INFINITY
     budget = []
     for v in range(V):
         total = sum(size[v])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -12,11 +13,20 @@ if TYPE_CHECKING:
 Law = dict[tuple[int, ...], Fraction]
 
 
-def settle(y: Sequence, s: Sequence) -> dict[tuple[Fraction, ...], Fraction]:
+def settle(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fraction, ...], Fraction]:
     """Return the law of the vector when at most one fractional entry is left.
 
-    Pairs the two smallest fractional indices; each step shifts mass s y between them.
+    Pairs the two smallest fractional indices; each step shifts mass s y between them. In random
+    order, the law is the mean of what all orders of the entries give.
     """
+    if order == "random":
+        mixed: dict = defaultdict(Fraction)
+        orders = list(itertools.permutations(range(len(y))))
+        for places in orders:
+            for state, chance in settle([y[n] for n in places], [s[n] for n in places]).items():
+                back = dict(zip(places, state, strict=True))
+                mixed[tuple(back[n] for n in range(len(y)))] += chance / len(orders)
+        return dict(mixed)
     law: dict = defaultdict(Fraction)
     todo = [(tuple(Fraction(v) for v in y), Fraction(1))]
     s = [Fraction(w) for w in s]
@@ -41,46 +51,64 @@ def depround(
     y: Sequence,
     s: Sequence,
     residual: str = "bernoulli",
-    fill: Callable[[set[int], int], Fraction] | None = None,
+    *,
+    score: Callable[[set[int], int], Fraction] | None = None,
+    budget: object = None,
+    order: str = "index",
 ) -> Law:
-    """Return the law of the rounded vector; `fill(chosen, n)` scores n for residual "fill"."""
+    """Return the law of the rounded vector.
+
+    Room is filled where `score(chosen, n)`, the gain of adding n, is given, up to the budget, by
+    default the weighted sum of y; "fill" does so in any case, by y unless told otherwise.
+    """
+    s = [Fraction(w) for w in s]
+    limit = sum(w * Fraction(v) for w, v in zip(s, y, strict=True))
+    limit = limit if budget is None else Fraction(budget)
+    if residual == "fill" and score is None:
+        score = lambda _, n: Fraction(y[n])  # noqa: E731 - the default score
     law: Law = defaultdict(Fraction)
-    budget = sum(Fraction(w) * Fraction(v) for w, v in zip(s, y, strict=True))
-    for state, chance in settle(y, s).items():
-        left = [n for n, v in enumerate(state) if 0 < v < 1]
+    for state, chance in settle(y, s, order).items():
+        left = {n for n, v in enumerate(state) if 0 < v < 1}
         whole = {n for n, v in enumerate(state) if v == 1}
-        if residual == "fill":
-            law[_indicator(_filled(whole, s, budget, fill), len(state))] += chance
-            continue
-        if not left or residual == "drop":
-            law[_indicator(whole, len(state))] += chance
-            continue
-        v = state[left[0]]
-        law[_indicator(whole, len(state))] += chance * (1 - v)
-        if residual == "bernoulli":
-            law[_indicator(whole | set(left), len(state))] += chance * v
-        else:
-            law[_indicator(whole, len(state))] += chance * v / 2
-            law[_indicator(set(left), len(state))] += chance * v / 2
+        v = sum((state[n] for n in left), Fraction(0))
+        outcomes = {
+            "bernoulli": [(whole, 1 - v), (whole | left, v)],
+            "drop": [(whole, Fraction(1))],
+            "fill": [(whole, Fraction(1))],
+            "half": [(whole, 1 - v / 2), (left, v / 2)],
+        }[residual]
+        for chosen, share in outcomes:
+            final = chosen if score is None else _filled(chosen, s, limit, score)
+            law[tuple(int(n in final) for n in range(len(s)))] += chance * share
     return {x: p for x, p in law.items() if p > 0}
 
 
 def _filled(
-    whole: set[int], s: Sequence, budget: Fraction, score: Callable[[set[int], int], Fraction]
+    chosen: set[int],
+    s: Sequence[Fraction],
+    limit: Fraction,
+    score: Callable[[set[int], int], Fraction],
 ) -> set[int]:
-    """Add the best-scoring entry that fits until none does."""
-    chosen = set(whole)
+    """Add the entry of best positive score per weight that fits until there is none."""
+    chosen = set(chosen)
     while True:
-        room = budget - sum(Fraction(s[n]) for n in chosen)
-        fits = [n for n in range(len(s)) if n not in chosen and Fraction(s[n]) <= room]
-        fits = [n for n in fits if score(chosen, n) > 0]
-        if not fits:
+        room = limit - sum(s[n] for n in chosen)
+        rates = {
+            n: Fraction(score(chosen, n)) / s[n]
+            for n in range(len(s))
+            if n not in chosen and s[n] <= room and score(chosen, n) > 0
+        }
+        if not rates:
             return chosen
-        chosen.add(max(fits, key=lambda n: (score(chosen, n), -n)))
+        top = max(rates.values())
+        chosen.add(min(n for n, rate in rates.items() if rate == top))
 
 
-def pairwise(x: Sequence, e: Sequence, residual: str = "floor") -> Law:
-    """Return the law of the pairwise rounding of x >= 0 with weights e >= 0."""
+def pairwise(x: Sequence, e: Sequence, residual: str = "floor", margin: object = None) -> Law:
+    """Return the law of the pairwise rounding of x >= 0 with weights e >= 0.
+
+    A residual whose rounding up would need more than the margin is rounded down.
+    """
     x = [Fraction(v) for v in x]
     e = [Fraction(w) for w in e]
     base = [v.numerator // v.denominator for v in x]
@@ -104,7 +132,11 @@ def pairwise(x: Sequence, e: Sequence, residual: str = "floor") -> Law:
             rise = _put(_put(state, i1, state[i1] + g1), i2, state[i2] - q * g1)
             fall = _put(_put(state, i1, state[i1] - g2), i2, state[i2] + q * g2)
             todo += [(rise, chance * g2 / (g1 + g2)), (fall, chance * g1 / (g1 + g2))]
-        elif open_ and residual == "bernoulli":
+        elif (
+            open_
+            and residual == "bernoulli"
+            and (margin is None or e[open_[0]] * (1 - state[open_[0]]) <= Fraction(margin))
+        ):
             v = state[open_[0]]
             todo.append((_put(state, open_[0], Fraction(1)), chance * v))
             todo.append((_put(state, open_[0], Fraction(0)), chance * (1 - v)))
@@ -117,7 +149,3 @@ def pairwise(x: Sequence, e: Sequence, residual: str = "floor") -> Law:
 
 def _put(state: tuple, i: int, value: Fraction) -> tuple:
     return (*state[:i], value, *state[i + 1 :])
-
-
-def _indicator(chosen: set[int], n: int) -> tuple[int, ...]:
-    return tuple(int(i in chosen) for i in range(n))

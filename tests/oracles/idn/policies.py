@@ -62,7 +62,8 @@ def steepest(plain: Plain, v: int, m: int) -> Number:
         for o in plain.options(rho):
             if o.cell == (v, m):
                 saved = plain.repository_cost(rho) - o.cost
-                total += plain.capacity[v][m] * max(plain.number(0), saved)
+                if saved > 0:
+                    total += plain.capacity[v][m] * saved
     return total / plain.size[v][m]
 
 

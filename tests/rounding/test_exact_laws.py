@@ -1,0 +1,342 @@
+"""The exact output laws against an enumeration of their own, and what they are said to keep."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+from math import e as euler
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from edgeopt.rounding import depround, depround_law, pairwise, pairwise_law
+from tests.oracles import rounding as oracle
+
+F = Fraction
+FALSE_ALARM = 1e-6
+MODES = ("bernoulli", "drop", "fill", "half")
+
+shares = st.one_of(
+    st.sampled_from([F(0), F(1), F(1, 2), F(1, 2), F(1, 3), F(2, 3), F(3, 4)]),
+    st.fractions(0, 1, max_denominator=12),
+    st.sampled_from([F(1, 10**12), 1 - F(1, 10**12)]),
+)
+weights = st.one_of(
+    st.sampled_from([F(1), F(1), F(2), F(3)]),
+    st.fractions(F(1, 8), 8, max_denominator=8),
+    st.integers(-12, 12).map(lambda k: F(10) ** k),
+)
+
+
+@st.composite
+def rows(draw, *, n=6, fits=False):
+    """Draw fractions and weights; with `fits`, no fractional entry outweighs the whole."""
+    count = draw(st.integers(1, n))
+    y = draw(st.lists(shares, min_size=count, max_size=count))
+    if draw(st.booleans()):
+        y = [y[0]] * count
+    s = draw(st.lists(weights, min_size=count, max_size=count))
+    if fits:
+        while any(0 < v < 1 and w > total(y, s) for v, w in zip(y, s, strict=True)):
+            y, s = [*y, F(1)], [*s, max(s)]
+    return y, s
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A monotone submodular function: the worth of all points that the chosen entries cover."""
+
+    worth: list
+    covers: list
+
+    def __call__(self, chosen):
+        return F(sum(self.worth[p] for p in set().union(*(self.covers[i] for i in chosen))))
+
+    def relaxed(self, y):
+        """Return its concave relaxation: a point counts by the shares that cover it, up to 1."""
+        shares = [
+            sum((v for v, mine in zip(y, self.covers, strict=True) if p in mine), F(0))
+            for p in range(len(self.worth))
+        ]
+        return sum((w * min(F(1), v) for w, v in zip(self.worth, shares, strict=True)), F(0))
+
+
+@st.composite
+def coverage(draw, n):
+    points = draw(st.integers(1, 5))
+    worth = draw(st.lists(st.integers(0, 6), min_size=points, max_size=points))
+    subsets = st.sets(st.integers(0, points - 1))
+    return Coverage(worth, draw(st.lists(subsets, min_size=n, max_size=n)))
+
+
+def total(y, s):
+    return sum((w * v for v, w in zip(y, s, strict=True)), F(0))
+
+
+def marginals(law, n):
+    return [sum((p * x[i] for x, p in law.items()), F(0)) for i in range(n)]
+
+
+def chosen(x):
+    return [i for i, v in enumerate(x) if v]
+
+
+def product_bounds(law, y):
+    """Yield E prod_S (1 - x), prod_S (1 - y), E prod_S x, prod_S y for every set S.
+
+    Both sides are affine in every c_i, so what holds with c in {0, 1} holds for c in [0, 1].
+    """
+    for r in range(len(y) + 1):
+        for S in itertools.combinations(range(len(y)), r):
+            none = sum(p for x, p in law.items() if not any(x[i] for i in S))
+            every = sum(p for x, p in law.items() if all(x[i] for i in S))
+            missed = hit = F(1)
+            for i in S:
+                missed *= 1 - y[i]
+                hit *= y[i]
+            yield none, missed, every, hit
+
+
+@given(rows())
+def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
+    y, s = row
+    law = depround_law(y, s)
+    assert law == oracle.depround(y, s)
+    assert sum(law.values()) == 1
+    assert all(isinstance(p, F) and p > 0 for p in law.values())
+    assert marginals(law, len(y)) == y
+    largest = max((w for v, w in zip(y, s, strict=True) if 0 < v < 1), default=F(0))
+    for x in law:
+        assert abs(total(x, s) - total(y, s)) < largest or total(x, s) == total(y, s)
+    for none, missed, every, hit in product_bounds(law, y):
+        assert none <= missed
+        assert every <= hit
+
+
+@given(rows())
+def test_at_most_one_entry_is_left_and_the_sum_is_kept_until_then(row):
+    """Before the residual is decided, in the oracle; dropping it, in the law."""
+    y, s = row
+    for state in oracle.settle(y, s):
+        assert sum(0 < v < 1 for v in state) <= 1
+        assert total(state, s) == total(y, s)
+    law = depround_law(y, s, residual="drop")
+    assert law == oracle.depround(y, s, "drop")
+    largest = max((w for v, w in zip(y, s, strict=True) if 0 < v < 1), default=F(0))
+    for x in law:
+        short = total(y, s) - total(x, s)
+        assert 0 <= short < largest or short == 0
+    for share, v in zip(marginals(law, len(y)), y, strict=True):
+        assert share <= v
+    for _, _, every, hit in product_bounds(law, y):
+        assert every <= hit
+
+
+@given(rows(fits=True, n=5), st.data())
+def test_half_keeps_the_budget_half_the_marginals_and_half_the_gain(row, data):
+    y, s = row
+    law = depround_law(y, s, residual="half")
+    assert law == oracle.depround(y, s, "half")
+    assert all(total(x, s) <= total(y, s) for x in law)
+    for share, v in zip(marginals(law, len(y)), y, strict=True):
+        assert v / 2 <= share <= v
+    for _, _, every, hit in product_bounds(law, y):
+        assert every <= hit
+    f = data.draw(coverage(len(y)))
+    whole = sum(p * f(chosen(x)) for x, p in depround_law(y, s).items())
+    half = sum(p * f(chosen(x)) for x, p in law.items())
+    assert 2 * half >= whole
+    assert float(whole) >= (1 - 1 / euler) * float(f.relaxed(y)) - 1e-12
+
+
+@given(rows(fits=True, n=5), st.data())
+def test_filling_follows_its_rule_and_only_helps(row, data):
+    y, s = row
+    f = data.draw(coverage(len(y)))
+    limit = total(y, s) + data.draw(st.sampled_from([F(0), F(0), F(1, 2), F(3)]))
+
+    def score(have, n):
+        return f([*have, n]) - f(have)
+
+    def gain(x):
+        return [score(chosen(x), n) if not x[n] else F(0) for n in range(len(y))]
+
+    for mode in ("fill", "half"):
+        law = depround_law(y, s, residual=mode, gain=gain, budget=limit)
+        assert law == oracle.depround(y, s, mode, score=score, budget=limit)
+        assert all(total(x, s) <= limit for x in law)
+        bare = depround_law(y, s, residual={"fill": "drop", "half": "half"}[mode])
+        filled = sum(p * f(chosen(x)) for x, p in law.items())
+        assert filled >= sum(p * f(chosen(x)) for x, p in bare.items())
+    fixed = [F(data.draw(st.integers(0, 3))) for _ in y]
+    law = depround_law(y, s, residual="fill", gain=fixed)
+    assert law == oracle.depround(y, s, "fill", score=lambda _, n: fixed[n])
+    assert depround_law(y, s, residual="fill") == oracle.depround(y, s, "fill")
+
+
+@given(rows(n=4, fits=True), st.sampled_from(MODES))
+def test_random_order_is_the_mean_over_all_orders(row, mode):
+    y, s = row
+    law = depround_law(y, s, residual=mode, order="random")
+    assert law == oracle.depround(y, s, mode, order="random")
+    if mode == "bernoulli":
+        assert marginals(law, len(y)) == y
+        assert all(none <= missed for none, missed, _, _ in product_bounds(law, y))
+
+
+@st.composite
+def loads(draw, n=5):
+    """Draw numbers beyond 1 and weights, zeros among them."""
+    count = draw(st.integers(1, n))
+    whole = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    part = draw(st.lists(shares, min_size=count, max_size=count))
+    weight = st.one_of(st.just(F(0)), weights, weights)
+    e = draw(st.lists(weight, min_size=count, max_size=count))
+    return [a + b for a, b in zip(whole, part, strict=True)], e
+
+
+@given(loads())
+def test_pairwise_floor_stays_under_the_cap(row):
+    x, e = row
+    law = pairwise_law(x, e)
+    assert law == oracle.pairwise(x, e)
+    assert sum(law.values()) == 1
+    largest = max((w for v, w in zip(x, e, strict=True) if v % 1), default=F(0))
+    for z in law:
+        short = total(x, e) - total(z, e)
+        assert 0 <= short < largest or short == 0
+        assert all(n in (v // 1, -(-v // 1)) for n, v in zip(z, x, strict=True))
+    lost = [v - m for v, m in zip(x, marginals(law, len(x)), strict=True)]
+    assert all(0 <= v < 1 for v in lost)
+    assert sum(lost) < 1
+    assert all(v == 0 for v, w in zip(lost, e, strict=True) if w == 0)
+
+
+@given(loads(), st.sampled_from([F(0), F(1, 2), F(2), F(10) ** 12]))
+def test_pairwise_bernoulli_keeps_marginals_and_the_margin(row, margin):
+    x, e = row
+    law = pairwise_law(x, e, residual="bernoulli")
+    assert law == oracle.pairwise(x, e, "bernoulli")
+    assert marginals(law, len(x)) == x
+    largest = max((w for v, w in zip(x, e, strict=True) if v % 1), default=F(0))
+    for z in law:
+        assert abs(total(z, e) - total(x, e)) < largest or total(z, e) == total(x, e)
+    fractions = [v % 1 for v in x]
+    ups = {tuple(n - v // 1 for n, v in zip(z, x, strict=True)): p for z, p in law.items()}
+    for none, missed, every, hit in product_bounds(ups, fractions):
+        assert none <= missed
+        assert every <= hit
+
+    held = pairwise_law(x, e, residual="bernoulli", margin=margin)
+    assert held == oracle.pairwise(x, e, "bernoulli", margin)
+    assert all(total(z, e) <= total(x, e) + margin for z in held)
+    if margin >= largest:
+        assert held == law
+
+
+def test_laws_worked_out_by_hand():
+    assert depround_law([F(1, 2), F(1, 3), F(3, 4)], [2, 3, 4]) == {
+        (0, 0, 1): F(1, 6),
+        (0, 1, 0): F(1, 8),
+        (0, 1, 1): F(5, 24),
+        (1, 0, 0): F(1, 8),
+        (1, 0, 1): F(3, 8),
+    }
+    assert pairwise_law([F(1, 2), F(2, 5)], [1, 2]) == {(0, 0): F(1, 2), (1, 0): F(1, 2)}
+    assert pairwise_law([F(1, 2), F(2, 5)], [1, 2], residual="bernoulli") == {
+        (0, 0): F(7, 40),
+        (0, 1): F(13, 40),
+        (1, 0): F(17, 40),
+        (1, 1): F(3, 40),
+    }
+    assert pairwise_law([F(1, 2), F(1, 2)], [1, 1]) == {(0, 1): F(1, 2), (1, 0): F(1, 2)}
+    x, e = [F(3, 10), F(3, 5), F(7, 10)], [1, F(3, 2), F(4, 5)]
+    floor = {(0, 0, 1): F(7, 18), (0, 1, 0): F(14, 45), (1, 0, 0): F(3, 10)}
+    assert pairwise_law(x, e) == floor
+    assert pairwise_law(x, e, residual="bernoulli") == {
+        (0, 0, 1): F(7, 50),
+        (0, 1, 0): F(21, 100),
+        (0, 1, 1): F(7, 20),
+        (1, 0, 0): F(1, 20),
+        (1, 0, 1): F(21, 100),
+        (1, 1, 0): F(1, 25),
+    }
+
+
+def test_dropping_the_residual_loses_more_than_the_guarantee_allows():
+    """Two entries of size 3 in a budget of 5: one survives, and 5/3 were promised a share of."""
+    law = depround_law([F(5, 6), F(5, 6)], [3, 3], residual="drop")
+    assert law == {(0, 1): F(1, 2), (1, 0): F(1, 2)}
+    assert float(sum(p * sum(x) for x, p in law.items())) < (1 - 1 / euler) * 5 / 3
+
+
+def test_filling_has_no_constant_share_either():
+    eps = F(1, 100)
+    for mode in ("drop", "fill"):
+        law = depround_law([F(1), 1 - eps], [eps, 1], residual=mode)
+        assert law == {(1, 0): F(1)}
+
+
+def test_one_uniform_per_entry_would_not_do():
+    """Three entries of 2/3: exactly two are taken, each as often as it should."""
+    law = depround_law([F(2, 3)] * 3)
+    assert all(sum(x) == 2 for x in law)
+    assert marginals(law, 3) == [F(2, 3)] * 3
+
+
+# 20 tests at 5e-8: together they fail by chance once in a million
+SAMPLED = [
+    ([F(1, 2), F(1, 3), F(3, 4)], [F(2), F(3), F(4)]),
+    ([F(1, 4), F(1, 4), F(1, 4), F(1, 2)], [F(1)] * 4),
+    ([F(1), F(2, 5), F(7, 8), F(0), F(1, 10)], [F(3), F(5, 2), F(1), F(1), F(2)]),
+]
+
+
+def follows(law, draws):
+    """Return the p-value of Pearson's test, rare outcomes pooled; impossible ones are refused."""
+    runs = len(draws)
+    found = {x: 0 for x in law}
+    for x in map(tuple, draws.astype(int).tolist()):
+        assert x in law, x
+        found[x] += 1
+    # the law of the statistic is trusted where every class has many draws: pool the rare ones
+    pairs, pooled = [], [0, 0.0]
+    for x, p in law.items():
+        if runs * p >= 200:
+            pairs.append((found[x], runs * float(p)))
+        else:
+            pooled = [pooled[0] + found[x], pooled[1] + runs * float(p)]
+    if pooled[1]:
+        n, m = min(pairs, key=lambda pair: pair[1])
+        pairs.remove((n, m))
+        pairs.append((n + pooled[0], m + pooled[1]))
+    statistic = sum((n - m) ** 2 / m for n, m in pairs)
+    return chi2.sf(statistic, len(pairs) - 1) if len(pairs) > 1 else 1.0
+
+
+@pytest.mark.parametrize("order", ["index", "random"])
+@pytest.mark.parametrize("mode", ["bernoulli", "drop", "half"])
+@pytest.mark.parametrize("row", SAMPLED)
+def test_samples_follow_the_law(row, mode, order):
+    y, s = row
+    enough = max(total(y, s), max(s)) if mode == "half" else None
+    options = {"residual": mode, "order": order} | ({"budget": enough} if enough else {})
+    law = depround_law(y, s, **options)
+    if enough:
+        options["budget"] = float(enough)
+    many = np.tile(np.array([float(v) for v in y]), (20_000, 1))
+    draws = depround(many, [float(w) for w in s], rng=7, **options)
+    assert follows(law, draws) > FALSE_ALARM / 20
+
+
+@pytest.mark.parametrize("mode", ["floor", "bernoulli"])
+def test_pairwise_samples_follow_the_law(mode):
+    x, e = [F(3, 10), F(8, 5), F(27, 10), F(1, 2)], [F(1), F(3, 2), F(4, 5), F(0)]
+    law = pairwise_law(x, e, residual=mode)
+    many = np.tile(np.array([float(v) for v in x]), (20_000, 1))
+    draws = pairwise(many, [float(w) for w in e], rng=8, residual=mode)
+    assert follows(law, draws) > FALSE_ALARM / 20

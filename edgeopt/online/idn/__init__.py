@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from edgeopt.online.idn.environment import IdnEnvironment
 from edgeopt.online.idn.events import Outcome, Slot
-from edgeopt.online.idn.policies.infida import Infida, InfidaState, Stretching
+from edgeopt.online.idn.policies.infida import Infida, InfidaState
+from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
 from edgeopt.online.idn.serving import ORDERS, Order, Served, serve
 from edgeopt.online.idn.trajectory import IdnTrajectory

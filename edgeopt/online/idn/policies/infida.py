@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.models.idn.kernels import supergradient_kernel
 from edgeopt.online.idn.policies import infida_kernels as kernels
+from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
 from edgeopt.online.idn.serving_kernels import share_credit
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
@@ -20,43 +21,11 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.events import Outcome, Slot
 
-__all__ = ["Infida", "InfidaState", "Stretching"]
+__all__ = ["Infida", "InfidaState"]
 
 RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
 ADAPTIVE = 10.0
 """Adaptive rates are this many times those of the proof, which pays in practice."""
-
-
-@dataclass(frozen=True)
-class Stretching:
-    """A refresh period that grows linearly.
-
-    Parameters
-    ----------
-    initial, target
-        First and last period, slots.
-    over
-        Slots until the last period is reached.
-
-    Raises
-    ------
-    OptionError
-        If a period is below 1, or `over` is not positive.
-    """
-
-    initial: int = 1
-    target: int = 32
-    over: int = 60
-
-    def __post_init__(self) -> None:
-        for name in ("initial", "target", "over"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} = {getattr(self, name)}: must be at least 1 slot")
-
-    def period(self, slot: int) -> int:
-        """Return the period in force at a slot."""
-        part = min(1.0, slot / self.over)
-        return round(self.initial + (self.target - self.initial) * part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +225,14 @@ class Infida:
         feedback: Outcome,
     ) -> InfidaState:
         """Move along the supergradient of the slot's gain, and back into the budgets."""
+        return self.climb(state, self.gradient(state, decision, feedback))
+
+    def gradient(
+        self, state: InfidaState, decision: NDArray[np.bool_], outcome: Outcome
+    ) -> NDArray[np.float64]:
+        """Return the supergradient of a slot's gain at the fractional allocation, shape [V, M]."""
         instance, ranking = state.instance, state.instance.ranking
-        potential = feedback.potential
+        potential = outcome.potential
         if self.credit == "shared":
             potential = potential.copy()
             share_credit(
@@ -265,7 +240,7 @@ class Infida:
                 ranking.cell,
                 decision.ravel(),
                 ranking.permanent,
-                feedback.requests,
+                outcome.requests,
                 ranking.capacity,
                 np.empty(instance.size.size),
                 potential,
@@ -275,11 +250,16 @@ class Infida:
             ranking.first,
             ranking.cell,
             ranking.cost,
-            feedback.requests,
+            outcome.requests,
             potential,
             state.fractional.ravel(),
             gradient.ravel(),
         )
+        return gradient
+
+    def climb(self, state: InfidaState, gradient: NDArray[np.float64]) -> InfidaState:
+        """Move every node along a gradient of shape [V, M], and back into its budget."""
+        instance = state.instance
         constants, rates, spread = state.constants, state.rates, state.spread
         if self.step == "adaptive":
             spread = spread.copy()
@@ -287,7 +267,7 @@ class Infida:
             rates = np.divide(rates, np.sqrt(spread), out=np.zeros_like(rates), where=spread > 0)
         fractional = np.empty_like(gradient)
         if self.ascent == "leader":
-            gradient += state.earned
+            gradient = gradient + state.earned
             base = state.centre
         else:
             base = state.fractional

@@ -23,7 +23,7 @@ __all__ = ["check", "claims"]
 ENTRY_POINT_GROUP = "edgeopt.claims"
 """Group under which another package offers a sequence of `Claim`."""
 
-_SYSTEMS = {"rescue": "edgeopt.bounds.rescue"}
+_SYSTEMS = {"rescue": "edgeopt.bounds.rescue", "idn": "edgeopt.bounds.idn"}
 
 
 def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:

@@ -1,0 +1,282 @@
+"""Dependent rounding: marginals, negative correlation, and coins that spoil them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.adversary import Adversary
+from edgeopt.bounds.idn.assumptions import WHOLE
+from edgeopt.bounds.idn.coins import Knapsack, by_item, by_step, common_by_step, law_of_coins
+from edgeopt.bounds.idn.evaluation import Evaluation, worst
+from edgeopt.bounds.idn.expectation import expectations
+from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.law import WIDEST, mean, node_law
+from edgeopt.bounds.idn.points import free
+from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.regret import PSI
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.idn import IdnInstance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from edgeopt.bounds.idn.coins import Rule
+
+__all__ = ["CLAIMS", "hand_checked", "thirds"]
+
+
+@cache
+def hand_checked() -> Knapsack:
+    """Three entries whose law is easily found with a pencil: (1/2, 1/3, 3/4), sizes 2, 3, 4."""
+    return Knapsack.of([Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4])
+
+
+@cache
+def thirds() -> Knapsack:
+    """Three entries 2/3 of unit size, which fill a budget of 2.
+
+    With one uniform per item the uniform of item 0 decides twice: items 0 and 1 go to (1, 1/3) or
+    (1/3, 1) as it is below 1/2 or not, and in the second case it is never below 1/3 again. So the
+    marginals become 1/2, 2/3 and 5/6.
+    """
+    return Knapsack.of([Fraction(2, 3)] * 3, [1, 1, 1])
+
+
+def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
+    """Read the nodes with a choice off a network, under a few fractional allocations."""
+    if isinstance(given, Knapsack):
+        return [given]
+    view = Evaluation(given)
+    cases = [
+        Knapsack.of(y[v].tolist(), view.instance.size[v].tolist())
+        for y in view.fractional[:5]
+        for v in np.flatnonzero(free(view.instance))[:3]
+    ]
+    small = [case for case in cases if sum(0 < y < 1 for y in case.point) <= WIDEST]
+    if not small:
+        raise NotApplicableError("too large for the exact law of a rounding")
+    return small
+
+
+def _shipped(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
+    return node_law(case.point, case.size)
+
+
+def _marginals(
+    law: Callable[[Knapsack], dict[tuple[int, ...], Fraction]], cases: list[Knapsack]
+) -> Measurement:
+    found = []
+    for case in cases:
+        means = mean(law(case))
+        m = max(range(len(means)), key=lambda m: abs(means[m] - case.point[m]))
+        found.append(Measurement(float(means[m]), float(case.point[m]), {"marginals": means}))
+    return worst(Relation.EQUAL, found)
+
+
+def _marginals_by(rule: Rule) -> Callable[[list[Knapsack]], Measurement]:
+    def law(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
+        return {joint[0]: chance for joint, chance in law_of_coins([case], rule).items()}
+
+    return lambda cases: _marginals(law, cases)
+
+
+def _overshoot(cases: list[Knapsack]) -> Measurement:
+    """Compare the largest size of an outcome with the fractional size plus the largest model."""
+    found = []
+    for case in cases:
+        budget = float(_total(case.point, case.size))
+        mixed = [s for y, s in zip(case.point, case.size, strict=True) if 0 < y < 1]
+        largest = max(float(_total(outcome, case.size)) for outcome in _shipped(case))
+        found.append(Measurement(largest, budget + float(max(mixed, default=0))))
+    return worst(Relation.AT_MOST, found)
+
+
+def _total(entries: Sequence[Fraction | int], size: Sequence[Fraction]) -> Fraction:
+    return sum((y * s for y, s in zip(entries, size, strict=True)), Fraction(0))
+
+
+def _first_pair(cases: list[Knapsack]) -> Measurement:
+    """Round two entries alone and compare their product moment with the formula."""
+    found = []
+    for case in cases:
+        pair = case.pair
+        if pair is None:
+            continue
+        (y, z), (s, u) = ([values[m] for m in pair] for values in (case.point, case.size))
+        law = _shipped(Knapsack((y, z), (s, u)))
+        up, down = min(1 - y, u * z / s), min(y, u * (1 - z) / s)
+        both = law.get((1, 1), Fraction(0))
+        found.append(Measurement(float(both), float(y * z - s / u * up * down)))
+    if not found:
+        raise NotApplicableError("no two fractional entries at one node")
+    return worst(Relation.EQUAL, found)
+
+
+def _all_subsets(cases: list[Knapsack]) -> Measurement:
+    r"""Largest excess of E prod (1 - c x) over prod (1 - c y), exactly.
+
+    Both sides are linear in each c, so the excess is largest with every c at 0 or 1: it suffices
+    to let c be 1 on each subset S.
+    """
+    found = []
+    for case in cases:
+        law = _shipped(case)
+        mixed = [m for m, y in enumerate(case.point) if 0 < y < 1]
+        for count in range(1, len(mixed) + 1):
+            for chosen in itertools.combinations(mixed, count):
+                none = sum(p for x, p in law.items() if not any(x[m] for m in chosen))
+                bound = math.prod((1 - case.point[m] for m in chosen), start=Fraction(1))
+                found.append((none - bound, chosen, case))
+    if not found:
+        return Measurement(0.0, 0.0)
+    excess, chosen, case = max(found, key=lambda entry: entry[0])
+    return Measurement(float(excess), 0.0, {"subset": chosen, "point": case.point})
+
+
+def _expected_product(view: Evaluation) -> Measurement:
+    return worst(
+        Relation.AT_LEAST,
+        (
+            Measurement(found.mean(slot.bounding), float(slot.bounding(found.flat)[0]))
+            for found, slot in expectations(view)
+        ),
+    )
+
+
+def _strict(view: Evaluation) -> Measurement:
+    """Smallest gain of the expectation over the bounding function, which is to be positive."""
+    least = _expected_product(view)
+    excess = least.measured - least.guaranteed
+    if abs(excess) <= STRICT * max(1.0, least.guaranteed):
+        excess = 0.0
+    return Measurement(excess, STRICT, {"expected": least.measured})
+
+
+STRICT = 1e-9
+"""Smallest number that counts as positive."""
+
+
+def _shared_coins(view: Evaluation) -> Measurement:
+    """Compare the expected gain under coins that all nodes share with psi times the fractional."""
+    choice = np.flatnonzero(free(view.instance))
+    found = []
+    for y in view.fractional[:3]:
+        nodes = [Knapsack.of(y[v].tolist(), view.instance.size[v].tolist()) for v in choice]
+        if sum(0 < entry < 1 for node in nodes for entry in node.point) > WIDEST:
+            raise NotApplicableError("too large for the exact law of shared coins")
+        law = law_of_coins(nodes, common_by_step)
+        rows = np.repeat(y[None], len(law), axis=0)
+        for row, outcome in zip(rows, law, strict=True):
+            row[choice] = outcome
+        chance = np.array([float(p) for p in law.values()])
+        for slot in view.slots:
+            measured = float(chance @ slot.ranked(rows.reshape(len(rows), -1)))
+            found.append(Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0])))
+    return worst(Relation.AT_LEAST, found)
+
+
+_NODES: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Knapsack), "view": _nodes}
+_HAND = {"hand_checked()": hand_checked, "thirds()": thirds}
+
+CLAIMS = (
+    claim(
+        "marginals",
+        r"DepRound keeps marginals, $\mathbb{E}[x_m] = y_m$, exactly.",
+        "Section IV-C",
+        lambda cases: _marginals(_shipped, cases),
+        Relation.EQUAL,
+        {**_HAND, **DRAWN},
+        **_NODES,
+    ),
+    claim(
+        "overshoot",
+        "DepRound exceeds the budget by less than the size of one model.",
+        "Section IV-C",
+        _overshoot,
+        Relation.AT_MOST,
+        {**_HAND, **DRAWN},
+        **_NODES,
+    ),
+    claim(
+        "equation149",
+        r"$\mathbb{E}[x_i x_j] = y_i y_j - \frac{s_i}{s_j} d_1 d_2 \le y_i y_j$ after the step "
+        "that pairs i with j.",
+        "Equation (149), sharpened",
+        _first_pair,
+        Relation.EQUAL,
+        {**_HAND, **DRAWN},
+        **_NODES,
+    ),
+    claim(
+        "lemma_f10",
+        r"$\mathbb{E} \prod_{m \in S} (1 - c_m x_m) \le \prod_{m \in S} (1 - c_m y_m)$ for every S "
+        "and all c in [0, 1]; the largest excess is measured exactly.",
+        "Lemma F.10, equation (148)",
+        _all_subsets,
+        Relation.AT_MOST,
+        {**_HAND, **DRAWN},
+        **_NODES,
+    ),
+    claim(
+        "lemma_f11",
+        r"$\mathbb{E}[\Lambda(x)] \ge \Lambda(y)$ over the exact law, nodes drawing independently.",
+        "Lemma F.11",
+        _expected_product,
+        Relation.AT_LEAST,
+        DRAWN,
+        assumptions=(WHOLE,),
+    ),
+    claim(
+        "lemma_f11.printed",
+        r"$\mathbb{E}[\Lambda(x)] > \Lambda(y)$; the smallest excess is measured, and is 0 where "
+        "nothing depends on more than one entry.",
+        "Lemma F.11, equation (154)",
+        _strict,
+        Relation.AT_LEAST,
+        one(counterexamples.one_model),
+        assumptions=(WHOLE,),
+        tolerance=0.0,
+        counterexample="one_model()",
+        corrected_by=("idn.lemma_f11",),
+    ),
+    claim(
+        "coins.by_step",
+        "Uniforms that are reused from slot to slot keep the marginals of each slot when the k-th "
+        "step of a node always reads the k-th of them.",
+        "Section IV-C, with common random numbers",
+        _marginals_by(by_step),
+        Relation.EQUAL,
+        {**_HAND, **DRAWN},
+        **_NODES,
+    ),
+    claim(
+        "coins.by_item",
+        "Marginals are kept when every item has one uniform, which decides all steps in which it "
+        "comes first.",
+        "Section IV-C, with common random numbers",
+        _marginals_by(by_item),
+        Relation.EQUAL,
+        {"thirds()": thirds},
+        counterexample="thirds()",
+        corrected_by=("idn.coins.by_step",),
+        **_NODES,
+    ),
+    claim(
+        "coins.shared",
+        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ even if all nodes read the same uniforms.",
+        "Section IV-C, with common random numbers",
+        _shared_coins,
+        Relation.AT_LEAST,
+        one(counterexamples.two_shelves),
+        counterexample="two_shelves()",
+        corrected_by=("idn.coins.by_step", "idn.lemma_f11"),
+    ),
+)

@@ -1,0 +1,290 @@
+"""Concavity of the gain, its supergradient, and how large that can get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
+from edgeopt.bounds.idn.evaluation import NOISE, alike, worst
+from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.verdict import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.idn.evaluation import Evaluation
+    from edgeopt.bounds.idn.slot import Slot
+
+__all__ = ["CLAIMS"]
+
+
+def _flat(view: Evaluation) -> NDArray[np.float64]:
+    return view.fractional.reshape(len(view.fractional), -1)
+
+
+def _concave(view: Evaluation) -> Measurement:
+    """Compare the gain half way between two allocations with the mean of both gains."""
+    found, points = [], view.allocations
+    for slot in view.slots:
+        gain = slot.ranked(points)
+        for n in range(1, len(points)):
+            half = slot.ranked((points[:n] + points[n]) / 2)
+            mean = (gain[:n] + gain[n]) / 2
+            row = int(np.argmin(half - mean))
+            found.append(_snapped(half[row], mean[row], slot))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _snapped(measured: float, guaranteed: float, slot: Slot) -> Measurement:
+    """Count differences as equal that rounding errors of the costs explain."""
+    scale = sum(one.cost[-1] * one.requests for one in slot.types)
+    near = abs(measured - guaranteed) <= NOISE * scale
+    return Measurement(guaranteed if near else measured, guaranteed)
+
+
+def _supergradient(view: Evaluation) -> Measurement:
+    """Compare gains with the tangents at all other allocations; the smallest excess is measured."""
+    found, points = [], view.allocations
+    for slot in view.slots:
+        gain = slot.ranked(points)
+        for n, point in enumerate(points):
+            slope = slot.supergradient(point)
+            tangent = gain[n] + (points - point) @ slope
+            row = int(np.argmax(gain - tangent))
+            found.append(_snapped(gain[row], tangent[row], slot))
+    return worst(Relation.AT_MOST, found)
+
+
+def _undefined_ranks(view: Evaluation) -> Measurement:
+    """Count the types for which no rank below the last closes the demand."""
+    count = 0
+    for slot in view.slots:
+        for point in _flat(view):
+            for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
+                count += kind.requests > 0 and (rank is None or rank >= len(kind.cost) - 1)
+    return Measurement(count, 0)
+
+
+def _undefined_among_all(view: Evaluation) -> Measurement:
+    count = 0
+    for slot in view.slots:
+        for point in _flat(view):
+            count += sum(rank is None for rank in slot.worst_needed(point))
+    return Measurement(count, 0)
+
+
+def _without_indicator(view: Evaluation) -> Measurement:
+    """Compare (18) with the sum of (19) over the types, as the nodes are told to compute it."""
+    found = []
+    for slot in view.slots:
+        for point in _flat(view):
+            total = np.zeros(len(point))
+            for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
+                if kind.requests > 0 and rank is not None:
+                    credit = kind.potential * (kind.cost[rank] - kind.cost)
+                    np.add.at(total, kind.cell, credit)
+            usable = np.repeat(~view.instance.pinned, view.instance.models)
+            exact = slot.supergradient(point)
+            found.append(alike(total[usable], exact[usable], float(np.abs(total).max())))
+    return worst(Relation.EQUAL, found)
+
+
+def _messages(view: Evaluation) -> Measurement:
+    from edgeopt.models.idn import supergradient_by_messages
+
+    found = []
+    usable = ~view.instance.pinned
+    # Multiples of 1/64 add up exactly, so that both agree on which rank closes the demand.
+    points = np.round(64 * view.fractional) / 64
+    for slot in view.slots:
+        for point in points:
+            sent = supergradient_by_messages(
+                view.instance, slot.requests, slot.potential, point
+            ).gradient
+            exact = slot.supergradient(point.ravel()).reshape(point.shape)
+            scale = float(np.abs(exact).max(initial=1))
+            found.append(alike(sent[usable].ravel(), exact[usable].ravel(), 1e3 * scale))
+    return worst(Relation.EQUAL, found)
+
+
+def _densities(view: Evaluation) -> Iterator[NDArray[np.float64]]:
+    """Supergradients over sizes at nodes that are not pinned, shape [V, M] each."""
+    size = view.instance.size
+    for slot in view.slots:
+        for point in view.allocations:
+            slope = slot.supergradient(point).reshape(size.shape)
+            slope[view.instance.pinned] = 0
+            yield slope / size
+
+
+def _largest(view: Evaluation) -> Measurement:
+    bound = view.constants.gradient_bound
+    largest = max(float(density.max(initial=0)) for density in _densities(view))
+    if not np.isfinite(bound):
+        raise NotApplicableError("no finite bound: capacities are unlimited")
+    return Measurement(largest, bound)
+
+
+def _largest_per_node(view: Evaluation) -> Measurement:
+    """Find the node and allocation where the supergradient comes closest to its bound."""
+    bound = view.constants.node_bound
+    found = []
+    for density in _densities(view):
+        largest = density.max(axis=1)
+        share = largest - bound * (1 + NOISE)
+        v = int(np.argmax(share))
+        found.append(Measurement(largest[v], bound[v], {"node": v}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _spread(view: Evaluation) -> Measurement:
+    """Find the type whose costs spread most beyond the cost gap."""
+    largest = max(float(kind.cost[-1] - kind.cost[0]) for kind in view.slots[0].types)
+    return Measurement(largest, view.constants.cost_gap)
+
+
+def _spread_to_repository(view: Evaluation) -> Measurement:
+    """Find the largest cost of a worst needed option less the cheapest cost of its type."""
+    found = []
+    for slot in view.slots:
+        for point in view.allocations:
+            for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
+                usable = ~view.instance.pinned[kind.cell // view.instance.models]
+                if kind.requests > 0 and rank is not None and usable.any():
+                    found.append(max(0.0, kind.cost[rank] - kind.cost[usable][0]))
+    return Measurement(max(found, default=0.0), view.constants.cost_gap)
+
+
+def _dual_norm(view: Evaluation) -> Measurement:
+    """Compare the largest g y over corners of the unit ball with the printed dual norm."""
+    size, found = view.instance.size.ravel(), []
+    for density in _densities(view):
+        slope = density.ravel() * size
+        corners = np.concatenate([slope / size, -slope / size])
+        found.append(Measurement(float(corners.max()), float(np.abs(slope / size).max())))
+    return worst(Relation.EQUAL, found)
+
+
+CLAIMS = (
+    claim(
+        "lemma_f1",
+        "The gain (16) is concave in the fractional allocation; half way between two allocations "
+        "it is compared with the mean of both.",
+        "Lemma F.1",
+        _concave,
+        Relation.AT_LEAST,
+        DRAWN,
+    ),
+    claim(
+        "lemma_e1",
+        r"$G(y') \le G(y) + g \cdot (y' - y)$ for the vector g of (18) with $K^*$ the first of all "
+        "K ranks that closes the demand.",
+        "Lemma E.1, equation (18)",
+        _supergradient,
+        Relation.AT_MOST,
+        DRAWN,
+        assumptions=(COVERED,),
+    ),
+    claim(
+        "worst_needed",
+        r"$K^* = \min\{k \in [K]: \sum_{k' \le k} y l \ge r\}$ exists; cases where it does not are "
+        "counted.",
+        "Lemma E.1",
+        _undefined_among_all,
+        Relation.EQUAL,
+        DRAWN,
+        assumptions=(COVERED,),
+    ),
+    claim(
+        "worst_needed.printed",
+        r"$K^* = \min\{k \in [K - 1]: \sum_{k' \le k} y l \ge r\}$ exists; but often only the last "
+        "rank, the repository, closes the demand.",
+        "Section IV-B and Lemma E.1",
+        _undefined_ranks,
+        Relation.EQUAL,
+        one(counterexamples.one_model),
+        assumptions=(COVERED,),
+        counterexample="one_model()",
+        corrected_by=("idn.worst_needed", "idn.lemma_e1"),
+    ),
+    claim(
+        "message_passing",
+        "One message up and one down every path compute (18), each node adding only the positive "
+        r"parts $l \max\{0, \gamma^{K^*} - C\}$ of the types that pass it.",
+        "Section IV-B",
+        _messages,
+        Relation.EQUAL,
+        DRAWN,
+        assumptions=(COVERED,),
+    ),
+    claim(
+        "message_passing.printed",
+        r"Nodes compute (18) by adding (19), $l (\gamma^{K^*} - C)$, which has no indicator: a "
+        "model dearer than the worst needed one is debited.",
+        "Section IV-B, equation (19)",
+        _without_indicator,
+        Relation.EQUAL,
+        one(counterexamples.unneeded_model),
+        assumptions=(COVERED,),
+        counterexample="unneeded_model()",
+        corrected_by=("idn.message_passing",),
+    ),
+    claim(
+        "lemma_f3",
+        r"$\max |g^v_m| / s^v_m \le \sigma = R L_\max \Delta_C / s_\min$, with $\Delta_C$ measured "
+        "from the cheapest repository model of the task and no capacity above what is requested.",
+        "Lemma F.3",
+        _largest,
+        Relation.AT_MOST,
+        DRAWN,
+        assumptions=(WHOLE,),
+    ),
+    claim(
+        "lemma_f3.per_node",
+        r"$\max_m g^v_m / s^v_m \le \sigma_v = \max_m \frac{1}{s^v_m} \sum_{\rho \ni v} "
+        r"\min\{L, r\} (\gamma_{repo} - C)_+$ at every node.",
+        "Lemma F.3, sharpened",
+        _largest_per_node,
+        Relation.AT_MOST,
+        DRAWN,
+        assumptions=(WHOLE,),
+    ),
+    claim(
+        "equation103",
+        r"$\gamma^{K^*} - \gamma^1 \le \Delta_C$: the worst needed model is no dearer than the "
+        "repository.",
+        "Lemma F.3, equation (103), repaired",
+        _spread_to_repository,
+        Relation.AT_MOST,
+        DRAWN,
+        assumptions=(WHOLE,),
+    ),
+    claim(
+        "equation103.printed",
+        r"$\gamma^K - \gamma^1 \le \Delta_C$; but models dearer than the repository have a rank "
+        "too.",
+        "Lemma F.3, equation (103)",
+        _spread,
+        Relation.AT_MOST,
+        one(counterexamples.dear_model),
+        assumptions=(WHOLE,),
+        counterexample="dear_model()",
+        corrected_by=("idn.equation103", "idn.lemma_f3"),
+    ),
+    claim(
+        "lemma_f4",
+        r"$\max |g| / s$ is the dual norm of $\sum s |y|$: the largest $g \cdot y$ over the "
+        "corners of its unit ball.",
+        "Lemma F.4",
+        _dual_norm,
+        Relation.EQUAL,
+        DRAWN,
+    ),
+)

@@ -1,0 +1,293 @@
+"""What becomes of the last fractional entry: what dropping it can cost, and what is safe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, network
+from edgeopt.bounds.idn.evaluation import worst
+from edgeopt.bounds.idn.expectation import expectations, expected_gain, rounded
+from edgeopt.bounds.idn.families import FITTING, one
+from edgeopt.bounds.idn.law import mean, node_laws
+from edgeopt.bounds.idn.points import free
+from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.regret import PSI
+from edgeopt.bounds.verdict import Relation
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.idn.adversary import Adversary
+    from edgeopt.bounds.idn.evaluation import Evaluation
+    from edgeopt.bounds.idn.law import Residual
+    from edgeopt.bounds.idn.slot import Slot
+    from edgeopt.instances.idn import IdnInstance
+
+__all__ = ["CLAIMS", "FITS"]
+
+
+def _fits(given: IdnInstance | Adversary) -> bool:
+    instance = network(given)
+    choice = free(instance)
+    return bool((instance.size[choice].max(axis=1, initial=0) <= instance.budget[choice]).all())
+
+
+FITS = Assumption(
+    "every model fits alone",
+    r"$s^v_m \le b_v$ at every node with a choice; others are to be deleted first",
+    _fits,
+)
+
+
+def _share_of_gain(view: Evaluation, residual: Residual, share: float) -> Measurement:
+    """Compare the expected gain of a rounding with a share of the fractional gain."""
+    return worst(
+        Relation.AT_LEAST,
+        (
+            Measurement(found.mean(slot.ranked), share * float(slot.ranked(found.flat)[0]))
+            for found, slot in expectations(view, residual)
+        ),
+    )
+
+
+def _half_of_theory(view: Evaluation) -> Measurement:
+    return _share_of_gain(view, "half", PSI / 2)
+
+
+def _all_of_theory(view: Evaluation) -> Measurement:
+    return _share_of_gain(view, "bernoulli", PSI)
+
+
+def _drop(view: Evaluation) -> Measurement:
+    return _share_of_gain(view, "drop", PSI)
+
+
+def _drop_half(view: Evaluation) -> Measurement:
+    return _share_of_gain(view, "drop", PSI / 2)
+
+
+def _half_of_bernoulli(view: Evaluation) -> Measurement:
+    return worst(
+        Relation.AT_LEAST,
+        (
+            Measurement(found.mean(slot.ranked), expected_gain(view, slot, found.point) / 2)
+            for found, slot in expectations(view, "half")
+        ),
+    )
+
+
+def _laws(view: Evaluation, points: Any, residual: Residual) -> Any:
+    nodes = np.flatnonzero(free(view.instance))[:6]
+    return node_laws(points, view.instance.size, nodes.tolist(), residual)
+
+
+def _half_of_marginals(view: Evaluation) -> Measurement:
+    found = []
+    for v, point, law in _laws(view, view.fractional, "half"):
+        chance = np.array(mean(law), dtype=float)
+        m = int(np.argmin(chance - point / 2))
+        found.append(Measurement(chance[m], point[m] / 2, {"node": v, "model": m}))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _largest_use(view: Evaluation, points: Any, residual: Residual) -> Measurement:
+    """Find the node and outcome that come closest to the budget or exceed it most."""
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(
+                max(float(view.instance.size[v] @ outcome) for outcome in law),
+                float(view.instance.budget[v]),
+                {"node": v, "point": point},
+            )
+            for v, point, law in _laws(view, points, residual)
+        ),
+    )
+
+
+def _half_fits(view: Evaluation) -> Measurement:
+    return _largest_use(view, view.fractional, "half")
+
+
+def _drop_fits(view: Evaluation) -> Measurement:
+    return _largest_use(view, view.fractional, "drop")
+
+
+def _fill(view: Evaluation) -> Measurement:
+    """Drop what is left over, then add the best model that fits while one does."""
+    if not view.small:
+        raise NotApplicableError("too large to fill up every outcome")
+    found = []
+    for kept in rounded(view, "drop"):
+        for slot in view.slots:
+            filled = np.array([_filled(view, slot, row) for row in kept.outcomes])
+            measured = float(kept.chance @ slot.ranked(filled))
+            found.append(Measurement(measured, PSI / 2 * float(slot.ranked(kept.flat)[0])))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _filled(view: Evaluation, slot: Slot, row: Any) -> Any:
+    size, instance = view.instance.size, view.instance
+    row = row.copy()
+    while True:
+        used = (row.reshape(size.shape) * size).sum(axis=1)
+        fits = (size <= (instance.budget - used)[:, None]) & free(instance)[:, None]
+        cells = np.flatnonzero(fits.ravel() & (row == 0))
+        if len(cells) == 0:
+            return row
+        trial = np.repeat(row[None], len(cells), axis=0)
+        trial[np.arange(len(cells)), cells] = 1
+        row = trial[int(np.argmax(slot.ranked(trial)))]
+
+
+def _shrunk(view: Evaluation) -> tuple[Any, float]:
+    """Scale allocations to budgets less the largest model; the smallest factor of a node."""
+    instance = view.instance
+    factor = np.ones(instance.nodes)
+    choice = free(instance)
+    largest = instance.size[choice].max(axis=1)
+    factor[choice] = np.maximum(0, 1 - largest / instance.budget[choice])
+    return view.fractional * factor[:, None], float(factor[choice].min())
+
+
+def _margin_gain(view: Evaluation) -> Measurement:
+    smaller, factor = _shrunk(view)
+    found = []
+    for slot in view.slots:
+        measured = slot.ranked(smaller.reshape(len(smaller), -1))
+        whole = slot.ranked(view.fractional.reshape(len(smaller), -1))
+        n = int(np.argmin(measured - factor * whole))
+        found.append(Measurement(measured[n], factor * whole[n], {"factor": factor}))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _margin_fits(view: Evaluation) -> Measurement:
+    return _largest_use(view, _shrunk(view)[0], "bernoulli")
+
+
+_WITH_LEFTOVER = {**one(counterexamples.large_leftover, 0.01), **FITTING}
+
+CLAIMS = (
+    claim(
+        "rounding",
+        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ when the last fractional entry is drawn.",
+        "Theorem V.1, proof, equation (164)",
+        _all_of_theory,
+        Relation.AT_LEAST,
+        _WITH_LEFTOVER,
+        assumptions=(COVERED,),
+    ),
+    claim(
+        "half",
+        r"$\mathbb{E} G(x) \ge \frac12 (1 - 1/e) G(y)$ when, if the last fractional entry would be "
+        "drawn, a fair coin keeps either it alone or all the rest.",
+        "Section IV-C, repaired",
+        _half_of_theory,
+        Relation.AT_LEAST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS, COVERED),
+    ),
+    claim(
+        "half.gain",
+        "The fair coin keeps half of the expected gain that drawing the last entry has.",
+        "Section IV-C, repaired",
+        _half_of_bernoulli,
+        Relation.AT_LEAST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS, COVERED),
+    ),
+    claim(
+        "half.marginals",
+        "The fair coin keeps half of every marginal.",
+        "Section IV-C, repaired",
+        _half_of_marginals,
+        Relation.AT_LEAST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS),
+    ),
+    claim(
+        "half.budget",
+        "With the fair coin no budget is ever exceeded.",
+        "Section IV-C, repaired",
+        _half_fits,
+        Relation.AT_MOST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS),
+    ),
+    claim(
+        "half.oversized",
+        "With the fair coin no budget is ever exceeded even where a model is larger than a budget.",
+        "Section IV-C, repaired",
+        _half_fits,
+        Relation.AT_MOST,
+        one(counterexamples.oversized_model),
+        assumptions=(CHOICE,),
+        counterexample="oversized_model()",
+        corrected_by=("idn.half.budget",),
+    ),
+    claim(
+        "drop.budget",
+        "Without the last fractional entry no budget is ever exceeded.",
+        "Section IV-C",
+        _drop_fits,
+        Relation.AT_MOST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE,),
+    ),
+    claim(
+        "drop.psi",
+        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ even without the last fractional entry.",
+        "Section IV-C",
+        _drop,
+        Relation.AT_LEAST,
+        one(counterexamples.two_large_models),
+        assumptions=(CHOICE, FITS, COVERED),
+        counterexample="two_large_models()",
+        corrected_by=("idn.half", "idn.rounding"),
+    ),
+    claim(
+        "drop.constant",
+        r"Without the last fractional entry a constant share of the gain is kept; $\frac12 (1 - "
+        "1/e)$ is tried, and by the size of the smaller model any share is refuted.",
+        "Section IV-C",
+        _drop_half,
+        Relation.AT_LEAST,
+        one(counterexamples.large_leftover, 0.01),
+        assumptions=(CHOICE, FITS, COVERED),
+        counterexample="large_leftover(0.01)",
+        corrected_by=("idn.half",),
+    ),
+    claim(
+        "residual.printed",
+        "Where the budget is strict, filling the space of the last fractional entry with the best "
+        r"models that fit costs a negligible share; even $\frac12 (1 - 1/e)$ can be lost.",
+        "Section IV-C",
+        _fill,
+        Relation.AT_LEAST,
+        one(counterexamples.large_leftover, 0.01),
+        assumptions=(CHOICE, FITS, COVERED),
+        counterexample="large_leftover(0.01)",
+        corrected_by=("idn.half", "idn.margin.gain"),
+    ),
+    claim(
+        "margin.gain",
+        r"Rounding for budgets $b_v - \max_m s^v_m$ keeps the share $\min_v (1 - \max_m s^v_m / "
+        "b_v)$ of the fractional gain.",
+        "Section IV-C, repaired",
+        _margin_gain,
+        Relation.AT_LEAST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS, COVERED),
+    ),
+    claim(
+        "margin.budget",
+        r"Rounding for budgets $b_v - \max_m s^v_m$ never exceeds $b_v$.",
+        "Section IV-C, repaired",
+        _margin_fits,
+        Relation.AT_MOST,
+        _WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS),
+    ),
+)

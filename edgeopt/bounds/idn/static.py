@@ -1,0 +1,220 @@
+"""Bounds on static placements at run time, and what greedy placement is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.assumptions import ONE_CHOICE
+from edgeopt.bounds.idn.evaluation import worst
+from edgeopt.bounds.idn.expectation import rounded
+from edgeopt.bounds.idn.families import DRAWN, ONE_NODE, one
+from edgeopt.bounds.idn.optimum import all_allocations
+from edgeopt.bounds.idn.points import free
+from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.regret import PSI
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.idn.special import adversarial, crowded_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.idn.evaluation import Evaluation
+    from edgeopt.instances.idn import IdnInstance
+
+__all__ = ["CLAIMS"]
+
+ORDERS = ("sequential", "fluid")
+
+
+def _few_slots(view: Evaluation) -> IdnInstance:
+    """Return the network with as many slots as are served and bounded here."""
+    kept = view.instance.requests[: 6 if view.small else 1]
+    return view.instance.replace(requests=kept)
+
+
+def _cooperative_bound(instance: IdnInstance) -> float:
+    """Proven bound on the gain per slot when types share capacities as suits the whole best, ms."""
+    from edgeopt.models.idn.cooperative import solve_cooperative
+
+    return float(solve_cooperative(instance, gap=1e-6 if instance.horizon > 1 else 1e-4).bound)
+
+
+def _served(instance: IdnInstance, slot: int, allocation: NDArray[np.float64], order: str) -> float:
+    """Gain of one slot, served in an order, ms."""
+    from edgeopt.online.idn import serve
+
+    requests: Any = instance.requests[slot]
+    kind: Any = order
+    alone = serve(instance, requests, np.asarray(instance.empty), order=kind).cost
+    return float(alone - serve(instance, requests, allocation > 0, order=kind).cost)
+
+
+def _static(view: Evaluation) -> Measurement:
+    """Serve static allocations in several orders; the best one against the bound."""
+    instance = _few_slots(view)
+    try:
+        tried = all_allocations(instance)[:64]
+    except NotApplicableError:
+        tried = view.integral
+    gains = [
+        np.mean([_served(instance, t, x, order) for t in range(instance.horizon)])
+        for x in tried
+        for order in ORDERS
+    ]
+    return Measurement(float(max(gains)), _cooperative_bound(instance))
+
+
+def _dynamic(view: Evaluation) -> Measurement:
+    """Take the best allocation in every slot."""
+    instance = _few_slots(view)
+    every = all_allocations(instance)
+    best = [
+        max(_served(instance, t, x, "sequential") for x in every) for t in range(instance.horizon)
+    ]
+    return Measurement(float(np.mean(best)), _cooperative_bound(instance))
+
+
+def _drawn(view: Evaluation) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield gains at run time of what fractional allocations are rounded to, and chances."""
+    instance = _few_slots(view)
+    for found in rounded(view):
+        gains = [
+            np.mean(
+                [
+                    _served(instance, t, row.reshape(instance.size.shape), "sequential")
+                    for t in range(instance.horizon)
+                ]
+            )
+            for row in found.outcomes[:MOST_OUTCOMES]
+        ]
+        if len(found.outcomes) <= MOST_OUTCOMES:
+            yield np.array(gains), found.chance
+
+
+def _expected(view: Evaluation) -> Measurement:
+    """Serve what static fractional allocations are rounded to; the largest expected gain."""
+    bound = _cooperative_bound(_few_slots(view))
+    return worst(
+        Relation.AT_MOST,
+        (Measurement(float(chance @ gains), bound) for gains, chance in _drawn(view)),
+    )
+
+
+def _overshooting(view: Evaluation) -> Measurement:
+    """Serve what static fractional allocations are rounded to; the largest gain."""
+    bound = _cooperative_bound(_few_slots(view))
+    return worst(
+        Relation.AT_MOST, (Measurement(float(gains.max()), bound) for gains, _ in _drawn(view))
+    )
+
+
+MOST_OUTCOMES = 64
+"""Largest number of outcomes of a rounding that are served."""
+
+
+def _greedy_and_best(view: Evaluation) -> tuple[float, float, float]:
+    """Gain of the greedy placement, of the best single model, and of the best allocation."""
+    from edgeopt.models.idn import Demand, average_gain, greedy
+
+    instance = view.instance
+    if not view.small:
+        raise NotApplicableError("too large to find the best static allocation")
+    demand = Demand.of(instance)
+    every = all_allocations(instance)
+    best = max(average_gain(instance, demand, x) for x in every)
+    placed = average_gain(instance, demand, greedy(instance, demand))
+    single = 0.0
+    for v in np.flatnonzero(free(instance)):
+        for m in np.flatnonzero(instance.size[v] <= instance.budget[v]):
+            alone = np.asarray(instance.empty, dtype=float).copy()
+            alone[v, m] = 1
+            single = max(single, average_gain(instance, demand, alone))
+    return placed, single, best
+
+
+def _greedy(view: Evaluation) -> Measurement:
+    placed, _, best = _greedy_and_best(view)
+    return Measurement(placed, PSI / 2 * best, {"optimum": best})
+
+
+def _greedy_or_single(view: Evaluation) -> Measurement:
+    placed, single, best = _greedy_and_best(view)
+    proof = {"greedy": placed, "single": single, "optimum": best}
+    return Measurement(max(placed, single), PSI / 2 * best, proof)
+
+
+CLAIMS = (
+    claim(
+        "cooperative",
+        "No static allocation within the budgets, served at run time in a sequential or fluid "
+        "order, gains more than the program in which all types share the capacity of a model as "
+        r"suits the whole best, $\sum_\rho q \le L x$.",
+        "Section III-F with equation (7), bound",
+        _static,
+        Relation.AT_MOST,
+        DRAWN,
+        tolerance=1e-6,
+    ),
+    claim(
+        "cooperative.dynamic",
+        "The same program bounds policies that change the allocation from slot to slot.",
+        "Section III-F with equation (7), bound",
+        _dynamic,
+        Relation.AT_MOST,
+        one(adversarial, horizon=2),
+        tolerance=1e-6,
+        counterexample="adversarial(horizon=2)",
+        corrected_by=("idn.cooperative",),
+    ),
+    claim(
+        "cooperative.expected",
+        "Nor does a static fractional allocation gain more in expectation when it is rounded with "
+        "its last entry drawn: the program is concave in the allocation.",
+        "Section III-F with equation (7), bound",
+        _expected,
+        Relation.AT_MOST,
+        DRAWN,
+        tolerance=1e-6,
+    ),
+    claim(
+        "cooperative.overshoot",
+        "The same program bounds every single allocation that is rounded with its last entry "
+        "drawn, though it exceeds the budget at times.",
+        "Section III-F with equation (7), bound",
+        _overshooting,
+        Relation.AT_MOST,
+        one(counterexamples.one_model),
+        tolerance=1e-6,
+        counterexample="one_model()",
+        corrected_by=("idn.cooperative", "idn.cooperative.expected"),
+    ),
+    claim(
+        "greedy",
+        r"On one node, the better of the greedy placement by gain per size and the best single "
+        r"model gains at least $\frac12 (1 - 1/e)$ of the optimum.",
+        "Section VI-A, repaired",
+        _greedy_or_single,
+        Relation.AT_LEAST,
+        {**one(crowded_out, 0.01), **ONE_NODE},
+        assumptions=(ONE_CHOICE,),
+    ),
+    claim(
+        "greedy.constant",
+        r"The greedy placement by gain per size gains a constant share of the optimum; $\frac12 (1 "
+        "- 1/e)$ is tried, and by the size of the smaller model any share is refuted.",
+        "Section VI-A",
+        _greedy,
+        Relation.AT_LEAST,
+        one(crowded_out, 0.01),
+        assumptions=(ONE_CHOICE,),
+        counterexample="crowded_out(0.01)",
+        corrected_by=("idn.greedy",),
+    ),
+)

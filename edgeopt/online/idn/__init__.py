@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from edgeopt.online.idn.environment import IdnEnvironment
 from edgeopt.online.idn.events import Outcome, Slot
+from edgeopt.online.idn.offline import OfflineInfida, offline_infida
+from edgeopt.online.idn.policies.fixed import FixedPlacement
+from edgeopt.online.idn.policies.greedy import StaticGreedy
 from edgeopt.online.idn.policies.infida import Infida, InfidaState
+from edgeopt.online.idn.policies.olag import Olag, OlagState
 from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
 from edgeopt.online.idn.serving import ORDERS, Order, Served, serve
@@ -16,17 +20,23 @@ from edgeopt.online.idn.trajectory import IdnTrajectory
 
 __all__ = [
     "ORDERS",
+    "FixedPlacement",
     "IdnEnvironment",
     "IdnTrajectory",
     "Infida",
     "InfidaState",
     "NodeConstants",
+    "OfflineInfida",
+    "Olag",
+    "OlagState",
     "Order",
     "Outcome",
     "Served",
     "Slot",
+    "StaticGreedy",
     "Stretching",
     "node_constants",
+    "offline_infida",
     "printed_rate",
     "serve",
     "theory_rates",

@@ -1,0 +1,203 @@
+"""OLAG: every node counts the requests that it could have served better, and serves those next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.idn.policies import olag_kernels as kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.online.idn.events import Outcome, Slot
+
+__all__ = ["Olag", "OlagState"]
+
+
+class Chances(NamedTuple):
+    """Where a request would be served better than by its repository, node by node.
+
+    Attributes
+    ----------
+    option
+        Index in the ranking, shape [U]; ordered by node, then type, then model.
+    first
+        Where the chances of each pair (node, type) begin, and their number U, shape [G + 1].
+    type
+        Request type of each pair, shape [G].
+    node_first
+        Where the pairs of each node begin, and their number G, shape [V + 1].
+    model
+        Of each chance, shape [U].
+    quality
+        What serving one request there saves against the repository, ms, shape [U]; positive.
+    capacity
+        Requests that the model can serve per slot, shape [U].
+    """
+
+    option: NDArray[np.int64]
+    first: NDArray[np.int64]
+    type: NDArray[np.int64]
+    node_first: NDArray[np.int64]
+    model: NDArray[np.int64]
+    quality: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class OlagState:
+    """What the nodes remember.
+
+    Attributes
+    ----------
+    instance
+        The network.
+    chances
+        Where requests could be improved.
+    counters
+        Requests counted for each chance, shape [U].
+    allocation
+        What to deploy next, shape [V, M].
+    """
+
+    instance: IdnInstance
+    chances: Chances
+    counters: NDArray[np.float64]
+    allocation: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Olag:
+    r"""Online load-aware greedy: each node on its own, from the requests that pass it.
+
+    Node v has a counter :math:`\phi_{m\rho}` for every type :math:`\rho` and model m that would
+    serve it for less than the repository, by :math:`q_{m\rho}`. After a slot it picks models one by
+    one, always the one that fits with the largest importance
+
+    .. math:: w_m = \frac{1}{s_m R} \sum_\rho q_{m\rho} \min(\phi_{m\rho}, L_m),
+
+    and takes the requests that the pick will serve off its counter and off those of models that
+    would serve them no better. It starts with nothing deployed.
+
+    Parameters
+    ----------
+    counters
+        ``"seen"``: the requests of the last slot that reached the node. ``"forwarded"``: all
+        requests so far that it sent on, as printed; those that it serves are then not counted, so
+        a model leaves only when others have been missed more in total.
+    ties
+        ``"shared"``: the models that lose requests to a pick include those of equal
+        :math:`q_{m\rho}`, such as replicas. ``"literal"``: only those of smaller, as printed;
+        replicas of a pick then keep their counters, and copies are bought for requests that are
+        served already.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, section VI. The paper does not say whether
+    picks use up the counters for good. Here they do not: cumulative counters keep growing, which
+    agrees with its remark that OLAG settles quickly and rarely changes.
+    """
+
+    counters: Literal["seen", "forwarded"] = "seen"
+    ties: Literal["shared", "literal"] = "shared"
+
+    def __post_init__(self) -> None:
+        for name, known in (("counters", ("seen", "forwarded")), ("ties", ("shared", "literal"))):
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+
+    @property
+    def name(self) -> str:
+        """Name in tables, with the options that are not default."""
+        parts = [
+            text
+            for given, usual, text in (
+                (self.counters, "seen", "forwarded"),
+                (self.ties, "shared", "literal ties"),
+            )
+            if given != usual
+        ]
+        return ", ".join(["OLAG", *parts])
+
+    def start(self, instance: IdnInstance) -> OlagState:
+        """Find the chances of every node; deploy nothing but repositories."""
+        chances = _chances(instance)
+        return OlagState(instance, chances, np.zeros(chances.option.size), instance.empty)
+
+    def decide(
+        self, state: OlagState, observation: Slot, rng: np.random.Generator
+    ) -> tuple[NDArray[np.bool_], OlagState]:
+        """Deploy what was chosen after the last slot."""
+        return state.allocation, state
+
+    def learn(
+        self,
+        state: OlagState,
+        observation: Slot,
+        decision: NDArray[np.bool_],
+        feedback: Outcome,
+    ) -> OlagState:
+        """Count the requests that passed, and choose anew."""
+        instance, chances = state.instance, state.chances
+        ranking = instance.ranking
+        counters = (
+            state.counters.copy() if self.counters == "forwarded" else np.zeros_like(state.counters)
+        )
+        kernels.count(
+            ranking.first,
+            ranking.position,
+            feedback.load,
+            instance.longest,
+            self.counters == "forwarded",
+            chances.option,
+            ranking.type,
+            counters,
+        )
+        allocation = np.array(instance.empty)
+        kernels.choose(
+            chances.first,
+            chances.type,
+            chances.node_first,
+            chances.model,
+            chances.quality,
+            chances.capacity,
+            instance.request_task,
+            instance.task,
+            instance.size,
+            instance.budget,
+            self.ties == "shared",
+            counters.copy(),
+            allocation,
+        )
+        return replace(state, counters=counters, allocation=allocation)
+
+
+def _chances(instance: IdnInstance) -> Chances:
+    ranking = instance.ranking
+    quality = ranking.repository_cost[ranking.type] - ranking.cost
+    usable = np.flatnonzero((quality > 0) & instance.active[ranking.node])
+    order = np.lexsort((ranking.model[usable], ranking.type[usable], ranking.node[usable]))
+    option = usable[order]
+    node, kind = ranking.node[option], ranking.type[option]
+    new = np.ones(option.size, dtype=np.bool_)
+    new[1:] = (np.diff(node) != 0) | (np.diff(kind) != 0)
+    begin = np.flatnonzero(new)
+    return Chances(
+        option,
+        np.append(begin, option.size),
+        kind[begin],
+        np.searchsorted(node[begin], np.arange(instance.nodes + 1)),
+        ranking.model[option],
+        quality[option],
+        ranking.capacity[option],
+    )

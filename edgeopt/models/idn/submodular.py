@@ -102,7 +102,8 @@ def greedy(
     # While only repositories serve, an option takes all its requests from them.
     saved = np.maximum(0.0, ranking.repository_cost[ranking.type] - ranking.cost)
     saved *= demand.weight @ demand.potential
-    bound: NDArray[np.float64] = np.bincount(ranking.cell, saved, minlength=size.size)
+    bound = np.zeros(size.size)
+    np.add.at(bound, ranking.cell, saved)
     barred = instance.pinned[:, np.newaxis] | (instance.size > instance.budget[:, np.newaxis])
     bound[barred.ravel()] = 0.0
     unit = size if per_size else np.ones_like(size)

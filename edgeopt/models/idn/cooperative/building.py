@@ -1,4 +1,4 @@
-"""From an instance and its demand to the arrays of the cooperative program, and back."""
+"""From an instance and its demand to the arrays of the cooperative program, sorted by task."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
+    from edgeopt.models.idn.offers import Offers
 
-    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
-__all__ = ["allocation_of", "cooperative_program"]
+__all__ = ["cooperative_program"]
 
 
-def cooperative_program(instance: IdnInstance, demand: Demand) -> CooperativeProgram:
-    r"""Sort what can be hosted and served by task.
+def cooperative_program(
+    instance: IdnInstance, demand: Demand, chosen: Offers
+) -> CooperativeProgram:
+    r"""Sort what can be hosted and served by task; leave out what has no capacity.
 
-    Options that save nothing against the repository are left out, and those of models without
-    capacity or of nodes without a choice. A model counts with no more than all requests that it
-    could get, :math:`L_{tvg} = \min(L_{vg}, \sum_\rho r_{t\rho})`, which excludes no placement of
-    whole models and keeps unlimited capacities finite.
+    A model counts with no more than all requests that it could get, :math:`L_{tvg} =
+    \min(L_{vg}, \sum_\rho r_{t\rho})`, which excludes no placement of whole models and keeps
+    unlimited capacities finite.
 
     Parameters
     ----------
@@ -33,57 +35,51 @@ def cooperative_program(instance: IdnInstance, demand: Demand) -> CooperativePro
         The network.
     demand
         Slots and weights; its potential capacities play no part.
+    chosen
+        What can be hosted and whom it can serve.
     """
-    ranking = instance.ranking
-    saved = ranking.repository_cost[ranking.type] - ranking.cost
-    useful = ~ranking.permanent & (saved > 0.0) & (ranking.capacity > 0.0)
-    useful &= instance.active[ranking.node]
-    group = instance.replica_of[ranking.model]
-    # One of each group of replicas stands for all: their costs are equal.
-    _, one = np.unique(
-        np.stack([ranking.type, ranking.node, group])[:, useful], axis=1, return_index=True
-    )
-    kept = np.sort(np.flatnonzero(useful)[one])
+    capacity = instance.capacity[chosen.node, chosen.model]
+    useful = (chosen.offer >= 0) & (capacity[chosen.offer] > 0.0)
+    # Types in the order of their tasks; within a type the cheapest option stays first.
+    task_of = instance.request_task[chosen.type]
+    option = np.lexsort((chosen.type, task_of))
+    option = option[useful[option]]
+    types, first_option, kind = _ranges(chosen.type[option])
+    task = instance.request_task[types]
+    tasks, first_type, _ = _ranges(task)
 
-    types, kind = np.unique(ranking.type[kept], return_inverse=True)
-    tasks, task = np.unique(instance.request_task[types], return_inverse=True)
-    order = np.argsort(task, kind="stable")
-    types, task = types[order], task[order]
-    kind = np.argsort(order)[kind]
-    # Cheapest first within a type, as the ranking has it.
-    by_type = np.argsort(kind, kind="stable")
-    kept, kind = kept[by_type], kind[by_type]
-    cells, cell = np.unique(
-        np.stack([task[kind], ranking.node[kept], group[kept]]), axis=1, return_inverse=True
-    )
-    cell = cell.ravel()
-    _, model = np.unique(instance.replica_of, return_index=True)
-    node, model = cells[1], model[cells[2]]
+    offer = np.unique(chosen.offer[option])
+    offer = offer[np.argsort(instance.task[chosen.model[offer]], kind="stable")]
+    cell_of = np.empty(chosen.node.size, dtype=np.int64)
+    cell_of[offer] = np.arange(offer.size)
+    cell = cell_of[chosen.offer[option]]
+    first_cell = np.searchsorted(instance.task[chosen.model[offer]], tasks)
 
     requests = np.ascontiguousarray(demand.requests[:, types])
-    reach = np.zeros((len(demand), node.size))
+    reach = np.zeros((len(demand), offer.size))
     np.add.at(reach.T, cell, requests.T[kind])
     reach[reach == 0.0] = 1.0  # nobody asks: any capacity is as good
+    ranking, place = instance.ranking, chosen.option[option]
     return CooperativeProgram(
         weight=demand.weight,
         requests=requests,
-        type_first=np.searchsorted(task, np.arange(tasks.size + 1)),
-        cell_first=np.searchsorted(cells[0], np.arange(tasks.size + 1)),
-        option_first=np.searchsorted(kind, np.arange(types.size + 1)),
+        type_first=first_type,
+        cell_first=np.append(first_cell, offer.size),
+        option_first=first_option,
         cell=cell,
-        gain=saved[kept],
-        capacity=np.minimum(instance.capacity[node, model], reach),
-        copies=np.bincount(instance.replica_of)[cells[2]].astype(np.float64),
-        size=instance.size[node, model],
-        node=node,
-        group=cells[2],
+        gain=ranking.repository_cost[chosen.type[option]] - ranking.cost[place],
+        capacity=np.minimum(capacity[offer], reach),
+        copies=chosen.copies[offer].astype(np.float64),
+        size=chosen.size[offer],
+        node=chosen.node[offer],
         budget=instance.budget,
+        offer=offer,
+        option=option,
     )
 
 
-def allocation_of(instance: IdnInstance, program: CooperativeProgram, hosted: Floats) -> Floats:
-    """Spread hosted replicas `[C]` evenly over the models of each group, shape [V, M]."""
-    share = np.zeros((instance.nodes, int(instance.replica_of.max()) + 1))
-    share[program.node, program.group] = hosted / program.copies
-    allocation: Floats = share[:, instance.replica_of]
-    return np.where(instance.pinned[:, None], instance.repository, allocation)
+def _ranges(key: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return runs of equal keys: the key of each, where each begins and ends, the run of each."""
+    begins = np.flatnonzero(np.diff(key, prepend=-1))
+    run = np.repeat(np.arange(begins.size), np.diff(np.append(begins, key.size)))
+    return key[begins], np.append(begins, key.size), run

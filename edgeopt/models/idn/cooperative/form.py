@@ -107,17 +107,25 @@ class CooperativeForm:
         return Rows(*_split(vector, self._row_shapes))
 
     def start(self) -> Point:
-        """Return a well-centred point."""
+        """Return a point that meets all rows: half of each budget used, half of that for requests.
+
+        All dual slacks are one.
+        """
         program = self.program
         primal = np.empty(self.cost.size)
         v = self.columns(primal)
+        held = program.knapsack >= 0
+        full = np.bincount(program.knapsack[held], self.load[held], minlength=v.room.size)
         v.hosting[:] = 0.5
-        v.absent[:] = 0.5
-        v.room[:] = 0.5
-        v.demand[:] = 0.5
-        v.capacity[:] = 0.25
+        v.hosting[held] /= full[program.knapsack[held]]
+        users = np.bincount(program.cell, minlength=program.copies.size)
         width = np.diff(program.option_first)[program.option_type]
-        v.option[:] = np.minimum(0.5 / width, 0.25 / np.maximum(self.share, 1e-9))
+        room = (v.hosting / (2.0 * users))[program.cell]
+        v.option[:] = np.minimum(0.5 / width, room / np.maximum(self.share, 1e-9))
+        v.demand[:], v.capacity[:], v.absent[:], v.room[:] = 0.0, 0.0, 0.0, 0.0
+        left = self.by_row(self.right - self.rows(primal))
+        v.demand[:], v.capacity[:] = left.demand, left.capacity
+        v.absent[:], v.room[:] = left.copies, left.budget
         return Point(primal, np.ones(self.cost.size), np.zeros(self.right.size))
 
     def point_of(self, point: Point) -> tuple[Floats, Floats]:

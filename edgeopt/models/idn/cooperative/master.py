@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["CooperativeMaster", "compile_kernels"]
 
 MAX_ITERATIONS = 200
-CORRECTORS = 3
+# Factorising the small blocks costs no more than solving with them: correctors do not pay.
+CORRECTORS = 0
 
 
 class CooperativeMaster:
@@ -94,7 +95,7 @@ def compile_kernels() -> None:
     program = CooperativeProgram(
         weight=one, requests=np.ones((1, 1)), type_first=ends, cell_first=ends, option_first=ends,
         cell=zero, gain=one, capacity=np.ones((1, 1)), copies=one, size=2.0 * one, node=zero,
-        group=zero, budget=one,
+        budget=one, offer=zero, option=zero,
     )  # fmt: skip
     master = CooperativeMaster(program)
     master.bound(master.solve(0.1, None).duals)

@@ -66,10 +66,12 @@ class CooperativeProgram:
         Of one replica of each cell in each slot, positive, requests, shape [S, C].
     copies, size
         Number of identical replicas of each cell, and the MB of one, shape [C].
-    node, group
-        Of each cell: where it is, and which group of replicas, shape [C].
+    node
+        Of each cell, shape [C].
     budget
         Of each node, MB, shape [V].
+    offer, option
+        Position of each cell, shape [C], and of each option, shape [O], in `Offers`.
     """
 
     weight: Floats
@@ -83,8 +85,9 @@ class CooperativeProgram:
     copies: Floats = field(repr=False)
     size: Floats = field(repr=False)
     node: Ints = field(repr=False)
-    group: Ints = field(repr=False)
     budget: Floats = field(repr=False)
+    offer: Ints = field(repr=False)
+    option: Ints = field(repr=False)
 
     @property
     def slots(self) -> int:

@@ -10,9 +10,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from edgeopt.errors import OptionError
-from edgeopt.models.idn.cooperative.building import allocation_of, cooperative_program
+from edgeopt.models.idn.cooperative.building import cooperative_program
 from edgeopt.models.idn.cooperative.master import CooperativeMaster, compile_kernels
 from edgeopt.models.idn.demand import Demand
+from edgeopt.models.idn.matrix import assembled
+from edgeopt.models.idn.offers import Offers, offers
 from edgeopt.models.idn.solution import PlacementSolution
 from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
 from edgeopt.solvers.columns import generate_columns
@@ -101,7 +103,8 @@ def solve_cooperative(
         compile_kernels()
     began = time.perf_counter()
     demand = Demand.of(instance) if demand is None else demand.fitting(instance)
-    program = cooperative_program(instance, demand)
+    chosen = offers(instance, demand, aggregate=True, cooperative=True)
+    program = cooperative_program(instance, demand, chosen)
     common: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
     chosen_here = method == "auto"
     if chosen_here:
@@ -111,16 +114,18 @@ def solve_cooperative(
     if not (program.weight @ program.requests).any():
         solution = _nothing_to_gain(program)
     elif method == "direct":
-        solution = _direct(program, common | solver)
+        solution = _direct(instance, demand, chosen, program, common | solver)
     else:
         solution = _interior(program, gap, **common)
         stuck = solution.status in (Status.UNKNOWN, Status.ITERATION_LIMIT)
         if chosen_here and stuck:
-            other = _direct(program, common)
+            other = _direct(instance, demand, chosen, program, common)
             solution = min(solution, other, key=lambda each: each.gap)
     seconds = Seconds(built + solution.seconds.build, solution.seconds.solve)
     solution = replace(solution, seconds=seconds)
-    allocation = allocation_of(instance, program, solution.values["x"])
+    hosted = np.zeros(chosen.node.size)
+    hosted[program.offer] = solution.values["x"]
+    allocation = chosen.allocation(instance, hosted)
     return PlacementSolution(allocation, solution.objective, solution.bound, solution)
 
 
@@ -151,23 +156,33 @@ def _interior(
     )
 
 
-def _direct(program: CooperativeProgram, options: dict[str, Any]) -> Solution:
-    from edgeopt.models.idn.cooperative.matrix import capacity_prices, point_of, written_out
-
+def _direct(
+    instance: IdnInstance,
+    demand: Demand,
+    chosen: Offers,
+    program: CooperativeProgram,
+    options: dict[str, Any],
+) -> Solution:
     began = time.perf_counter()
-    matrix = written_out(program)
+    matrix = assembled(instance, demand, chosen, relax=True, cooperative=True)
     built = time.perf_counter() - began
     solution = solve(matrix, **options)
+    slots, count = program.slots, chosen.node.size
+    values = solution.values
+    served = values[count:].reshape(slots, -1)[:, program.option]
+    hosted, served = program.repaired(values[:count][program.offer], served)
     # Stopped early, a solver may have no duals: prices of 0 still prove a bound, a weak one.
-    row_duals = np.zeros(matrix.shape[0]) if solution.duals is None else solution.duals
-    prices = capacity_prices(program, row_duals)
-    hosted, served = program.repaired(*point_of(program, solution.values))
+    prices = np.zeros(program.capacity.shape)
+    if solution.duals is not None:
+        rows = solution.duals[demand.requests.size :][: slots * count].reshape(slots, count)
+        weight = program.weight[:, np.newaxis]
+        np.divide(rows[:, program.offer], weight, out=prices, where=weight > 0.0)
     return replace(
         solution,
         objective=program.value(served),
         bound=program.bound(prices),
         values={"x": hosted, "q": served},
-        duals=prices,
+        duals=np.maximum(prices, 0.0),
         seconds=solution.seconds._replace(build=built),
         problem=program,
     )

@@ -150,6 +150,7 @@ def test_books_agree_with_the_model(instance: IdnInstance, order: Order, seed: i
             assert outcome.load[instance.ranking.options(rho)].sum() == pytest.approx(
                 outcome.requests[rho]
             )
+            assert dearer_only_when_full(instance, rho, decision, used, outcome.load)
         expected = gain(instance, outcome.requests, outcome.potential, decision)
         assert episode.gain[slot] == pytest.approx(expected, abs=1e-6)
     trajectory = environment.trajectory("by hand", [episode], seconds=0.0, record=True)
@@ -160,8 +161,25 @@ def test_books_agree_with_the_model(instance: IdnInstance, order: Order, seed: i
         float(size[after & ~before].sum()) for before, after in itertools.pairwise(deployed)
     ]
     assert trajectory.fetched[0] == pytest.approx(new)
+    assert trajectory.model_updates() == pytest.approx([sum(new) / len(new)])
+    assert trajectory.time_averaged_gain() == pytest.approx([trajectory.reward.mean()])
     over = [(size * x).sum(axis=1) > instance.budget * (1 + 1e-9) for x in deployed]
     assert trajectory.violations[0].tolist() == [int(o.sum()) for o in over]
+
+
+def dearer_only_when_full(
+    instance: IdnInstance, type_: int, deployed: np.ndarray, used: np.ndarray, load: np.ndarray
+) -> bool:
+    """Whether a type uses an option only once all its cheaper ones are saturated."""
+    ranking = instance.ranking
+    open_ = False
+    for option in range(*ranking.options(type_).indices(len(ranking))):
+        if open_ and load[option] > 1e-9:
+            return False
+        cell = ranking.cell[option]
+        full = used[cell] >= instance.capacity.ravel()[cell] * (1 - 1e-9)
+        open_ |= bool(deployed.ravel()[cell] and (ranking.permanent[option] or not full))
+    return True
 
 
 @settings(max_examples=50)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -15,6 +16,7 @@ from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn.supergradient import supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
+from edgeopt.online.idn.policies import infida_kernels as kernels
 from tests.strategies import idn_instances
 
 SAFE = ("drop", "fill", "half")
@@ -107,6 +109,101 @@ def bisected(logs: np.ndarray, size: np.ndarray, budget: float) -> np.ndarray:
         used = (size * np.exp(np.minimum(logs + middle, 0.0))).sum()
         low, high = (middle, high) if used < budget else (low, middle)
     return np.exp(np.minimum(logs + low, 0.0))
+
+
+EDGE = IdnInstance(
+    # Two types share node 0, which has room for 4 MB; the cloud is 10 ms away.
+    edges=[[0, 1]],
+    latency=[10.0],
+    size=[[1.0, 2.0, 8.0]] * 2,
+    delay=[[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]],
+    capacity=[[6.0, 9.0, 50.0], [np.inf] * 3],
+    accuracy=[100.0] * 3,
+    task=[0, 0, 0],
+    budget=[2.0, np.inf],
+    repository=[[False] * 3, [True] * 3],
+    request_task=[0, 0],
+    path=[[0, 1], [0, 1]],
+    requests=[[4, 8]] * 2,
+    alpha=0.0,
+)
+
+
+def test_models_beyond_a_budget_take_part_only_where_the_budget_may_be_exceeded() -> None:
+    assert Infida().start(EDGE).fractional[0] == pytest.approx([2 / 11] * 3)
+    for residual in SAFE:
+        state = Infida(residual=residual).start(EDGE)  # type: ignore[arg-type]
+        assert state.fractional[0] == pytest.approx([2 / 3, 2 / 3, 0.0])
+
+
+def test_rates_of_theory_are_those_of_the_proof() -> None:
+    # Credit per MB: (10 - 0) * 6 * 2 types / 1, (10 - 2) * 9 * 2 / 2, 10 * 50 * 2 / 8.
+    constants = node_constants(EDGE)
+    assert constants.reach[0] == pytest.approx(max(120.0, 72.0, 125.0))
+    assert constants.diameter[0] == pytest.approx(2 * np.log(11 / 2))
+    expected = np.sqrt(8 * 2 * np.log(11 / 2) / (2 * 2)) / 125.0
+    assert Infida(step="theory").start(EDGE).rates == pytest.approx([expected, 0.0])
+    # With at most 5 requests of a type the first is worth 100, the third 12.5 per MB.
+    assert node_constants(EDGE, peak=5.0).reach[0] == pytest.approx(100.0)
+    # The printed one: 2 types, capacity 50, a spread of 10 ms, sizes 1 to 8, two nodes, 3 models.
+    sigma, theta = 2 * 50 * 10 / 1, 1 / (8 * 2 * 3)
+    printed = np.sqrt(2 * theta * 2 * np.log(11 / 2) / 2) / sigma
+    assert Infida(step="printed").start(EDGE).rates == pytest.approx([printed, 0.0])
+
+
+@given(idn_instances(), st.sampled_from(["mirror", "leader"]))
+def test_adaptive_rates_are_those_of_the_gradients_seen(instance: IdnInstance, ascent: Any) -> None:
+    adaptive = Infida(step="adaptive", ascent=ascent)
+    seen = np.zeros(instance.nodes)
+    constants = node_constants(instance)
+    for (state, decision, outcome), (after, _, _) in itertools.pairwise(lived(instance, adaptive)):
+        g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
+        worth = g / instance.size
+        seen += (worth.max(axis=1) - worth.min(axis=1)) ** 2
+        for v in np.flatnonzero(constants.free & (seen > 0)):
+            b = instance.budget[v]
+            rate = 10 * np.sqrt(8 * constants.diameter[v] / (b * seen[v]))
+            fixed = Infida(step=float(rate), ascent=ascent)
+            same = fixed.learn(_with_rates(state, rate), Slot(0), decision, outcome)
+            np.testing.assert_allclose(same.fractional[v], after.fractional[v], rtol=1e-9)
+
+
+def _with_rates(state: Any, rate: float) -> Any:
+    return dataclasses.replace(state, rates=np.full_like(state.rates, rate))
+
+
+def test_shared_credit_splits_what_several_types_want() -> None:
+    environment = IdnEnvironment(EDGE)
+    rng = np.random.default_rng(0)
+    for credit, expected in (("own", [4.0 + 6.0, 4.0 + 8.0]), ("shared", [6.0, 9.0])):
+        policy = Infida(credit=credit, step=0.0)  # type: ignore[arg-type]
+        [world] = environment.worlds(rng, 1)
+        episode = environment.episode(world)
+        nothing = EDGE.repository.copy()
+        outcome = episode.act(nothing)
+        state = policy.learn(policy.start(environment.instance), Slot(0), nothing, outcome)
+        # Fractions are too small to cover the demand, so the cloud's 10 ms are what is saved.
+        assert state.earned[0, :2] == pytest.approx([10 * expected[0], 8 * expected[1]])
+
+
+def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
+    size, budget = np.array([[1.0, 3.0, 3.0, 2.0]]), np.array([4.0])
+    free, nothing = np.ones(1, dtype=bool), np.zeros((1, 4))
+    credit = np.array([[1.0, 9.0, 8.0, 7.0]])
+    drawn = kernels.draw(nothing, size, budget, free, 1, True, credit, np.empty((1, 0)))
+    # 7/2 comes first, then nothing but the smallest fits.
+    assert drawn.tolist() == [[True, False, False, True]]
+
+
+def test_nodes_draw_independently() -> None:
+    y, size = np.full((2, 2), 0.5), np.ones((2, 2))
+    free, rng = np.ones(2, dtype=bool), np.random.default_rng(7)
+    equal = 0
+    for _ in range(4000):
+        drawn = kernels.draw(y, size, np.ones(2), free, 0, False, y, rng.random((1, 4)))
+        equal += bool((drawn[0] == drawn[1]).all())
+    # Binomial(4000, 1/2): five standard deviations on either side, a false alarm of 6e-7.
+    assert abs(equal - 2000) < 5 * np.sqrt(1000)
 
 
 def refreshes(policy: Infida, slots: int) -> list[int]:

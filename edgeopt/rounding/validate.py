@@ -50,7 +50,8 @@ def as_rows(field: str, values: ArrayLike) -> NDArray[np.float64]:
         )
     if array.size == 0:
         raise InputError(field, "needs at least one entry", value=f"array of shape {array.shape}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    # Compiled code would be translated a second time for arrays that are read-only.
+    return np.require(array, np.float64, ["C", "W"])
 
 
 def check_range(field: str, array: NDArray[np.float64], low: float, high: float, rule: str) -> None:

@@ -1,0 +1,132 @@
+"""What the roundings of fractions take, and how they refuse the rest: by name, index and value."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from edgeopt.errors import InputError, OptionError
+from edgeopt.rounding import depround, depround_law, independent
+
+HALF = {"residual": "half"}
+FILL = {"residual": "fill"}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0.0, 1.0, 1.0],
+        [0.5],
+        [0.3, 0.3, 0.3, 0.3],
+        [1e-12, 1 - 1e-12, 0.5],
+        [Fraction(1, 3), Fraction(2, 3)],
+        [True, False],
+        [[0.5, 0.25], [1, 0]],
+        np.array([0.5, 0.25], np.float32),
+        np.array([[0.1, 0.9, 0.4]] * 3)[:, ::2],
+        [-1e-10, 1 + 1e-10],
+    ],
+)
+def test_input_that_is_taken(y):
+    for residual in ("bernoulli", "drop", "fill"):
+        drawn = depround(y, rng=0, residual=residual)
+        assert drawn.dtype == bool
+        assert drawn.shape == np.shape(y)
+        settled = np.abs(np.asarray(y, float) - 0.5) >= 0.5 - 1e-9
+        assert np.array_equal(drawn[settled], np.asarray(y, float)[settled] > 0.5)
+    drawn = depround(y, rng=0, budget=10.0, **HALF)
+    assert drawn.shape == independent(y, rng=0).shape == np.shape(y)
+
+
+def test_input_is_left_alone():
+    y, weights = np.array([0.5, 0.25, 0.75]), np.array([1.0, 2.0, 3.0])
+    kept = y.copy(), weights.copy()
+    for residual in ("bernoulli", "drop", "fill"):
+        depround(y, weights, rng=0, residual=residual)
+    assert np.array_equal(y, kept[0])
+    assert np.array_equal(weights, kept[1])
+    y.flags.writeable = False
+    depround(y, weights, rng=0)
+
+
+BAD = [
+    ([], None, {}, "y .*needs at least one entry", None),
+    ([[], []], None, {}, "y .*needs at least one entry", None),
+    (0.5, None, {}, r"y .*must have shape \[n\]", None),
+    ([[[0.5]]], None, {}, r"must have shape \[n\]", None),
+    ([[0.5], [0.5, 0.5]], None, {}, "y: must hold real numbers", None),
+    ([{}], None, {}, "y: must hold real numbers", None),
+    (["a"], None, {}, "y .*must hold real numbers", None),
+    ([None], None, {}, r"y\[0\] = nan", (0,)),
+    ([0.5j], None, {}, "y .*must hold real numbers", None),
+    ([0.5, np.nan], None, {}, r"y\[1\] = nan: must lie in \[0, 1\]", (1,)),
+    ([0.5, -0.25], None, {}, r"y\[1\] = -0.25", (1,)),
+    ([[0.5, 0.5], [1.5, 0.5]], None, {}, r"y\[1, 0\] = 1.5", (1, 0)),
+    ([1 + 3e-9], None, {}, r"y\[0\] = 1.000000003", (0,)),
+    ([np.inf], None, {}, r"y\[0\] = inf", (0,)),
+    ([0.5, 0.5], [1, 0], {}, r"weights\[1\] = 0.0: must be positive", (1,)),
+    ([0.5, 0.5], [-1, 1], {}, r"weights\[0\] = -1.0: must be positive", (0,)),
+    ([0.5, 0.5], [1, np.inf], {}, r"weights\[1\] = inf", (1,)),
+    ([0.5, 0.5], [1, np.nan], {}, r"weights\[1\] = nan", (1,)),
+    ([0.5, 0.5], [1, 1e-150], {}, r"weights\[1\] = 1e-150: must be between", (1,)),
+    ([0.5, 0.5], [1, 1, 1], {}, r"weights .*must have shape \(2,\)", None),
+    ([0.5, 0.5], [[1, 1]], {}, r"weights .*must have shape \(2,\)", None),
+    ([[0.5, 0.5]] * 2, [[1, 1]] * 3, {}, r"weights .*\(2, 2\)", None),
+    ([0.5, 0.25], None, HALF, r"weights\[0\] = 1.0: alone exceeds the budget 0.75", (0,)),
+    ([[1, 1], [0, 0.5]], [3, 2], HALF, r"weights\[1, 1\] = 2.0: alone exceeds", (1, 1)),
+    ([0.5, 1], None, HALF | {"budget": 1.4}, r"budget = 1.4: must be at least .* 1.5 in", None),
+    ([0.5, 1], None, FILL | {"budget": 1.4}, "budget = 1.4: must be at least", None),
+    ([0.5, 1], None, FILL | {"budget": [2, 2]}, "budget .*one number, or one for each", None),
+    ([0.5, 1], None, FILL | {"budget": np.nan}, r"budget\[0\] = nan", (0,)),
+    ([0.5, 1], None, FILL | {"gain": [1.0]}, r"gain .*must have shape \(2,\)", None),
+    ([0.5, 1], None, FILL | {"gain": [1.0, np.nan]}, r"gain\[1\] = nan: must be finite", (1,)),
+    ([0.5, 0], None, FILL | {"gain": lambda x: [1], "budget": 3}, "gain .*must have", None),
+]
+
+
+@pytest.mark.parametrize(("y", "weights", "options", "text", "index"), BAD)
+def test_bad_input_is_named(y, weights, options, text, index):
+    with pytest.raises(InputError, match=text) as caught:
+        depround(y, weights, rng=0, **options)
+    assert caught.value.index == index
+    assert isinstance(caught.value, ValueError)
+    if weights is None and not options:
+        with pytest.raises(InputError, match=text):
+            independent(y, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"residual": "floor"}, "residual must be one of 'bernoulli', 'drop', 'fill', 'half'"),
+        ({"order": "sorted"}, "order must be one of 'index', 'random'"),
+        ({"gain": [1.0]}, "gain and budget go with 'fill' and 'half', not with 'bernoulli'"),
+        ({"residual": "drop", "budget": 1.0}, "not with 'drop'"),
+    ],
+)
+def test_options_that_do_not_go_together(options, text):
+    with pytest.raises(OptionError, match=text):
+        depround([0.5], rng=0, **options)
+    with pytest.raises(OptionError, match=text):
+        depround_law([0.5], **options)
+
+
+@pytest.mark.parametrize(
+    ("y", "weights", "options", "text"),
+    [
+        ([], None, {}, "y: needs at least one entry"),
+        (0.5, None, {}, "must be a row of numbers"),
+        ([[0.5]], None, {}, r"y\[0\] = \[0.5\]: must be a real number"),
+        ([0.5, float("nan")], None, {}, r"y\[1\] = nan: must be finite"),
+        ([Fraction(3, 2)], None, {}, r"y\[0\] = 3/2: must lie in \[0, 1\]"),
+        ([-0.1], None, {}, r"y\[0\] = .*: must lie in \[0, 1\]"),
+        ([0.5], [0], {}, r"weights\[0\] = 0: must be positive"),
+        ([0.5], [1, 1], {}, "weights: must have 1 entries, has 2"),
+        ([0.5], [2], HALF, r"weights\[0\] = 2: alone exceeds the budget 1"),
+        ([0.5], [2], FILL | {"budget": Fraction(1, 2)}, "budget = 1/2: must be at least"),
+        ([0.5], [2], FILL | {"gain": [1, 1]}, "gain: must have 1 entries, has 2"),
+    ],
+)
+def test_bad_input_of_the_law_is_named(y, weights, options, text):
+    with pytest.raises(InputError, match=text):
+        depround_law(y, weights, **options)

@@ -1,0 +1,124 @@
+"""Compiled rows against the plain twin, bit for bit on the same coins."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.rounding import kernels, rows
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+from tests.rounding import twin
+from tests.rounding.draws import float_rows
+
+RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "half": HALF}
+
+
+@given(float_rows(), st.sampled_from(sorted(RESIDUAL)))
+def test_row_is_its_twin(row, residual):
+    y, weights, coins = row
+    out = np.ones(y.size, bool)
+    used, last = kernels.depround_row(y, weights, RESIDUAL[residual], coins, out)
+    assert (out.tolist(), used, last) == twin.round_row(y, weights, residual, coins)
+    assert used <= kernels.count_fractional(y) + (residual == "half")
+
+
+@given(float_rows(), st.sampled_from(sorted(RESIDUAL)))
+def test_shuffled_row_is_its_twin(row, residual):
+    y, weights, coins = row
+    out = np.ones(y.size, bool)
+    used, last = kernels.depround_shuffled(y, weights, RESIDUAL[residual], coins, out)
+    assert (out.tolist(), used, last) == twin.round_shuffled(y, weights, residual, coins)
+
+
+@given(float_rows(), st.sampled_from([-1.0, 0.5, np.inf]), st.integers(0, 1))
+def test_pairwise_row_is_its_twin(row, margin, light):
+    y, weights, coins = row
+    x = y * 7.3
+    weights = weights * (np.arange(y.size) % 2 >= light)
+    out = np.full(y.size, -1)
+    floored, lost = kernels.pairwise_row(x, weights, margin, coins, out)
+    assert (out.tolist(), floored, lost) == twin.pair_row(x, weights, margin, coins)
+
+
+def test_long_row_is_its_twin():
+    """Long enough for errors of the running mass to show, if the twin had others."""
+    rng = np.random.default_rng(5)
+    y, weights, coins = rng.random(20_000), rng.uniform(1, 3, 20_000), rng.random(20_000)
+    out = np.empty(y.size, bool)
+    used, last = kernels.depround_row(y, weights, BERNOULLI, coins, out)
+    assert (out.tolist(), used, last) == twin.round_row(y, weights, "bernoulli", coins)
+    assert abs(weights @ out - weights @ y) <= weights.max()
+
+
+def test_integral_rows_need_no_coins():
+    y = np.array([0.0, 1.0, 1e-12, 1 - 1e-12, -1e-10, 1 + 1e-10])
+    out = np.empty(y.size, bool)
+    for residual in RESIDUAL.values():
+        assert kernels.depround_row(y, np.ones(y.size), residual, np.empty(0), out) == (0, -1)
+        assert out.tolist() == [False, True, False, True, False, True]
+    assert kernels.count_fractional(y) == 0
+
+
+def test_survivors_that_end_up_whole_are_no_residual():
+    """Ten tenths sum to a little less than 1 in floats: still exactly one of them is chosen."""
+    y, rng = np.full(10, 0.1), np.random.default_rng(6)
+    out = np.empty(10, bool)
+    for _ in range(200):
+        _, last = kernels.depround_row(y, np.ones(10), BERNOULLI, rng.random(10), out)
+        assert (out.sum(), last) == (1, -1)
+
+
+@pytest.mark.parametrize("residual", sorted(RESIDUAL.values()))
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("common", [False, True])
+@pytest.mark.parametrize("shape", [(7, 5), (300, 1000), (2, 140_000)])
+def test_batch_is_its_rows_one_by_one(monkeypatch, residual, shuffled, common, shape):
+    """Also with threads, and with integral entries: rows need different numbers of coins."""
+    monkeypatch.setattr(rows, "_threads", lambda: 4)
+    rng = np.random.default_rng(7)
+    y = np.clip(rng.uniform(-0.3, 1.3, shape), 0, 1)
+    weights = rng.uniform(1, 9, (1, shape[1]) if common else shape)
+    together = rows.depround_rows(y, weights, residual, shuffled, np.random.default_rng(8))
+    stream = np.random.default_rng(8)
+    for b in range(shape[0]):
+        own = weights if common else weights[b : b + 1]
+        alone = rows.depround_rows(y[b : b + 1], own, residual, shuffled, stream)
+        assert np.array_equal(together[b], alone[0])
+        # and what a row takes from the stream is what the interface promises
+    extra = int(residual == HALF)
+    promised = np.random.default_rng(8)
+    for b in range(shape[0]):
+        fractional = int(((y[b] > 1e-9) & (y[b] < 1 - 1e-9)).sum())
+        promised.random((2 if shuffled else 1) * fractional + extra)
+    assert stream.random() == promised.random()
+
+
+def test_pairwise_batch_is_its_rows_one_by_one(monkeypatch):
+    monkeypatch.setattr(rows, "_threads", lambda: 3)
+    rng = np.random.default_rng(9)
+    x = rng.uniform(0, 4, (400, 900))
+    x[rng.random(x.shape) < 0.2] = 2.0
+    weights = rng.choice([0.0, 1.0, 2.5], x.shape)
+    counts, lost = rows.pairwise_rows(x, weights, 0.7, np.random.default_rng(10))
+    stream = np.random.default_rng(10)
+    for b in range(len(x)):
+        row = slice(b, b + 1)
+        alone, without = rows.pairwise_rows(x[row], weights[row], 0.7, stream)
+        assert np.array_equal(counts[row], alone)
+        assert np.array_equal(lost[row], without)
+
+
+def test_forked_processes_may_use_threads_again(monkeypatch):
+    from multiprocessing import get_context
+
+    monkeypatch.setattr(rows, "_threads", lambda: 2)
+    expected = _large_batch()
+    with get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_large_batch).get(timeout=60) == expected
+
+
+def _large_batch():
+    y = np.random.default_rng(11).random((600, 700))
+    return int(
+        rows.depround_rows(y, np.ones((1, 700)), BERNOULLI, False, np.random.default_rng(3)).sum()
+    )

@@ -1,0 +1,194 @@
+"""Sampled decisions follow the exact laws.
+
+A chi-square test per case; all cases of this file together raise a false alarm with probability
+below 1e-6, and seeds are fixed.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
+from edgeopt.rounding.kernels import BERNOULLI, depround_row
+from tests.rounding import twin
+
+F = Fraction
+DRAWS = 100_000
+LEVEL = 1e-6 / 80
+"""False alarm of one test; there are fewer than 80."""
+
+LARGE = 7.0
+"""Standard errors that a mean may be off: of a normal one, with probability below 3e-12."""
+
+ROWS = {
+    "by hand": ([F(1, 2), F(1, 3), F(3, 4)], [2, 3, 4]),
+    "one fractional": ([1, F(3, 10), 0], [1, 2, 3]),
+    "equal": ([F(2, 5)] * 5, None),
+    "whole sum": ([F(2, 3)] * 3, None),
+    "with ends": ([F(1, 7), 1, F(5, 8), 0, F(2, 9), F(8, 9)], [3, 1, 1, 2, 5, 1]),
+    "far apart": ([F(1, 3), F(3, 5), F(1, 4), F(6, 7)], [F(1, 10**12), 1, 10**12, F(1, 10**6)]),
+}
+
+
+def follows(outcomes, law):
+    """Assert that rows of `outcomes` are draws from `law`."""
+    found, counts = np.unique(np.asarray(outcomes, np.int64), axis=0, return_counts=True)
+    seen = {tuple(x): int(k) for x, k in zip(found.tolist(), counts, strict=True)}
+    assert set(seen) <= set(law)
+    total = len(outcomes)
+    # Outcomes too rare for the approximation are counted together.
+    rare = [x for x, p in law.items() if p * total < 10]
+    cells = [(seen.get(x, 0), float(p) * total) for x, p in law.items() if x not in rare]
+    if rare:
+        expected = total * float(sum(law[x] for x in rare))
+        cells.append((sum(seen.get(x, 0) for x in rare), max(expected, 1e-3)))
+    statistic = sum((seen - mean) ** 2 / mean for seen, mean in cells)
+    if len(cells) > 1:
+        assert chi2.sf(statistic, len(cells) - 1) > LEVEL
+    else:
+        assert statistic < 1e-12 * total
+
+
+def sampled(y, count=DRAWS):
+    return np.tile([float(v) for v in y], (count, 1))
+
+
+@pytest.mark.parametrize("order", ["index", "random"])
+@pytest.mark.parametrize("residual", ["bernoulli", "drop", "fill", "half"])
+@pytest.mark.parametrize("case", sorted(ROWS))
+def test_depround_follows_its_law(case, residual, order):
+    y, weights = ROWS[case]
+    sizes = None if weights is None else [float(s) for s in weights]
+    options = {"residual": residual, "order": order}
+    if residual == "half":
+        options["budget"] = float(sum((1 if weights is None else s) for s in weights or y)) + 1
+    count = DRAWS if residual != "fill" else DRAWS // 10
+    drawn = depround(sampled(y, count), sizes, rng=2, **options)
+    law = depround_law(y, weights, **options)
+    follows(drawn, law)
+
+
+@pytest.mark.parametrize(
+    ("residual", "margin"), [("floor", None), ("bernoulli", None), ("bernoulli", 0.3)]
+)
+def test_pairwise_follows_its_law(residual, margin):
+    x = [F(1, 2), F(9, 4), F(3), F(10, 3), F(2, 5), F(7, 8)]
+    weights = [1, F(1, 4), 2, 0, 3, 0]
+    drawn = pairwise(
+        sampled(x), [float(e) for e in weights], rng=3, residual=residual, margin=margin
+    )
+    follows(drawn, pairwise_law(x, weights, residual=residual, margin=margin))
+
+
+def test_independent_follows_its_law():
+    y = [F(1, 2), F(0), F(1, 5), F(1)]
+    law = {(a, 0, b, 1): F(1, 2) * (F(1, 5) if b else F(4, 5)) for a in (0, 1) for b in (0, 1)}
+    follows(independent(sampled(y), rng=4), law)
+
+
+def test_one_vector_at_a_time_follows_its_law_too():
+    y, weights = ROWS["by hand"]
+    rng = np.random.default_rng(5)
+    row, sizes = [float(v) for v in y], [float(s) for s in weights]
+    follows([depround(row, sizes, rng=rng) for _ in range(5000)], depround_law(y, weights))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_of_all_magnitudes_keep_their_marginals(seed):
+    """Nothing is lost beside an entry 24 orders of magnitude heavier."""
+    rng = np.random.default_rng(seed)
+    y, weights = rng.random(9), 10 ** rng.uniform(-12, 12, 9)
+    means = depround(np.tile(y, (DRAWS, 1)), weights, rng=seed).mean(axis=0)
+    assert np.abs((means - y) / np.sqrt(y * (1 - y) / DRAWS)).max() < LARGE
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_law_in_floats_is_the_law(seed):
+    """Both branches of every step in floats, no sampling: the arithmetic keeps the marginals.
+
+    Marginals lose what the snap takes, at most 1e-9 of an entry, and rounding.
+    """
+    rng = np.random.default_rng(seed)
+    spread = [0, 1, 12][seed % 3]
+    y, weights = rng.random(9), 10 ** rng.uniform(-spread, spread, 9)
+    if seed % 4 == 0:
+        y[rng.random(9) < 0.4] = rng.choice([1e-12, 1 - 1e-12, 1e-7, 1 - 1e-7])
+    law = twin.float_law(y, weights)
+    assert sum(law.values()) == pytest.approx(1, abs=1e-14)
+    assert np.abs(twin.mean(law) - y).max() < 2e-9
+    exact = depround_law(y, weights)
+    for x in set(law) | set(exact):
+        assert law.get(x, 0.0) == pytest.approx(float(exact.get(x, 0)), abs=1e-6)
+
+
+def one_coin_per_entry(y, coins):
+    """Round with the coin of the smaller index at a step and its own for the residual."""
+    carry, fraction, out = -1, 0.0, [0] * len(y)
+    for j, new in enumerate(y):
+        if carry < 0:
+            carry, fraction = j, new
+            continue
+        up, down = min(1 - fraction, new), min(fraction, 1 - new)
+        change = up if coins[carry] * (up + down) < down else -down
+        old, new = fraction + change, new - change
+        for i, value in ((carry, old), (j, new)):
+            out[i] = round(value)
+        if 1e-9 < old < 1 - 1e-9:
+            fraction = old
+        elif 1e-9 < new < 1 - 1e-9:
+            carry, fraction = j, new
+        else:
+            carry = -1
+    if carry >= 0:
+        out[carry] = int(coins[carry] < fraction)
+    return out
+
+
+def test_a_coin_per_step_keeps_marginals_and_one_per_entry_does_not():
+    """All chances of y = (2/3, 2/3, 2/3) are multiples of 1/6: midpoints of a grid are exact."""
+    y = np.full(3, 2 / 3)
+    grid = (np.arange(6) + 0.5) / 6
+    per_step, per_entry = np.zeros(3), np.zeros(3)
+    out = np.empty(3, bool)
+    for first in grid:
+        for second in grid:
+            for third in grid:
+                coins = np.array([first, second, third])
+                depround_row(y, np.ones(3), BERNOULLI, coins, out)
+                assert out.sum() == 2
+                per_step += out / 216
+                per_entry += np.array(one_coin_per_entry(y, coins)) / 216
+    assert per_step == pytest.approx(y, abs=1e-12)
+    assert np.abs(per_entry - y).max() > 0.1
+
+
+def test_the_same_coins_for_other_fractions_keep_every_marginal():
+    """Whatever the fractions are from slot to slot, and decisions change little when they do."""
+    rng = np.random.default_rng(6)
+    weights = rng.uniform(1, 4, 8)
+    slots = [rng.random(8)]
+    slots.append(np.clip(slots[0] + rng.normal(0, 0.01, 8), 0, 1))
+    slots.append(np.where(rng.random(8) < 0.5, 0.0, rng.random(8)))
+    coins = rng.random((DRAWS // 2, 8))
+    drawn = np.empty((3, len(coins), 8), bool)
+    for t, y in enumerate(slots):
+        for b, row in enumerate(coins):
+            depround_row(y, weights, BERNOULLI, row, drawn[t, b])
+        spread = np.sqrt(y * (1 - y) / len(coins))
+        fractional = spread > 0
+        off = np.abs(drawn[t].mean(axis=0) - y)
+        assert (off[fractional] / spread[fractional]).max() < LARGE
+        assert off[~fractional].max(initial=0) == 0
+    changed = (drawn[0] != drawn[1]).mean()
+    fresh = (drawn[0] != np.roll(drawn[1], 1, axis=0)).mean()
+    assert changed < fresh / 3
+
+
+def test_a_seed_is_a_set_of_common_coins():
+    y = np.random.default_rng(7).random(200)
+    near = y + np.where(y < 0.5, 1e-7, -1e-7)
+    assert np.array_equal(depround(y, rng=8), depround(y, rng=8))
+    assert (depround(y, rng=8) != depround(near, rng=8)).mean() < 0.02
+    assert (depround(y, rng=8) != depround(near, rng=9)).mean() > 0.2

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+
+from edgeopt.instances.idn import IdnInstance, from_tables, generate, shared_model, small
+from edgeopt.instances.idn.paths import edge_between, network_latency, pad_paths
+from tests.strategies import idn_instances
+
+everything = idn_instances(cost=None)
+
+
+@given(everything)
+def test_nodes_are_pinned_active_or_idle(instance):
+    for v in range(instance.nodes):
+        pinned = any(instance.repository[v])
+        assert instance.pinned[v] == pinned
+        assert instance.active[v] == (not pinned and instance.budget[v] > 0)
+        room = instance.budget[v] >= sum(instance.size[v])
+        assert instance.saturated[v] == (not pinned and room)
+    assert instance.empty.dtype == bool
+    np.testing.assert_array_equal(instance.empty, instance.repository)
+    assert instance.total_requests.tolist() == [sum(row) for row in instance.requests.tolist()]
+
+
+@given(everything)
+def test_replicas_are_models_that_cannot_be_told_apart(instance):
+    def looks(m):
+        tables = (instance.size, instance.delay, instance.capacity, instance.repository)
+        own = () if instance.cost is None else tuple(instance.cost[:, :, m].ravel())
+        rows = tuple(tuple(table[:, m]) for table in tables)
+        return instance.task[m], instance.accuracy[m], rows, own
+
+    group = instance.replica_of
+    for m, n in itertools.combinations(range(instance.models), 2):
+        assert (group[m] == group[n]) == (looks(m) == looks(n))
+    # Groups are numbered as they first appear.
+    assert list(dict.fromkeys(group.tolist())) == list(range(group.max() + 1))
+
+
+@given(everything)
+def test_costs_along_a_path_are_those_of_the_graph(instance):
+    graph = instance.graph
+    assert nx.is_frozen(graph)
+    assert sorted(graph) == list(range(instance.nodes))
+    assert graph.number_of_edges() == len(instance.edges)
+    along = network_latency(instance.path, instance.edges, instance.latency, instance.nodes)
+    for nodes, total in zip(instance.path, along, strict=True):
+        walk = nodes[nodes >= 0].tolist()
+        for j in range(len(walk)):
+            assert total[j] == nx.path_weight(graph, walk[: j + 1], "latency")
+        assert (total[len(walk) :] == total[len(walk) - 1]).all()
+
+
+def test_graph_carries_what_is_known_of_the_nodes():
+    graph = generate(horizon=1, topology=2).graph
+    assert graph.nodes[0] == {"budget": np.inf, "tier": 0, "name": "cloud"}
+    assert graph.nodes[3]["budget"] == 4096
+    assert graph.edges[1, 0] == {"latency": 40.0}
+    assert small(0).graph.nodes[0] == {"budget": np.inf}
+    with pytest.raises(nx.NetworkXError, match="Frozen"):
+        graph.add_node(99)
+
+
+def test_sizes_and_repr():
+    instance = generate(horizon=7, tasks=3, replicas=2, topology=2)
+    sizes = (instance.nodes, instance.models, instance.tasks, instance.types, instance.horizon)
+    assert sizes == (5, 60, 3, 6, 7)
+    assert instance.longest == 4
+    text = "IdnInstance(nodes=5, models=60, tasks=3, types=6, horizon=7, alpha=1)"
+    assert repr(instance) == text
+
+
+def test_paths_may_be_ragged_or_padded():
+    instance = shared_model()
+    assert instance.path.tolist() == [[0, 1, 2], [1, 3, -1]]
+    for path in (
+        [[0, 1, 2], [1, 3]],
+        [np.array([0, 1, 2]), (1, 3)],
+        [[0, 1, 2, -1], [1, 3, -1]],
+        np.array([[0, 1, 2, -1, -1], [1, 3, -1, -1, -1]]),
+    ):
+        again = instance.replace(path=path)
+        assert again == instance
+        assert again.longest == 3
+
+
+def test_edges_are_found_in_both_directions():
+    edges = np.array([[2, 0], [0, 1]])
+    start, end = np.array([[0, 2], [1, 1]]), np.array([[2, 0], [0, 2]])
+    assert edge_between(edges, 3, start, end).tolist() == [[0, 0], [1, -1]]
+    assert edge_between(np.zeros((0, 2), dtype=int), 3, start, end).tolist() == [[-1] * 2] * 2
+    assert pad_paths([[4]]).tolist() == [[4]]
+
+
+def test_own_costs_are_cleared_where_there_is_no_option():
+    instance = shared_model()
+    table = np.array([[[7.0], [8.0], [9.0]], [[1.0], [8.0], [np.nan]]])
+    own = instance.replace(cost=table)
+    assert own.cost[1, 2, 0] == 0
+    assert own.ranking.cost.tolist() == [7.0, 8.0, 9.0, 1.0, 8.0]
+    assert own.ranking.latency.tolist() == instance.ranking.latency.tolist()
+    wider = np.pad(table, ((0, 0), (0, 2), (0, 0)), constant_values=np.inf)
+    assert instance.replace(cost=wider) == own
+    assert np.isnan(table[1, 2, 0])  # what the caller handed over is untouched
+
+
+def test_arrays_are_private_and_read_only():
+    accuracy = np.array([60.0])
+    instance = shared_model().replace(accuracy=accuracy, tier=[2, 1, 0, 0])
+    accuracy[0] = 9.0
+    assert instance.accuracy[0] == 60.0
+    with_cost = small(3, own_cost=True)
+    for one in (instance, with_cost):
+        for field in dataclasses.fields(one):
+            value = getattr(one, field.name)
+            if isinstance(value, np.ndarray):
+                with pytest.raises(ValueError, match="read-only"):
+                    value[...] = 0
+    for name in ("pinned", "active", "saturated", "total_requests", "replica_of", "empty"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(instance, name)[...] = 0
+    with pytest.raises(AttributeError):
+        instance.size = instance.size
+
+
+def test_equality_follows_the_content():
+    instance = small(1)
+    assert instance.replace() == instance
+    assert hash(instance.replace()) == hash(instance)
+    changes = {
+        "requests": instance.requests + 1,
+        "alpha": instance.alpha + 1,
+        "tier": np.zeros(instance.nodes),
+        "names": tuple("abcde"[: instance.nodes]),
+        "budget": instance.budget + 1.0,
+        "cost": small(1, own_cost=True).cost,
+    }
+    others = [instance.replace(**{name: value}) for name, value in changes.items()]
+    assert len({one.fingerprint() for one in (instance, *others)}) == 1 + len(changes)
+    assert instance != "something else"
+    assert len({small(seed).fingerprint() for seed in range(50)}) == 50
+
+
+def test_pickled_instances_stay_equal_and_read_only():
+    for instance in (small(4, own_cost=True), generate(horizon=2), from_tables(horizon=1)):
+        copy = pickle.loads(pickle.dumps(instance))
+        assert isinstance(copy, IdnInstance)
+        assert copy == instance
+        assert hash(copy) == hash(instance)
+        assert not copy.size.flags.writeable

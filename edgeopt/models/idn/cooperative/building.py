@@ -39,7 +39,8 @@ def cooperative_program(
         What can be hosted and whom it can serve.
     """
     capacity = instance.capacity[chosen.node, chosen.model]
-    useful = (chosen.offer >= 0) & (capacity[chosen.offer] > 0.0)
+    useful = chosen.offer >= 0
+    useful[useful] = capacity[chosen.offer[useful]] > 0.0
     # Types in the order of their tasks; within a type the cheapest option stays first.
     task_of = instance.request_task[chosen.type]
     option = np.lexsort((chosen.type, task_of))

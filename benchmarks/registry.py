@@ -12,6 +12,8 @@ from benchmarks.specs import (
     rescue_lp_large,
     rescue_simulate,
     rescue_values,
+    rounding,
+    rounding_batch,
 )
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_lp.BENCHMARK,
     rescue_lp_large.BENCHMARK,
     rescue_lp_huge.BENCHMARK,
+    rounding.BENCHMARK,
+    rounding_batch.BENCHMARK,
     idn_slots.BENCHMARK,
 )
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["tidy"]
 
+_ROUNDING = 1e-14
+"""Relative spread of the runs that is taken for rounding."""
+
 
 def tidy(case: Case) -> pd.DataFrame:
     r"""Tabulate the policies of one case.
@@ -82,8 +85,10 @@ def _row(case: Case, name: str) -> dict[str, Any]:
 
 
 def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
-    error = runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan
-    return {name: float(runs.mean()), f"{name}_se": float(error)}
+    mean = float(runs.mean())
+    error = float(runs.std(ddof=1) / np.sqrt(len(runs))) if len(runs) > 1 else np.nan
+    # Equal runs differ in the last digits when they were summed in different orders.
+    return {name: mean, f"{name}_se": 0.0 if error <= _ROUNDING * abs(mean) else error}
 
 
 def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, float]:

@@ -44,8 +44,11 @@ BAND = 0.18
 WIDTH = 6.9
 """Inches; at half the width of a page its text is as large as the page's small print."""
 
-_PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
-"""Okabe and Ito's colour-blind-safe set without black and yellow, then violet and grey."""
+_PALETTE = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f",
+    "#9a6324",
+)  # fmt: skip
+"""Okabe and Ito's colour-blind-safe set without black and yellow, then violet, grey and brown."""
 
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -96,7 +99,7 @@ def blank(width: float = WIDTH, height: float = 3.2) -> Figure:
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Give every name a colour, in the order of first appearance; beyond eight they repeat."""
+    """Give every name a colour, in the order of first appearance; beyond nine they repeat."""
     unique = dict.fromkeys(names)
     return {name: _PALETTE[i % len(_PALETTE)] for i, name in enumerate(unique)}
 

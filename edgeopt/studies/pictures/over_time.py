@@ -50,7 +50,7 @@ def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -
                 _curve(axes, runs, colour[entry.family], case.settings.confidence)
         axes.set_title(variant)
         axes.set_xlabel("slot")
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, max(runs.shape[1] for runs in values.values()))
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel(ylabel)
     from matplotlib.lines import Line2D
@@ -85,7 +85,7 @@ def _title(case: Case) -> str:
         f"{'most' if system.sense == 'max' else 'least'} {system.value}"
     )
     if system.aggregate == "mean":
-        return f"{first}, {system.amount(total[-1])} over {plural(len(total), 'slot')}"
+        return f"{first}, a mean of {system.amount(total[-1])} over {plural(len(total), 'slot')}"
     half = int(np.searchsorted(total, total[-1] / 2)) + 1
     return f"{first}, half of it within {plural(half, 'slot')} of {len(total)}"
 
@@ -95,6 +95,8 @@ def _draw(case: Case) -> Figure:
         name: case.system.so_far(trajectory) for name, trajectory in case.trajectories.items()
     }
     figure = curves(case, values, f"{case.system.value} so far ({case.system.unit})")
+    if case.system.aggregate == "mean":
+        _zoom(figure, values)
     for axes in figure.axes:
         axes.axhline(case.benchmark.value, color=INK, linewidth=1.2)
         axes.annotate(
@@ -105,8 +107,25 @@ def _draw(case: Case) -> Figure:
             textcoords="offset points",
             fontsize=8.5,
         )
-        axes.set_ylim(top=1.1 * max(case.benchmark.value, axes.get_ylim()[1] / 1.05))
+        low, high = axes.get_ylim()
+        highest = max(case.benchmark.value, low + (high - low) / 1.05)
+        axes.set_ylim(top=highest + 0.1 * (highest - low))
     return figure
+
+
+def _zoom(figure: Figure, values: Mapping[str, NDArray[np.float64]]) -> None:
+    """Stretch the first slots, in which a mean moves most, and leave out what no curve reaches."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    means = np.concatenate([runs.mean(axis=0) for runs in values.values()])
+    low, high = float(means.min()), float(means.max())
+    for axes in figure.axes:
+        axes.set_xscale("log")
+        axes.set_xlim(1, max(2, *(runs.shape[1] for runs in values.values())))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        if high > low:
+            axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
 VALUE_OVER_TIME = Picture(

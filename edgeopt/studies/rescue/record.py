@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.instances.rescue import RescueInstance, from_data, from_tables, generate
-from edgeopt.instances.tables import FOLDER
 from edgeopt.studies.entries import Source
+from edgeopt.studies.licences import licences
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
 from edgeopt.studies.rescue.benchmarks import (
@@ -41,13 +42,6 @@ def _environment(instance: RescueInstance) -> RescueEnvironment:
     return RescueEnvironment(instance)
 
 
-def _licences() -> list[str]:
-    """Return one line per data set that the tables were derived from, as their README has it."""
-    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    paragraphs = (" ".join(paragraph.split()) for paragraph in readme.split("\n\n"))
-    return [line.replace("**", "") for line in paragraphs if line.startswith("**")]
-
-
 def _solved(benchmarks: Mapping[str, Benchmark]) -> dict[str, Any]:
     return {"plan": benchmarks[PLAIN].plan}
 
@@ -65,7 +59,7 @@ SYSTEM = System(
             from_tables,
             "built on small tables of public measurements",
             seeded=True,
-            provenance=_licences,
+            provenance=partial(licences, "Alibaba", "EUA", "RobustBench"),
         ),
         "paper": Source(generate, "drawn in the setting of the paper's evaluation", seeded=True),
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
+    idn_cooperative,
     idn_slots,
     rescue_build,
     rescue_lp,
@@ -29,6 +30,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rounding.BENCHMARK,
     rounding_batch.BENCHMARK,
     idn_slots.BENCHMARK,
+    idn_cooperative.BENCHMARK,
 )
 
 

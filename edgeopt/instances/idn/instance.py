@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.idn import rules
+from edgeopt.instances.idn import replicas, rules, view
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.ranking import Ranking, rank
 from edgeopt.instances.validate import frozen_array, frozen_integers, require
@@ -110,7 +110,8 @@ class IdnInstance:
             self.path, self.request_task, self.task, self.repository, self.capacity, self.requests
         )
         if self.cost is not None:
-            self._set(cost=self._own_cost(self.cost))
+            own = rules.own_cost(self.cost, self.path, self.request_task, self.task)
+            self._set(cost=own)
 
     def _set(self, **fields: object) -> None:
         for name, value in fields.items():
@@ -168,17 +169,6 @@ class IdnInstance:
         requests = frozen_integers("requests", self.requests, ("slot", "request_type"), types)
         rules.check_requests(requests)
         self._set(path=path, requests=requests)
-
-    def _own_cost(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        sizes = {"request_type": self.types, "position": self.longest, "model": self.models}
-        array = np.array(table)
-        if array.ndim == 3:  # columns that no path reaches go the way of the padding
-            array = array[:, : self.longest]
-        if array.dtype.kind == "f":  # they may well be NaN
-            array = rules.clear_unused(array, self.path, self.request_task, self.task)
-        cost = frozen_array("cost", array, tuple(sizes), sizes)
-        require("cost", cost >= 0, cost, "must not be negative")
-        return cost
 
     # --- sizes -----------------------------------------------------------------------------
 
@@ -251,14 +241,7 @@ class IdnInstance:
         Models of a group are replicas: equal in task, accuracy, size, delay, capacity and cost at
         every node, and permanent at the same nodes.
         """
-        columns = [self.task, self.accuracy, *self.size, *self.delay, *self.capacity]
-        columns += list(self.repository)
-        if self.cost is not None:
-            columns += list(self.cost.reshape(-1, self.models))
-        table = np.column_stack(columns)
-        _, seen, group = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        number = np.argsort(np.argsort(seen))
-        return _frozen(number[group.ravel()].astype(np.int64))
+        return replicas.group(self)
 
     @cached_property
     def graph(self) -> networkx.Graph:
@@ -266,18 +249,7 @@ class IdnInstance:
 
         Nodes carry ``budget`` (MB), and ``tier`` and ``name`` where known; edges ``latency`` (ms).
         """
-        import networkx
-
-        graph = networkx.Graph()
-        for v in range(self.nodes):
-            graph.add_node(v, budget=float(self.budget[v]))
-            if self.tier is not None:
-                graph.nodes[v]["tier"] = int(self.tier[v])
-            if self.names is not None:
-                graph.nodes[v]["name"] = self.names[v]
-        for (u, v), w in zip(self.edges.tolist(), self.latency.tolist(), strict=True):
-            graph.add_edge(u, v, latency=w)
-        return networkx.freeze(graph)
+        return view.graph(self)
 
     # --- identity --------------------------------------------------------------------------
 

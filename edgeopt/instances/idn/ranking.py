@@ -130,16 +130,22 @@ class Ranking:
         return np.where(self.permanent, wanted, served)
 
     def _shared(self, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        cells, member = np.unique(self.cell, return_inverse=True)
+        cells, member = self._members
         rows = wanted.reshape(-1, self.cell.size)
         served = np.empty_like(rows)
         for row, out in zip(rows, served, strict=True):
-            total = np.bincount(member, row, cells.size)[member]
+            total = np.bincount(member, row, cells)[member]
             full = total > self.capacity
-            # The order of the product and the quotient keeps whole shares whole.
             out[:] = np.where(full, 0.0, row)
+            # The order of the product and the quotient keeps whole shares whole.
             out[full] = self.capacity[full] * row[full] / total[full]
         return served.reshape(wanted.shape)
+
+    @cached_property
+    def _members(self) -> tuple[int, NDArray[np.int64]]:
+        """Number of pairs that options stand on, and the pair of each option, numbered densely."""
+        cells, member = np.unique(self.cell, return_inverse=True)
+        return cells.size, member
 
 
 def rank(instance: IdnInstance) -> Ranking:

@@ -8,10 +8,10 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.idn.paths import PADDING, edge_between
-from edgeopt.instances.validate import require
+from edgeopt.instances.validate import frozen_array, require
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "check_catalogue",
@@ -21,7 +21,7 @@ __all__ = [
     "check_pinned",
     "check_repositories",
     "check_requests",
-    "clear_unused",
+    "own_cost",
 ]
 
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
@@ -199,18 +199,34 @@ def check_requests(requests: NDArray[np.int64]) -> None:
     require("requests", total < _EXACT, total, "requests of the slot must sum to less than 2**53")
 
 
-def clear_unused(
-    cost: NDArray[np.float64],
+def own_cost(
+    cost: ArrayLike,
     path: NDArray[np.int64],
     request_task: NDArray[np.int64],
     task: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Set entries of a table of costs that stand for no option to zero, whatever they hold.
+    """Check an own table of costs, and set entries that stand for no option to zero.
 
-    A table of a wrong shape comes back as it is.
+    Returns
+    -------
+    A read-only copy, shape [R, J, M].
+
+    Raises
+    ------
+    InstanceError
+        If the shape is wrong, or the cost of an option is negative or not finite.
     """
     used = (path != PADDING)[:, :, None] & (task == request_task[:, None])[:, None, :]
-    return np.where(used, cost, 0.0) if cost.shape == used.shape else cost
+    axes = ("request_type", "position", "model")
+    sizes = dict(zip(axes, used.shape, strict=True))
+    array = np.array(cost)
+    if array.ndim == 3:  # columns that no path reaches go the way of the padding
+        array = array[:, : path.shape[1]]
+    if array.shape == used.shape and array.dtype.kind in "biuf":  # the unused may well be NaN
+        array = np.where(used, array, 0.0)
+    table = frozen_array("cost", array, axes, sizes)
+    require("cost", table >= 0, table, "must not be negative")
+    return table
 
 
 def check_names(names: object, nodes: int) -> tuple[str, ...]:

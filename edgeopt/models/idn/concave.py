@@ -58,7 +58,10 @@ def placement_concave(instance: IdnInstance, demand: Demand) -> Any:
     chosen = offers(instance, demand, aggregate=False)
     covered, limit, worth = _cumulative(instance, demand, chosen)
     y = cp.Variable(max(1, chosen.node.size), name="y", bounds=[0, 1])
-    saved = cp.sum(cp.multiply(worth, cp.minimum(limit, covered @ y))) if limit.size else 0.0
+    if limit.size:
+        saved = cp.sum(cp.multiply(worth, cp.minimum(limit, covered @ y)))
+    else:
+        saved = 0.0 * cp.sum(y)
     constraints = []
     for v in np.unique(chosen.node):
         if np.isfinite(instance.budget[v]):

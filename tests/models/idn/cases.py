@@ -1,0 +1,73 @@
+"""Demands, potentials and allocations for tiny instances."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import strategies as st
+
+from edgeopt.models.idn import Demand
+
+
+def potentials(instance, rng):
+    """Whole potential capacities in [0, min(L, r)] for every slot; repositories serve all."""
+    ranking = instance.ranking
+    wanted = instance.requests[:, ranking.type]
+    most = np.minimum(ranking.capacity, wanted)
+    drawn = rng.integers(0, most.astype(int) + 1)
+    return np.where(ranking.permanent, wanted, np.where(rng.random() < 0.5, drawn, most))
+
+
+@st.composite
+def demands(draw, instance):
+    """A demand of the instance: own credit, shared credit, or any potential of an adversary."""
+    kind = draw(st.sampled_from(["own", "shared", "any"]))
+    normalised = draw(st.booleans())
+    if kind != "any":
+        return Demand.of(instance, credit=kind, normalised=normalised)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return Demand.of(instance, potential=potentials(instance, rng), normalised=normalised)
+
+
+def shares(instance, rng):
+    """A fractional allocation, zeros and ones being frequent; pinned nodes as they must be."""
+    y = rng.choice([0.0, 0.25, 0.5, 1.0], size=instance.size.shape)
+    return np.where(instance.pinned[:, None], instance.repository, y)
+
+
+def placements(instance):
+    """Every whole allocation within the budgets."""
+    rows = []
+    for v in range(instance.nodes):
+        if instance.pinned[v]:
+            rows.append([instance.repository[v]])
+            continue
+        every = (np.array(bits) for bits in product([False, True], repeat=instance.models))
+        rows.append([row for row in every if instance.size[v] @ row <= instance.budget[v]])
+    return (np.array(rows_) for rows_ in product(*rows))
+
+
+def maximal_placements(instance):
+    """Those to which nothing can be added: enough where more models never hurt."""
+    rows = []
+    for v in range(instance.nodes):
+        if instance.pinned[v]:
+            rows.append([instance.repository[v]])
+            continue
+        every = (np.array(bits) for bits in product([False, True], repeat=instance.models))
+        fits = [row for row in every if instance.size[v] @ row <= instance.budget[v]]
+        rows.append(
+            [
+                row
+                for row in fits
+                if not any((row < other).any() and (row <= other).all() for other in fits)
+            ]
+        )
+    return (np.array(rows_) for rows_ in product(*rows))
+
+
+def within_budgets(instance, allocation, slack=1e-9):
+    """Whether every node that decides keeps its budget."""
+    used = np.where(instance.pinned, 0.0, (instance.size * allocation).sum(axis=1))
+    return bool((used <= instance.budget * (1.0 + slack)).all())

@@ -1,0 +1,93 @@
+"""Slots that are alike are merged, and weigh what they weighed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.errors import InputError
+from edgeopt.models.idn import Demand, average_gain, average_supergradient, gain, supergradient
+from tests.models.idn.cases import potentials, shares
+from tests.strategies import idn_instances
+
+
+@given(idn_instances(), st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_averages_are_sums_over_slots(instance, seed, normalised, given_weights):
+    rng = np.random.default_rng(seed)
+    potential, y = potentials(instance, rng), shares(instance, rng)
+    T = instance.horizon
+    weight = rng.random(T) if given_weights else None
+    weights = np.full(T, 1 / T) if weight is None else weight
+    demand = Demand.of(instance, potential=potential, weight=weight, normalised=normalised)
+    value, slope = 0.0, np.zeros(instance.size.shape)
+    for t, (requests, amounts) in enumerate(zip(instance.requests, potential, strict=True)):
+        each = weights[t]
+        if normalised:
+            each = each / requests.sum() if requests.sum() else 0.0
+        value += each * gain(instance, requests, amounts, y)
+        slope += each * supergradient(instance, requests, amounts, y)
+    assert average_gain(instance, demand, y) == pytest.approx(value, rel=1e-12, abs=1e-12)
+    assert average_supergradient(instance, demand, y) == pytest.approx(slope, rel=1e-12, abs=1e-12)
+
+
+@given(idn_instances(), st.sampled_from(["own", "shared"]))
+def test_equal_slots_are_merged(instance, credit):
+    doubled = instance.replace(requests=np.vstack([instance.requests, instance.requests[::-1]]))
+    demand, once = (Demand.of(each, credit=credit) for each in (doubled, instance))
+    assert len(demand) == len(once) == len(np.unique(instance.requests, axis=0))
+    assert (demand.requests == once.requests).all()
+    assert (demand.potential == once.potential).all()
+    assert demand.weight == pytest.approx(once.weight)
+    assert demand.weight.sum() == pytest.approx(1.0)
+    assert demand.requests[0].tolist() == instance.requests[0].tolist()
+    for requests, potential in zip(demand.requests, demand.potential, strict=True):
+        expected = instance.ranking.potential(requests.astype(int), credit=credit)
+        assert potential.tolist() == expected.tolist()
+
+
+@given(idn_instances(), st.integers(0, 2**32))
+def test_the_gain_lies_below_its_tangents(instance, seed):
+    rng = np.random.default_rng(seed)
+    demand = Demand.of(instance, potential=potentials(instance, rng))
+    y, other = shares(instance, rng), shares(instance, rng)
+    slope = average_supergradient(instance, demand, y)
+    tangent = average_gain(instance, demand, y) + float((slope * (other - y)).sum())
+    assert average_gain(instance, demand, other) <= tangent + 1e-9
+
+
+def test_arrays_cannot_be_changed():
+    demand = Demand(np.ones((1, 1)), np.ones((1, 2)), np.ones(1))
+    with pytest.raises(ValueError, match="read-only"):
+        demand.weight[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    ("field", "arrays"),
+    [
+        ("requests", ([1.0], [[1.0]], [1.0])),
+        ("requests", ([[-1.0]], [[1.0]], [1.0])),
+        ("potential", ([[1.0]], [1.0], [1.0])),
+        ("potential", ([[1.0]], [[np.inf]], [1.0])),
+        ("potential", ([[1.0]], [[1.0], [1.0]], [1.0])),
+        ("weight", ([[1.0]], [[1.0]], [1.0, 1.0])),
+        ("weight", ([[1.0]], [[1.0]], [np.nan])),
+    ],
+)
+def test_bad_arrays_are_named(field, arrays):
+    with pytest.raises(InputError) as caught:
+        Demand(*arrays)
+    assert caught.value.field == field
+
+
+@given(idn_instances().filter(lambda instance: instance.requests.any()))
+def test_repositories_must_serve_everything(instance):
+    ranking = instance.ranking
+    potential = instance.ranking.potential(instance.requests)
+    slot, type_ = np.argwhere(instance.requests > 0)[0]
+    option = np.flatnonzero(ranking.permanent & (ranking.type == type_))[0]
+    potential[slot, option] -= 1.0
+    with pytest.raises(InputError, match="repository model") as caught:
+        Demand.of(instance, potential=potential)
+    assert caught.value.index == (slot, option)

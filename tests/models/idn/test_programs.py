@@ -1,0 +1,208 @@
+"""Static placement: declarative and compiled twins, relaxations, brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.repn import generate_standard_repn
+
+from edgeopt.errors import InputError
+from edgeopt.instances.idn import generate
+from edgeopt.models.idn import (
+    Demand,
+    average_gain,
+    cooperative_matrix,
+    cooperative_placement,
+    placement,
+    placement_concave,
+    placement_matrix,
+    solve_placement,
+)
+from edgeopt.online.idn import serve
+from edgeopt.solvers import Status, solve
+from tests.models.idn.cases import demands, maximal_placements, placements, within_budgets
+from tests.strategies import idn_instances
+
+PROGRAMS = [(placement, placement_matrix), (cooperative_placement, cooperative_matrix)]
+CLOSE = {"rel": 1e-9, "abs": 1e-9}
+
+
+def label(component):
+    """Return how the compiled twin names a component of the Pyomo model."""
+    axes = {
+        "x": ("node", "model"),
+        "q": ("slot", "type", "node", "model"),
+        "demand": ("slot", "type"),
+        "potential": ("slot", "type", "node", "model"),
+        "capacity": ("slot", "node", "model"),
+        "eq_2": ("node",),
+    }[component.parent_component().name]
+    index = component.index() if isinstance(component.index(), tuple) else (component.index(),)
+    inside = ", ".join(f"{axis}={n}" for axis, n in zip(axes, index, strict=True))
+    return f"{component.parent_component().name}[{inside}]"
+
+
+def linear(expression):
+    """Return the coefficients of an expression by label, zeros left out, and its constant."""
+    form = generate_standard_repn(expression)
+    assert form.is_linear()
+    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
+    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
+
+
+@given(idn_instances(cost=None), st.data(), st.sampled_from(PROGRAMS), st.booleans())
+def test_the_compiled_twin_holds_the_declared_rows(instance, data, twins, relax):
+    demand = data.draw(demands(instance))
+    model = twins[0](instance, demand, relax=relax)
+    program = twins[1](instance, demand, relax=relax, aggregate=False)
+    columns = {program.column_label(j): j for j in range(program.shape[1])}
+    variables = list(model.component_data_objects(pyo.Var))
+    assert {label(var) for var in variables} == set(columns)
+    for var in variables:
+        j = columns[label(var)]
+        assert var.lb == program.lower[j]
+        assert (np.inf if var.ub is None else var.ub) == program.upper[j]
+        assert var.is_binary() == program.integer[j]
+
+    coefficients, constant = linear(model.gain.expr)
+    assert program.sense == "max"
+    assert program.offset == pytest.approx(constant, **CLOSE)
+    dense = dict.fromkeys(columns, 0.0) | coefficients
+    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
+
+    constraints = list(model.component_data_objects(pyo.Constraint))
+    rows = {program.row_label(i): i for i in range(program.shape[0])}
+    assert {label(constraint) for constraint in constraints} == set(rows)
+    matrix = program.matrix.toarray()
+    for constraint in constraints:
+        i = rows[label(constraint)]
+        body, constant = linear(constraint.body)
+        lower, upper = (
+            side if value is None else value - constant
+            for value, side in ((constraint.lower, -np.inf), (constraint.upper, np.inf))
+        )
+        assert (lower, upper) == (program.row_lower[i], program.row_upper[i])
+        found = {name: matrix[i, j] for name, j in columns.items() if matrix[i, j] != 0}
+        assert found == pytest.approx(body, **CLOSE)
+
+
+@given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())
+def test_counting_replicas_changes_no_optimum(instance, data, twins, relax):
+    demand = data.draw(demands(instance))
+    single, counted = (
+        solve(twins[1](instance, demand, relax=relax, aggregate=each)).objective
+        for each in (False, True)
+    )
+    assert counted == pytest.approx(single, rel=1e-6, abs=1e-6)
+
+
+@settings(max_examples=60)
+@given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())
+def test_twins_reach_the_same_optimum(instance, data, twins, relax):
+    demand = data.draw(demands(instance))
+    declared = solve(twins[0](instance, demand, relax=relax)).objective
+    compiled = solve(twins[1](instance, demand, relax=relax)).objective
+    assert compiled == pytest.approx(declared, rel=1e-6, abs=1e-6)
+
+
+@given(idn_instances(nodes=3, models=4), st.data(), st.booleans())
+def test_no_allocation_beats_the_optimum_and_one_attains_it(instance, data, aggregate):
+    demand = data.draw(demands(instance))
+    best = max(average_gain(instance, demand, x) for x in maximal_placements(instance))
+    found = solve_placement(instance, demand, aggregate=aggregate)
+    assert found.allocation.dtype == np.bool_
+    assert within_budgets(instance, found.allocation)
+    assert found.objective == average_gain(instance, demand, found.allocation)
+    assert found.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
+    assert found.bound >= best - 1e-9
+    assert found.gap == pytest.approx(0.0, abs=1e-6)
+
+
+@settings(max_examples=80)
+@given(idn_instances(), st.data(), st.booleans())
+def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
+    demand = data.draw(demands(instance))
+    linear_ = solve(placement_matrix(instance, demand, relax=True)).objective
+    found = solve_placement(instance, demand, relax=True, aggregate=aggregate)
+    assert within_budgets(instance, found.allocation)
+    assert found.objective == pytest.approx(
+        average_gain(instance, demand, found.allocation), **CLOSE
+    )
+    assert found.objective == pytest.approx(linear_, rel=1e-6, abs=1e-6)
+    assert found.bound >= solve_placement(instance, demand).objective - 1e-6
+
+
+@settings(max_examples=60)
+@given(idn_instances(), st.data())
+def test_the_concave_program_has_the_value_of_the_linear_one(instance, data):
+    demand = data.draw(demands(instance))
+    linear_ = solve(placement_matrix(instance, demand, relax=True)).objective
+    concave = placement_concave(instance, demand)
+    assert concave.is_dcp()
+    assert solve(concave, "clarabel").objective == pytest.approx(linear_, rel=1e-5, abs=1e-5)
+
+
+@given(idn_instances(nodes=3, models=4), st.integers(0, 2**32))
+def test_the_cooperative_bound_holds_for_what_is_served_at_run_time(instance, seed):
+    rng = np.random.default_rng(seed)
+    demand = Demand.of(instance)
+    bound = solve(cooperative_matrix(instance, demand, relax=True)).bound
+    whole = solve(cooperative_matrix(instance, demand)).bound
+    assert whole <= bound + 1e-6
+    every = list(maximal_placements(instance))
+    chosen = [every[i] for i in rng.permutation(len(every))[:8]]
+    for x in chosen:
+        for order, draw in (
+            ("sequential", rng.permutation(instance.types)),
+            ("random", int(rng.integers(2**32))),
+            ("fluid", None),
+        ):
+            gained = 0.0
+            for requests in instance.requests:
+                served = serve(instance, requests, x, order=order, draw=draw).cost
+                alone = serve(instance, requests, instance.empty, order=order, draw=draw).cost
+                gained += (alone - served) / instance.horizon
+            assert gained <= whole + 1e-6
+
+
+@given(idn_instances(nodes=3, models=3, horizon=1), st.data())
+def test_maximal_placements_are_enough(instance, data):
+    demand = data.draw(demands(instance))
+    best = max(average_gain(instance, demand, x) for x in placements(instance))
+    enough = max(average_gain(instance, demand, x) for x in maximal_placements(instance))
+    assert enough == pytest.approx(best, **CLOSE)
+
+
+def test_replicas_are_counted_only_while_nothing_tells_them_apart():
+    instance = generate(horizon=1, tasks=2, replicas=3)
+    alike = Demand.of(instance)
+    assert placement_matrix(instance, alike).upper.max() > 1.0
+    potential = alike.potential.copy()
+    first = ~instance.ranking.permanent & (instance.ranking.model % 3 == 0)
+    potential[:, first] *= np.linspace(0.1, 0.9, first.sum())
+    other = Demand(alike.requests, potential, alike.weight)
+    counted = placement_matrix(instance, other)
+    single = placement_matrix(instance, other, aggregate=False)
+    assert alike.potential.size > 0
+    assert counted.shape[1] > placement_matrix(instance, alike).shape[1]
+    assert solve(counted).objective == pytest.approx(solve(single).objective, rel=1e-6)
+
+
+def test_without_time_the_greedy_allocation_is_returned():
+    instance = generate(horizon=20, arrivals="multinomial", alpha=3.0)
+    demand = Demand.of(instance, credit="shared", normalised=True)
+    found = solve_placement(instance, demand, aggregate=False, time_limit=0.0)
+    assert found.status is Status.MAX_TIME_LIMIT
+    assert found.objective == average_gain(instance, demand, found.allocation) > 0
+    assert found.bound >= found.objective
+    assert within_budgets(instance, found.allocation)
+
+
+def test_a_demand_of_another_instance_is_refused():
+    one, other = generate(horizon=1, tasks=2), generate(horizon=1, tasks=3)
+    for build in (placement, placement_matrix, cooperative_matrix, placement_concave):
+        with pytest.raises(InputError, match="requests"):
+            build(one, Demand.of(other))

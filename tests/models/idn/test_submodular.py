@@ -1,0 +1,84 @@
+"""Marginal gains and the greedy allocation, lazy and plain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.errors import InputError
+from edgeopt.instances.idn import generate
+from edgeopt.models.idn import Demand, average_gain, greedy, marginal_gains
+from tests.models.idn.cases import demands, within_budgets
+from tests.strategies import idn_instances
+
+
+@given(idn_instances(cost=None), st.data(), st.booleans())
+def test_lazy_and_plain_add_the_same(instance, data, per_size):
+    demand = data.draw(demands(instance))
+    lazy = greedy(instance, demand, per_size=per_size)
+    plain = greedy(instance, demand, lazy=False, per_size=per_size)
+    assert np.array_equal(lazy, plain)
+    assert within_budgets(instance, lazy)
+    # Nothing that still fits would gain.
+    left = np.where(instance.pinned, 0.0, instance.budget - (instance.size * lazy).sum(axis=1))
+    fits = instance.size <= left[:, None]
+    rest = marginal_gains(instance, demand, lazy)[fits]
+    assert rest == pytest.approx(np.zeros(rest.size), abs=1e-9)
+
+
+@given(idn_instances(cost=None), st.data(), st.integers(0, 2**32))
+def test_marginal_gains_are_differences_and_shrink(instance, data, seed):
+    rng = np.random.default_rng(seed)
+    demand = data.draw(demands(instance))
+    few = instance.empty | (~instance.pinned[:, None] & (rng.random(instance.size.shape) < 0.3))
+    many = few | (~instance.pinned[:, None] & (rng.random(instance.size.shape) < 0.3))
+    gains = marginal_gains(instance, demand, few)
+    assert (gains[few] == 0.0).all()
+    assert (gains[instance.pinned] == 0.0).all()
+    base = average_gain(instance, demand, few)
+    for v, m in np.argwhere(~few & ~instance.pinned[:, None]):
+        more = few.copy()
+        more[v, m] = True
+        found = average_gain(instance, demand, more) - base
+        assert gains[v, m] == pytest.approx(found, rel=1e-9, abs=1e-9)
+    later = marginal_gains(instance, demand, many)
+    assert (later[~many] <= gains[~many] + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "credit"),
+    [
+        ({"arrivals": "multinomial"}, "own"),
+        ({"arrivals": "multinomial", "rate": 10_000.0, "alpha": 3.0}, "shared"),
+        ({"popularity": "sliding", "shift_every": 450_000, "topology": 2}, "own"),
+    ],
+)
+def test_lazy_and_plain_agree_at_full_size(settings, credit):
+    instance = generate(horizon=12, **settings)
+    demand = Demand.of(instance, credit=credit, normalised=True)
+    assert len(demand) > 1
+    lazy = greedy(instance, demand)
+    assert np.array_equal(lazy, greedy(instance, demand, lazy=False))
+    assert lazy[~instance.pinned].sum() > 20
+    assert within_budgets(instance, lazy)
+
+
+def test_ties_go_to_the_smallest_node_then_model():
+    """Replicas are alike: of n that are hosted at a node it hosts the first n."""
+    instance = generate(horizon=1, tasks=3, replicas=4)
+    chosen = greedy(instance, Demand.of(instance))
+    assert len(np.unique(instance.replica_of)) < instance.models
+    for v in np.flatnonzero(~instance.pinned):
+        for group in np.unique(instance.replica_of):
+            mine = chosen[v, instance.replica_of == group]
+            assert (np.sort(mine)[::-1] == mine).all()
+
+
+def test_only_whole_allocations_have_marginal_gains():
+    instance = generate(horizon=1, tasks=2)
+    half = instance.empty.astype(float)
+    half[np.flatnonzero(~instance.pinned)[0], 0] = 0.5
+    with pytest.raises(InputError, match="must be 0 or 1"):
+        marginal_gains(instance, Demand.of(instance), half)

@@ -27,7 +27,6 @@ __all__ = [
     "serve_fluid",
     "serve_in_turn",
     "serve_units",
-    "share_credit",
 ]
 
 
@@ -186,31 +185,3 @@ def look_back(
                 potential[o] = min(capacity[o], most)
             total += cost[o] * load[o]
     return total
-
-
-@njit(cache=True)
-def share_credit(
-    first: Ints,
-    cell: Ints,
-    deployed: Bools,
-    permanent: Bools,
-    requests: Ints,
-    capacity: Floats,
-    wanted: Floats,
-    potential: Floats,
-) -> None:
-    """Split the capacity of a model that is not deployed among the types that could use it.
-
-    `wanted` is scratch of one number per cell. Only entries of `potential` whose cell is wanted by
-    more requests than it can serve change.
-    """
-    for o in range(cell.size):
-        wanted[cell[o]] = 0.0
-    for rho in range(requests.size):
-        for o in range(first[rho], first[rho + 1]):
-            wanted[cell[o]] += requests[rho]
-    for rho in range(requests.size):
-        for o in range(first[rho], first[rho + 1]):
-            c = cell[o]
-            if not permanent[o] and not deployed[c] and wanted[c] > capacity[o]:
-                potential[o] = capacity[o] * requests[rho] / wanted[c]

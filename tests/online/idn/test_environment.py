@@ -57,6 +57,25 @@ def test_flowing_types_share_in_proportion() -> None:
     assert loads("fluid", None) == pytest.approx(np.array([[2, 1, 1], [4, 2, 2]]))
 
 
+def test_a_cell_that_stays_open_is_filled_once() -> None:
+    # Type 0 has a model of its own with room for all; that of type 1 is full at a quarter.
+    apart = TWO_TYPES_ONE_EDGE.replace(
+        edges=[[0, 2], [1, 2]],
+        latency=[100.0, 100.0],
+        size=[[1.0]] * 3,
+        delay=[[1.0]] * 3,
+        capacity=[[10.0], [2.0], [np.inf]],
+        accuracy=[100.0],
+        task=[0],
+        budget=[1.0, 1.0, np.inf],
+        repository=[[False], [False], [True]],
+        path=[[0, 2], [1, 2]],
+        requests=[[8, 8]],
+    )
+    served = serve(apart, np.array([8, 8]), np.ones((3, 1), dtype=bool), order="fluid")
+    assert served.load == pytest.approx([8, 0, 2, 6])
+
+
 def test_random_order_serves_whole_requests_and_is_fluid_on_average() -> None:
     tables = np.stack([loads("random", seed) for seed in range(2000)])
     assert (tables == np.rint(tables)).all()

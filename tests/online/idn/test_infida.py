@@ -186,6 +186,19 @@ def test_shared_credit_splits_what_several_types_want() -> None:
         assert state.earned[0, :2] == pytest.approx([10 * expected[0], 8 * expected[1]])
 
 
+def test_credit_of_what_is_deployed_is_not_split() -> None:
+    # Model 0 serves type 1 alone, which comes first; what it could do for type 0 is nothing.
+    environment = IdnEnvironment(EDGE)
+    episode = environment.episode(np.array([[1, 0], [1, 0]]))
+    deployed = EDGE.repository.copy()
+    deployed[0, 0] = True
+    outcome = episode.act(deployed)
+    policy = Infida(credit="shared", step=0.0)
+    state = policy.learn(policy.start(environment.instance), Slot(0), deployed, outcome)
+    assert state.earned[0, 0] == pytest.approx(10 * (0 + 6))
+    assert state.earned[0, 1] == pytest.approx(8 * 9)
+
+
 def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
     size, budget = np.array([[1.0, 3.0, 3.0, 2.0]]), np.array([4.0])
     free, nothing = np.ones(1, dtype=bool), np.zeros((1, 4))

@@ -12,7 +12,6 @@ from edgeopt.models.idn.kernels import supergradient_kernel
 from edgeopt.online.idn.policies import infida_kernels as kernels
 from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
-from edgeopt.online.idn.serving_kernels import share_credit
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 
 if TYPE_CHECKING:
@@ -231,20 +230,12 @@ class Infida:
         self, state: InfidaState, decision: NDArray[np.bool_], outcome: Outcome
     ) -> NDArray[np.float64]:
         """Return the supergradient of a slot's gain at the fractional allocation, shape [V, M]."""
-        instance, ranking = state.instance, state.instance.ranking
+        ranking = state.instance.ranking
         potential = outcome.potential
         if self.credit == "shared":
-            potential = potential.copy()
-            share_credit(
-                ranking.first,
-                ranking.cell,
-                decision.ravel(),
-                ranking.permanent,
-                outcome.requests,
-                ranking.capacity,
-                np.empty(instance.size.size),
-                potential,
-            )
+            kept = ranking.permanent | decision.ravel()[ranking.cell]
+            split = ranking.potential(outcome.requests, credit="shared")
+            potential = np.where(kept, potential, split)
         gradient = np.empty_like(state.fractional)
         supergradient_kernel(
             ranking.first,

@@ -47,15 +47,29 @@ def layered(instance: IdnInstance) -> NDArray[np.float64]:
 
 
 def _spread(instance: IdnInstance) -> NDArray[np.float64]:
-    """Place nodes so that distances resemble latencies, shape [V, 2] within the unit square."""
+    """Place nodes so that distances resemble hops, shape [V, 2] within the unit square."""
     import networkx
 
     found: Mapping[int, NDArray[np.float64]] = networkx.kamada_kawai_layout(
-        instance.graph, weight="latency"
+        instance.graph, weight=None
     )
     place = np.array([found[node] for node in range(instance.nodes)])
     low, high = place.min(axis=0), place.max(axis=0)
-    return np.asarray((place - low) / np.where(high > low, high - low, 1.0))
+    return _apart((place - low) / np.where(high > low, high - low, 1.0))
+
+
+def _apart(place: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Push nodes from each other that are too close to be told apart, shape [V, 2]."""
+    least = 0.7 / np.sqrt(max(16, len(place)))
+    for _ in range(100):
+        away = place[:, None] - place
+        distance = np.hypot(*away.transpose(2, 0, 1))
+        np.fill_diagonal(distance, np.inf)
+        push = np.maximum(least - distance, 0.0) / np.maximum(distance, 1e-9)
+        if not push.any():
+            break
+        place = place + 0.25 * (push[:, :, None] * away).sum(axis=1)
+    return place
 
 
 def _last(case: Case) -> NDArray[np.bool_]:
@@ -86,7 +100,8 @@ def _draw(case: Case) -> Figure:
     instance: IdnInstance = case.instance
     hosted = _last(case)
     rows, counts = np.unique(layers(instance), return_counts=True)
-    in_layers = instance.tier is not None and counts.max() <= _WIDEST
+    # A tree hangs in layers; the links of other networks would cross them.
+    in_layers = len(instance.edges) < instance.nodes and counts.max() <= _WIDEST
     place = layered(instance) if in_layers else _spread(instance)
     height = 1.3 + 0.85 * len(rows) if in_layers else 4.6
     figure = blank(height=height)
@@ -101,12 +116,15 @@ def _draw(case: Case) -> Figure:
         width, tall = 0.62 / max(10, int(counts.max())), 0.62
     else:
         side = 1.0 / np.sqrt(max(16, instance.nodes))
-        width, tall = 0.25 * side, 0.5 * side
+        width, tall = 0.15 * side, 0.4 * side
     for node in range(instance.nodes):
         _bar(axes, instance, node, place[node], hosted[node], width, tall, scale)
-    if in_layers:
-        _name_layers(axes, instance, rows.tolist(), place)
     axes.margins(0.02, 0.04)
+    if in_layers:
+        axes.set_xlim(0, 1)
+        _name_layers(axes, instance, rows.tolist(), place)
+    elif instance.names is not None:
+        _name_nodes(axes, instance.names, place - [0, tall / 2])
     figure.colorbar(
         scale, ax=axes, orientation="horizontal", label="accuracy of the hosted model (%)",
         shrink=0.5, aspect=40, pad=0.02,
@@ -164,6 +182,7 @@ def _name_layers(
         axes.annotate(
             text,
             xy=(0, place[nodes[0], 1]),
+            xycoords=("axes fraction", "data"),
             xytext=(-6, 0),
             textcoords="offset points",
             ha="right",
@@ -173,11 +192,26 @@ def _name_layers(
         )
 
 
+def _name_nodes(axes: Axes, names: tuple[str, ...], place: NDArray[np.float64]) -> None:
+    """Write the name of each node below it."""
+    for name, (x, y) in zip(names, place.tolist(), strict=True):
+        axes.annotate(
+            name,
+            xy=(x, y),
+            xytext=(0, -2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=7,
+            color=INK,
+        )
+
+
 NETWORK = Picture(
     "network",
     _title,
     _draw,
-    "Every bar is the memory of a node, filled by the models that it hosts in the last slot of the "
-    "first run, the least accurate at the bottom; a bar that sticks out of its frame exceeds the "
-    "budget. Grey nodes are repositories. Lines are links.",
+    "Every frame is the memory of a node, filled by what it hosts in the last slot of the first "
+    "run, the least accurate models at the bottom, models of one accuracy together; what sticks "
+    "out of the frame exceeds the budget. Grey nodes are repositories. Lines are links.",
 )

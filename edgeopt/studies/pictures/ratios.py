@@ -42,7 +42,7 @@ def _draw(case: Case) -> Figure:
     families = list(dict.fromkeys(table["family"]))
     variants = list(dict.fromkeys(table["variant"]))
     colour = colours(families)
-    figure = blank(height=1.5 + 0.47 * len(families))
+    figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(families))
     axes = figure.subplots()
     for row in table.to_dict("records"):
         place = variants.index(row["variant"])
@@ -68,7 +68,8 @@ def _draw(case: Case) -> Figure:
     _lines(axes, case)
     axes.set_yticks(range(len(families)), families)
     axes.set_ylim(len(families) - 0.5, -0.5)
-    axes.set_xlim(left=0)
+    # Room for marks that stand on the last line.
+    axes.set_xlim(0, 1.02 * axes.get_xlim()[1])
     axes.grid(axis="y", visible=False)
     confidence = percent(case.settings.confidence, 0)
     axes.set_xlabel(f"mean {case.system.value} as share of {case.label} (%), {confidence} interval")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
+    from edgeopt.solvers import LinearProgram, Solution
 
     Floats = NDArray[np.float64]
 
@@ -78,7 +79,7 @@ def solve_placement(
     objective = average_gain(instance, demand, best)
     allocation: NDArray[Any] = best.astype(np.float64) if relax else best
     # A time limit without a point is no failure: the greedy allocation is in hand.
-    solution = solve(program, **({"raises": False} | solver))
+    solution = _solved(program, float(demand.weight.sum()), {"raises": False} | solver)
     if solution.values is not None and solution.quality.usable:
         hosted = solution.values[: chosen.node.size]
         found = chosen.allocation(instance, hosted if relax else np.rint(hosted))
@@ -91,6 +92,20 @@ def solve_placement(
     # Rounding alone may put the solver's bound below a point in hand.
     bound = np.inf if np.isnan(solution.bound) else max(solution.bound, objective)
     return PlacementSolution(allocation, objective, bound, solution)
+
+
+def _solved(program: LinearProgram, weight: float, options: dict[str, Any]) -> Solution:
+    """Solve in units in which the weights sum up to 1: tolerances of solvers are absolute."""
+    unit = weight if weight > 0.0 else 1.0
+    scaled = program.replace(cost=program.cost / unit, offset=program.offset / unit)
+    solution = solve(scaled, **options)
+    return replace(
+        solution,
+        objective=solution.objective * unit,
+        bound=solution.bound * unit,
+        duals=None if solution.duals is None else solution.duals * unit,
+        problem=program,
+    )
 
 
 def _within_budgets(instance: IdnInstance, allocation: Floats, *, whole: bool) -> NDArray[Any]:

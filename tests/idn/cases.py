@@ -64,10 +64,11 @@ class Case:
 
 @st.composite
 def cases(draw: DrawFn, *, nodes: int = 4, models: int = 5, slots: int = 2) -> Case:
-    """Draw a network: half of them shrink well, half come from a stream of their own."""
+    """Draw a network: some shrink well, most come from a stream of their own, with more choice."""
     seed = draw(st.integers(0, 2**32 - 1))
-    if draw(st.booleans()):
-        network = own.network(seed, nodes=nodes, models=models - 1, slots=slots)
+    # examples with more to draw are drawn more often: this makes them about a quarter
+    if seed % 16 != 7:
+        network = own.network(seed, nodes=nodes, models=models, slots=slots)
         return Case(own.instance_of(network), network, seed)
     instance = draw(idn_instances(nodes=nodes, models=models, horizon=slots, cost=None))
     return Case(instance, plain(instance), seed)

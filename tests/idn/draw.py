@@ -21,45 +21,49 @@ def network(seed: int, *, slots: int = 2, nodes: int = 4, models: int = 4) -> Pl
     All numbers are multiples of a quarter, so that sums and products are exact in floats too.
     """
     rng = np.random.default_rng(seed)
-    V = int(rng.integers(2, nodes + 1))
-    M = int(rng.integers(2, models + 1))
-    N = int(rng.integers(1, min(M, 2) + 1))
+    V = int(rng.choice([2, *range(3, nodes + 1), nodes, nodes]))
+    M = int(rng.choice([*range(2, models + 1), models, models]))
+    N = 1 if M < 4 or rng.random() < 0.5 else 2
     task = [*range(N), *(int(i) for i in rng.integers(0, N, M - N))]
     wire = {}
     for u, v in itertools.combinations(range(V), 2):
-        if v == u + 1 or rng.random() < 0.5:
+        if v == u + 1 or rng.random() < 0.4:
             wire[u, v] = wire[v, u] = _quarters(rng, 0, 12)
 
-    homes = {i: sorted({int(v) for v in rng.integers(V - 2, V, 2)}) for i in range(N)}
     repository = [[False] * M for _ in range(V)]
-    for i, where in homes.items():
-        for v in where:
-            mine = [m for m in range(M) if task[m] == i]
+    homes = {}
+    for i in range(N):
+        mine = [m for m in range(M) if task[m] == i]
+        homes[i] = [V - 1] if rng.random() < 0.75 else sorted({V - 1, int(rng.integers(1, V))})
+        for v in homes[i]:
             for m in rng.choice(mine, size=min(len(mine), int(rng.integers(1, 3))), replace=False):
                 repository[v][int(m)] = True
 
-    types = [(i, _path(rng, V, wire, homes[i])) for i in _tasks(rng, N, int(rng.integers(1, 4)))]
-    requests = tuple(tuple(int(r) for r in rng.integers(0, 7, len(types))) for _ in range(slots))
+    R = int(rng.choice([1, 2, 3, 3]))
+    types = [(i, _path(rng, V, wire, homes[i])) for i in (int(n) for n in rng.integers(0, N, R))]
+    requests = tuple(tuple(int(r) for r in rng.integers(0, 7, R)) for _ in range(slots))
 
     size = [[_quarters(rng, 1, 12) for _ in range(M)] for _ in range(V)]
     delay = [[_quarters(rng, 0, 40) for _ in range(M)] for _ in range(V)]
     capacity: list[list[Any]] = [
-        [Fraction(int(rng.integers(0, 8))) for _ in range(M)] for _ in range(V)
+        [Fraction(int(rng.choice([0, 1, 2, 3, 4, 6]))) for _ in range(M)] for _ in range(V)
     ]
     accuracy = [100 - _quarters(rng, 0, 20) for _ in range(M)]
     if rng.random() < 0.5:
         _copy_a_model(rng, task, size, delay, capacity, accuracy)
-    for v in range(V):
-        for m in range(M):
-            if repository[v][m]:
-                capacity[v][m] = INFINITY if rng.random() < 0.5 else Fraction(100)
-            elif rng.random() < 0.05:
-                capacity[v][m] = INFINITY
+    far = rng.random() < 0.7  # repositories are slow, so that most models are worth their place
+    for v, m in itertools.product(range(V), range(M)):
+        if repository[v][m]:
+            capacity[v][m] = INFINITY if rng.random() < 0.5 else Fraction(100)
+            delay[v][m] += 12 if far else 0
+        elif rng.random() < 0.05:
+            capacity[v][m] = INFINITY
     budget = []
     for v in range(V):
-        total = sum(size[v])
+        whole = sum(size[v])
         fixed = sum(s for s, p in zip(size[v], repository[v], strict=True) if p)
-        choices = [Fraction(0), total, total / 2, size[v][0], _quarters(rng, 1, 24), total + 1]
+        part = whole * int(rng.integers(2, 7)) / 8
+        choices = [part, part, part, max(size[v]), size[v][0], whole, whole + 1, Fraction(0)]
         budget.append(fixed if fixed else choices[int(rng.integers(0, len(choices)))])
     return Plain(
         wire=wire,
@@ -160,14 +164,10 @@ def _freeze(nested: Any) -> Any:
     return tuple(map(_freeze, nested)) if isinstance(nested, list | tuple) else nested
 
 
-def _tasks(rng: np.random.Generator, tasks: int, count: int) -> list[int]:
-    return [int(i) for i in rng.integers(0, tasks, count)]
-
-
 def _path(rng: np.random.Generator, V: int, wire: dict, homes: Sequence[int]) -> tuple[int, ...]:
     """Walk from a repository to fresh neighbours; the request goes the other way."""
     path = [int(rng.choice(homes))]
-    while rng.random() < 0.8:
+    while len(path) == 1 or rng.random() < 0.8:
         further = [v for v in range(V) if (path[0], v) in wire and v not in path]
         if not further:
             break

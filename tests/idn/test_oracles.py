@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_the_slot_costs_what_its_own_capacities_say(seed):
 def test_fluid_fills_models_in_the_order_of_their_pressure():
     plain, x = one_node([(1, 3), (2, 4), (3, 9)], 6, deployed={0, 1}, repositories={2})
     assert serving.fluid(plain, [6], x) == [[3, 3, 0]]
-    two = Plain(**{**plain.__dict__, "types": (*plain.types, (0, (0,)))})
+    two = replace(plain, types=(*plain.types, (0, (0,))))
     # rates 2 and 6: the first model fills at 3/8, the second at 7/8
     assert serving.fluid(two, [2, 6], x) == [
         [F(3, 4), F(1), F(1, 4)],
@@ -237,17 +238,15 @@ def test_the_gain_at_run_time_is_not_submodular():
 
 def test_replicas_share_a_counter_or_are_all_bought():
     plain, _ = one_node([(1, 4), (1, 4), (9, 9)], 4, deployed=(), repositories={2})
-    home = Plain(
-        **{
-            **plain.__dict__,
-            "wire": {(0, 1): F(0), (1, 0): F(0)},
-            "size": plain.size * 2,
-            "delay": plain.delay * 2,
-            "capacity": plain.capacity * 2,
-            "budget": (F(2), F(1)),
-            "repository": ((False,) * 3, (False, False, True)),
-            "types": ((0, (0, 1)),),
-        }
+    home = replace(
+        plain,
+        wire={(0, 1): F(0), (1, 0): F(0)},
+        size=plain.size * 2,
+        delay=plain.delay * 2,
+        capacity=plain.capacity * 2,
+        budget=(F(2), F(1)),
+        repository=((False,) * 3, (False, False, True)),
+        types=((0, (0, 1)),),
     )
     counters = [[F(4)] for _ in range(3)]
     assert policies.fill_by_importance(home, 0, counters) == [True, False, False]

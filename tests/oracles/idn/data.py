@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class Plain:
 
     def options(self, rho: int) -> list[Option]:
         """Return the options of a type, cheapest first, ties by position and model."""
+        return self._ranked[rho]
+
+    @cached_property
+    def _ranked(self) -> list[list[Option]]:
+        return [self._rank(rho) for rho in range(self.R)]
+
+    def _rank(self, rho: int) -> list[Option]:
         task, path = self.types[rho]
         found = []
         travelled = self.number(0)

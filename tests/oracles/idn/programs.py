@@ -96,7 +96,11 @@ def static_program(plain: Plain, slots: Sequence[Slot], *, relax: bool = True) -
 
 
 def cooperative_program(plain: Plain, slots: Sequence[Slot], *, relax: bool = True) -> Relaxation:
-    """Solve: all types together take at most L y from a model; repositories are unbounded."""
+    """Solve: all types together take at most L y from a model; repositories are unbounded.
+
+    L is no more than the requests of all types that gain from the model: whole models do not
+    notice, and shares mean something where capacity is unlimited.
+    """
     return _solve(plain, slots, relax=relax, cooperative=True)
 
 
@@ -149,7 +153,13 @@ def _solve(plain: Plain, slots: Sequence[Slot], *, relax: bool, cooperative: boo
                     amount = slot.potential[rho][k]
                     put(rows, sides, {(t, rho, k): 1, o.cell: -amount}, 0)
         for cell, entries in together.items():
-            L = min(plain.capacity[cell[0]][cell[1]], sum(slot.requests))
+            takers = [
+                slot.requests[rho]
+                for rho in range(plain.R)
+                for o in plain.options(rho)
+                if o.cell == cell and o.cost < plain.repository_cost(rho)
+            ]
+            L = min(plain.capacity[cell[0]][cell[1]], sum(takers))
             put(rows, sides, {**entries, cell: -L}, 0)
     A = np.array(rows).reshape(-1, width)
     E = np.array(equal_rows).reshape(-1, width)

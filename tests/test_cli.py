@@ -64,6 +64,11 @@ def test_saved_instance_of_a_sixth_system(
     assert document(capsys)["benchmark"]["value"] == pytest.approx(4 / 5)
 
 
+def test_a_fraction_may_be_set_where_the_default_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "fine.nc"
+    assert run(["generate", "rescue", "--out", str(path), "--set", "slot_seconds=2.5", *SMALL]) == 0
+
+
 @pytest.mark.usefixtures("offering")
 def test_policies_with_commas_and_repeated(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = ["--policies", "half,f*", "--policies", "never", "--reference", "never"]
@@ -183,6 +188,7 @@ def test_check_fails_for_a_corrected_claim_only(
         (["generate", "rescue", "--out", "x.nc", "--set", "servers"], "write it as name=value"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=few"], "must be a number"),
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=0"], "servers"),
+        (["generate", "rescue", "--out", "x.nc", "--set", "servers=1.5"], "a whole number"),
         (["generate", "rescue", "--out", "nowhere/x.nc"], "the directory does not exist"),
         (["check", "rescue.theorem9"], "claim 'rescue.theorem9' is unknown"),
     ],

@@ -32,7 +32,7 @@ def generate(
     if record.generate is None:
         raise OptionError(f"{record.name} has no generator of instances")
     known = {
-        name: parameter.default
+        name: parameter
         for name, parameter in inspect.signature(record.generate).parameters.items()
         if name != "rng"
     }
@@ -47,7 +47,7 @@ def generate(
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
 
 
-def _settings(given: "Sequence[str]", known: "Mapping[str, Any]") -> dict[str, Any]:
+def _settings(given: "Sequence[str]", known: "Mapping[str, inspect.Parameter]") -> dict[str, Any]:
     """Parse ``name=value``, each value as the kind of thing that the default is."""
     chosen = {}
     for setting in given:
@@ -62,7 +62,8 @@ def _settings(given: "Sequence[str]", known: "Mapping[str, Any]") -> dict[str, A
     return chosen
 
 
-def _value(setting: str, text: str, default: Any) -> Any:
+def _value(setting: str, text: str, parameter: inspect.Parameter) -> Any:
+    default = parameter.default
     if isinstance(default, str):
         return text
     try:
@@ -72,4 +73,6 @@ def _value(setting: str, text: str, default: Any) -> Any:
     numeric = isinstance(default, int | float)
     if numeric and (not isinstance(value, int | float) or isinstance(value, bool)):
         raise OptionError(f"--set {setting}: must be a number, such as {default}")
+    if parameter.annotation in ("int", int) and isinstance(value, float):
+        raise OptionError(f"--set {setting}: must be a whole number, such as {default}")
     return value

@@ -191,4 +191,4 @@ def test_values_and_promises_are_worded_as_the_system_says() -> None:
     titles = " ".join(picture.title(case) for picture in record.pictures)
     for said in (text, titles):
         assert not re.search(r"\b(fails?|failed|profit|reward)\b", said)
-    assert re.search(r"most weight, 0\.\d+ kg over 4 slots", titles)
+    assert re.search(r"most weight, a mean of 0\.\d+ kg over 4 slots", titles)

@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.cli.main import run
+from edgeopt.errors import OptionError
+from edgeopt.instances.idn import IdnInstance, adversarial, generate, small
+from edgeopt.online.idn import serve
+from edgeopt.studies import Case, Study, registry, study
+from edgeopt.studies.idn import SYSTEM
+from edgeopt.studies.idn.benchmarks import export, solve
+from edgeopt.studies.idn.heat_map import hosted_share, popular_task
+from edgeopt.studies.idn.layers import layer_name, layers, lead
+from edgeopt.studies.idn.network import layered
+from edgeopt.studies.idn.updates import running_mean
+from tests.studies.test_page import assert_self_contained, overlapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES = {"topology": 2, "tasks": 5, "replicas": 2, "horizon": 8}
+KEEPING = ["infida+half", "infida+fill", "sg", "olag"]
+
+
+@pytest.fixture(scope="module")
+def steady() -> Study:
+    return study({"steady": generate(**SIZES)}, runs=4, rng=5)
+
+
+@pytest.fixture(scope="module")
+def case(steady: Study) -> Case:
+    return steady.cases[0]
+
+
+def test_default_policies_and_who_is_bounded(case: Case) -> None:
+    table = case.table.set_index("policy")
+    assert {"infida", "infida+theory", "infida+common", "infida-offline", *KEEPING} <= set(
+        table.index
+    )
+    assert list(table.index[table["bound"] != ""]) == ["sg"]
+    assert table.loc["sg", "bound_ratio"] <= 1 + 1e-9
+    assert (table.loc[KEEPING, "violated"] == 0).all()
+    assert table.loc["infida", "violated"] > 0
+    names = [entry.name for entry in registry.choose(SYSTEM, "*")]
+    assert {"infida+every8", "infida+shared", "olag+forwarded", "olag+literal"} <= set(names)
+
+
+def test_value_is_the_mean_gain_per_request_over_slots(case: Case) -> None:
+    instance, ranking = case.instance, case.instance.ranking
+    for name, trajectory in case.trajectories.items():
+        alone = ranking.repository_cost @ instance.requests.T
+        gain = (alone - trajectory.cost) / instance.total_requests
+        assert case.values(name) == pytest.approx(gain.mean(axis=1))
+        row = case.table.set_index("policy").loc[name]
+        assert row["ratio"] == pytest.approx(gain.mean() / case.benchmark.bound)
+        # Without a table of costs of its own, a request costs what it is said to suffer.
+        suffered = row["latency"] + instance.alpha * row["inaccuracy"]
+        spent = trajectory.cost.sum() / instance.total_requests.sum() / trajectory.runs
+        assert suffered == pytest.approx(spent)
+
+
+@pytest.mark.parametrize("policy", ["infida+fill", "olag"])
+def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
+    instance, ranking = case.instance, case.instance.ranking
+    hosted = case.replay(policy).hosted
+    worlds = np.random.default_rng(5).spawn(2)[0]
+    turns = SYSTEM.environment(instance).worlds(worlds, 1)[0]
+    fetched = latency = inaccuracy = 0.0
+    for slot in range(instance.horizon):
+        load = serve(instance, instance.requests[slot], hosted[slot], draw=turns[slot]).load
+        for option, served in enumerate(load):
+            latency += served * ranking.latency[option]
+            inaccuracy += served * (100.0 - instance.accuracy[ranking.model[option]])
+        if slot:
+            new = hosted[slot] & ~hosted[slot - 1]
+            fetched += instance.size[new].sum()
+    found = {
+        measure.name: measure.compute(instance, case.trajectories[policy])[0]
+        for measure in SYSTEM.measures
+    }
+    total = instance.requests.sum()
+    assert found["latency"] == pytest.approx(latency / total)
+    assert found["inaccuracy"] == pytest.approx(inaccuracy / total)
+    assert found["updates"] == pytest.approx(fetched / instance.horizon)
+
+
+def test_slots_weigh_as_their_requests_in_what_users_notice() -> None:
+    instance = generate(**SIZES)
+    requests = instance.requests.copy()
+    requests[0] = 0
+    requests[1] //= 3
+    given = study(instance.replace(requests=requests), ["olag"], runs=2).cases[0]
+    trajectory = given.trajectories["olag"]
+    weights = requests.sum(axis=1)
+    expected = np.nansum(trajectory.latency * weights, axis=1) / weights.sum()
+    assert np.isnan(trajectory.latency[:, 0]).all()
+    assert given.table["latency"][0] == pytest.approx(expected.mean())
+
+
+def test_running_mean_and_updates_agree(case: Case) -> None:
+    fetched = case.trajectories["infida"].fetched
+    so_far = running_mean(fetched)
+    for slot in range(case.instance.horizon):
+        assert so_far[:, slot] == pytest.approx(fetched[:, : slot + 1].mean(axis=1))
+    row = case.table.set_index("policy").loc["infida"]
+    assert row["updates"] == pytest.approx(so_far[:, -1].mean())
+
+
+def test_heat_map_counts_nodes_on_paths_of_the_task(case: Case) -> None:
+    instance = case.instance
+    hosted = case.replay("infida").hosted
+    task = popular_task(instance)
+    requested = [
+        sum(int(n) for n, t in zip(slot, instance.request_task, strict=True) if t == task)
+        for slot in instance.requests
+    ]
+    for other in range(instance.tasks):
+        assert instance.requests[:, instance.request_task == other].sum() <= sum(requested)
+    rows, models, share = hosted_share(instance, hosted, task)
+    assert rows == sorted(set(instance.tier.tolist()))
+    assert (np.diff(instance.accuracy[models]) <= 0).all()
+    assert set(models) == set(np.flatnonzero(instance.task == task))
+    last = range(instance.horizon - instance.horizon // 3, instance.horizon)
+    for row, tier in enumerate(rows):
+        nodes = {
+            int(v)
+            for path, t in zip(instance.path, instance.request_task, strict=True)
+            for v in path
+            if t == task and v >= 0 and instance.tier[v] == tier
+        }
+        for column, model in enumerate(models):
+            seen = [hosted[slot, v, model] for slot in last for v in nodes]
+            assert share[row, column] == pytest.approx(np.mean(seen))
+
+
+def test_layers_without_tiers_are_hops_to_a_repository() -> None:
+    instance = generate(**SIZES)
+    plain = instance.replace(tier=None)
+    for node, hops in networkx.single_source_shortest_path_length(instance.graph, 0).items():
+        assert layers(plain)[node] == hops
+    assert [layer_name(plain, hops) for hops in range(3)] == ["repository", "1 hop", "2 hops"]
+    assert layer_name(instance, 3) == "tier 3"
+
+
+def test_nodes_stand_below_those_they_hang_on() -> None:
+    instance = generate(tasks=2, replicas=1, horizon=1)
+    place = layered(instance)
+    assert len({tuple(point) for point in place.tolist()}) == instance.nodes
+    for u, v in instance.edges:
+        assert (place[u, 1] > place[v, 1]) == (instance.tier[u] < instance.tier[v])
+    # In a tree drawn by parents, links between two tiers do not cross.
+    links = sorted((place[u, 1], place[u, 0], place[v, 0]) for u, v in instance.edges)
+    for height in {link[0] for link in links}:
+        below = [link[2] for link in links if link[0] == height]
+        assert below == sorted(below)
+
+
+def drawn() -> dict[str, IdnInstance]:
+    cases = {
+        "tree": generate(**SIZES),
+        "sliding": generate(
+            **SIZES | {"horizon": 12}, popularity="sliding", shift_every=900_000, shift_by=2
+        ),
+        "no tiers": generate(**SIZES).replace(tier=None, names=None),
+        "own cost": small(3, own_cost=True),
+        "tiny": small(4),
+        "one node": adversarial(horizon=9),
+        "accuracy is free": generate(**SIZES, alpha=0.0),
+        "one slot": generate(**SIZES | {"horizon": 1}),
+    }
+    silent = cases["tree"]
+    return cases | {"silent": silent.replace(requests=np.zeros_like(silent.requests))}
+
+
+@pytest.mark.parametrize("name", drawn())
+def test_pictures_can_be_read(name: str) -> None:
+    case = study({name: drawn()[name]}, ["infida", "infida+fill", "sg"], runs=3).cases[0]
+    for picture in SYSTEM.pictures:
+        figure = case.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+
+
+def test_real_network_can_be_read() -> None:
+    instance = SYSTEM.sources["tables"].make(rng=0)
+    short = instance.replace(requests=instance.requests[:4])
+    case = study({"tables": short}, ["infida", "sg"], runs=2).cases[0]
+    figure = case.figure("network")
+    assert overlapping(figure) == []
+    shown = {text.get_text() for text in figure.axes[0].texts}
+    assert shown == set(instance.names)
+
+
+def test_titles_say_what_the_table_says(case: Case) -> None:
+    table = case.table.set_index("policy")
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    best = table["value"].idxmax()
+    assert f"{table.loc[best, 'value']:.4g} ms over 8 slots" in titles["value_over_time"]
+    fastest = table["latency"].idxmin()
+    assert (
+        f"{case.entries[fastest].title} in {table.loc[fastest, 'latency']:.3g} ms"
+        in (titles["trade_off"])
+    )
+    hosted = case.replay(lead(case)).hosted[-1]
+    free = ~case.instance.pinned
+    used = (hosted * case.instance.size)[free].sum() / case.instance.budget[free].sum()
+    assert f"{100 * used:.1f}" in titles["network"]
+    assert "alpha 1" in titles["allocation"]
+    assert "alpha 5" in titles["allocation"]
+
+
+def test_without_infida_the_best_policy_is_shown() -> None:
+    case = study(generate(**SIZES), ["olag", "sg"], runs=2).cases[0]
+    best = case.best()
+    assert best is not None
+    assert lead(case) == best["policy"]
+    assert case.entries[lead(case)].title in SYSTEM.pictures[-1].title(case)
+    allocation = next(p for p in SYSTEM.pictures if p.name == "allocation")
+    assert "alpha 3" not in allocation.title(case)
+
+
+def test_page_tells_what_the_bound_is_for(steady: Study, tmp_path: Path) -> None:
+    page = steady.page(tmp_path).read_text(encoding="utf-8")
+    text = " ".join(" ".join(assert_self_contained(page).text).split())
+    assert "It bounds every placement that stays the same in all slots" in text
+    assert "It bounds no policy that moves models from slot to slot" in text
+    assert "A node budget counts once per slot" in text
+    assert "Gain per request (ms)" in text
+    assert "Exceeded node budgets" in text
+    assert "idn.theorem5_1" in text
+    assert not re.search(r"\b(nan|None|inf|profit|failed)\b", text.split("Claims, checked")[0])
+
+
+def test_notes_count_changes_of_the_requests() -> None:
+    moving = generate(
+        **SIZES | {"horizon": 5}, popularity="sliding", shift_every=900_000, shift_by=2
+    )
+    case = study(moving, ["infida", "sg"], runs=2).cases[0]
+    changes = sum(
+        (a != b).any() for a, b in zip(moving.requests, moving.requests[1:], strict=False)
+    )
+    assert changes > 0
+    assert any(f"change {changes} time" in note for note in SYSTEM.notes(case))
+
+
+def test_every_source_makes_an_instance() -> None:
+    assert list(SYSTEM.sources) == [
+        "topology_1",
+        "topology_2",
+        "topology_1_sliding",
+        "topology_2_sliding",
+        "tables",
+    ]
+    made = {name: source.make(rng=1) for name, source in SYSTEM.sources.items()}
+    assert all(isinstance(instance, IdnInstance) for instance in made.values())
+    assert len({instance.fingerprint() for instance in made.values()}) == len(made)
+    assert {name: instance.nodes for name, instance in made.items()} == {
+        "topology_1": 36,
+        "topology_2": 5,
+        "topology_1_sliding": 36,
+        "topology_2_sliding": 5,
+        "tables": 23,
+    }
+    for name in list(made)[:4]:
+        assert made[name].horizon == 300
+        moves = (made[name].requests != made[name].requests[0]).any()
+        assert moves == name.endswith("sliding")
+    lines = SYSTEM.sources["tables"].provenance()
+    assert len(lines) == 3
+    assert all("Licence" in line for line in lines)
+
+
+def test_allocations_are_written_alike(tmp_path: Path) -> None:
+    import xarray as xr
+
+    benchmark = solve(generate(**SIZES))
+    for name in ("plan.csv", "plan.nc"):
+        export(benchmark, tmp_path / name)
+    cells = pd.read_csv(tmp_path / "plan.csv")
+    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
+        share = stored["share"].to_numpy()
+        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
+    assert share == pytest.approx(np.asarray(benchmark.plan.allocation, dtype=float))
+    assert share[cells["node"], cells["model"]] == pytest.approx(cells["share"].to_numpy())
+    assert cells["share"].sum() == pytest.approx(share.sum())
+    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
+        export(benchmark, tmp_path / "plan.txt")
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_command_line_from_file_to_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
+    settings = [f"{name}={value}" for name, value in (SIZES | {"alpha": 3}).items()]
+    options = [part for setting in settings for part in ("--set", setting)]
+    assert run(["generate", "idn", "--out", path, "--seed", "3", *options]) == 0
+    assert "fingerprint" in capsys.readouterr().out
+    assert IdnInstance.load(path) == generate(**SIZES, alpha=3.0, rng=3)
+    assert run(["solve", "idn", "--instance", path, "--out", str(plan), "--json"]) == 0
+    solved = document(capsys)
+    assert solved["benchmark"]["gap"] <= 1e-3
+    assert solved["instance"]["alpha_ms_per_percent"] == 3.0
+    assert plan.is_file()
+    wanted = ["--policies", "infida+fill,sg", "--runs", "3", "--json"]
+    assert run(["study", "idn", "--instance", path, *wanted]) == 0
+    found = document(capsys)
+    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
+    assert [row["policy"] for row in found["policies"]] == ["infida+fill", "sg"]
+    assert all(row["violated"] == 0 for row in found["policies"])
+    assert run(["study", "idn", "--instance", path, *wanted[:-1]]) == 0
+    printed = capsys.readouterr()
+    assert "gain per request (ms)" in printed.out
+    assert "model updates (MB per slot)" in printed.out
+    assert printed.err == ""
+
+
+def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "idn.lemma_c1", "--json"]) == 0
+    assert [verdict["id"] for verdict in document(capsys)] == ["idn.lemma_c1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["study", "idm"], "did you mean idn?"),
+        (["study", "idn", "--instance", "topology_3"], "sources are topology_1, topology_2"),
+        (["study", "idn", "--policies", "infid"], "did you mean infida"),
+        (["study", "idn", "--runs", "1"], "Invalid value for '--runs'"),
+        (["study", "idn", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (["study", "idn", "--data", "."], "no such file"),
+        (["solve", "idn", "--method", "columns"], "idn knows auto, direct, structured"),
+        (["solve", "idn", "--out", "plan.xls"], ".csv or .nc"),
+        (["generate", "idn", "--out", "x.nc", "--set", "topology=3"], "topology must be 1, 2"),
+        (["generate", "idn", "--out", "x.nc", "--set", "alpha=-1"], "alpha"),
+        (["generate", "idn", "--out", "x.nc", "--set", "horizon=0"], "horizon"),
+        (
+            ["generate", "idn", "--out", "x.nc", "--set", "horizon=2.5"],
+            "horizon=2.5: must be a whole",
+        ),
+        (["generate", "idn", "--out", "x.nc", "--set", "popularity=wild"], "popularity must be"),
+        (["generate", "idn", "--out", "x.nc", "--set", "task=3"], "did you mean tasks?"),
+        (["check", "idn.theorem9"], "claim 'idn.theorem9' is unknown"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("edgeopt: error: ")
+    assert printed.err.count("\n") == 1
+    assert line in printed.err
+    assert list(tmp_path.iterdir()) == []

@@ -80,8 +80,7 @@ def depround(
 
     Returns
     -------
-    NDArray[np.bool_]
-        Decisions, of the shape of `y`.
+    Decisions, bool, of the shape of `y`.
 
     Raises
     ------
@@ -109,7 +108,8 @@ def depround(
                                         :math:`s\cdot y`        than s_r
     ``drop``       at most :math:`y_i`  in                      always       only :math:`E\prod_S
                                         :math:`(b-s_r, b]`                   x_i\le\prod_S y_i`
-    ``fill``       no statement         as ``drop``             always       no
+    ``fill``       no statement         in :math:`(s\cdot y     always       no
+                                        - s_r, b]`
     ``half``       in                   at most b               always       only :math:`E\prod_S
                    :math:`[y_i/2,y_i]`                                       x_i\le\prod_S y_i`
     =============  ===================  ======================  ===========  =======================

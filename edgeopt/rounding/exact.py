@@ -56,8 +56,7 @@ def depround_law(
 
     Returns
     -------
-    dict[tuple[int, ...], Fraction]
-        Probability of every possible outcome; they sum to exactly 1.
+    Probability of every possible outcome; they sum to exactly 1.
 
     Raises
     ------
@@ -128,8 +127,7 @@ def pairwise_law(
 
     Returns
     -------
-    dict[tuple[int, ...], Fraction]
-        Probability of every possible outcome; they sum to exactly 1.
+    Probability of every possible outcome; they sum to exactly 1.
 
     Raises
     ------

@@ -26,8 +26,7 @@ def independent(y: ArrayLike, *, rng: int | np.random.Generator) -> NDArray[np.b
 
     Returns
     -------
-    NDArray[np.bool_]
-        Decisions, of the shape of `y`.
+    Decisions, bool, of the shape of `y`.
 
     Raises
     ------

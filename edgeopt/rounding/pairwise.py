@@ -79,9 +79,8 @@ def pairwise(
 
     Returns
     -------
-    NDArray[np.int64] or tuple
-        Whole numbers, of the shape of `x`; with `carry`, these and the fractions lost in this call,
-        which lie in [0, 1) and are positive for one entry of a row at most.
+    Whole numbers, of the shape of `x`; with `carry`, these and the fractions lost in this call,
+    which lie in [0, 1) and are positive for one entry of a row at most.
 
     Raises
     ------
@@ -184,10 +183,8 @@ def reduced_limit(
 
     Returns
     -------
-    float
-        :math:`R - e\cdot\text{carry} - \max_i e_i`, the last for ``"bernoulli"`` only. A point x
-        with :math:`e\cdot x` at most this, rounded by `pairwise` in that mode (and with a margin of
-        at least the largest weight, or none), never exceeds R.
+    :math:`R - e\cdot\text{carry} - \max_i e_i`, the last for ``"bernoulli"`` only. A point x with
+    :math:`e\cdot x` at most this, rounded by `pairwise` in that mode, never exceeds R.
 
     Raises
     ------

@@ -1,0 +1,243 @@
+"""What policies promise: budgets, causality, the same seed; and each step of theirs by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.models.idn import supergradient
+from edgeopt.online import simulate
+from edgeopt.online.idn import (
+    IdnEnvironment,
+    Infida,
+    Olag,
+    StaticGreedy,
+    offline_infida,
+    theory_rates,
+)
+from edgeopt.online.idn.rates import node_constants
+from tests.idn.cases import cases
+from tests.idn.play import LEARNERS, SAFE, stepped
+from tests.oracles.idn import policies, serving
+
+ORDERS = st.sampled_from(["sequential", "random", "fluid"])
+
+
+def over_budget(plain, x):
+    return [
+        v
+        for v in range(plain.V)
+        if not plain.pinned(v)
+        and sum(s for s, here in zip(plain.size[v], x[v], strict=True) if here) > plain.budget[v]
+    ]
+
+
+@given(cases(slots=3), st.sampled_from(SAFE), st.sampled_from(["fresh", "common"]), ORDERS)
+def test_safe_roundings_never_exceed_a_budget(case, residual, coins, order):
+    environment = IdnEnvironment(case.instance, order=order)
+    policy = Infida(step=1.0, residual=residual, coins=coins)
+    run = simulate(environment, policy, rng=case.seed, runs=3, record=True)
+    assert (run.violations == 0).all()
+    for x in run.hosted:
+        assert over_budget(case.plain, x) == []
+
+
+@given(cases(slots=3), ORDERS)
+def test_the_printed_rounding_exceeds_a_budget_by_part_of_one_model(case, order):
+    environment = IdnEnvironment(case.instance, order=order)
+    run = simulate(environment, Infida(step=1.0), rng=case.seed, runs=1, record=True)
+    for t, x in enumerate(run.hosted):
+        over = over_budget(case.plain, x)
+        assert run.violations[0, t] == len(over)
+        for v in over:
+            used = [s for s, here in zip(case.plain.size[v], x[v], strict=True) if here]
+            assert sum(used) < case.plain.budget[v] + max(used)
+
+
+@given(cases(slots=3), st.sampled_from([Olag(), Olag("forwarded"), Olag(ties="literal")]))
+def test_greedy_policies_never_exceed_a_budget(case, policy):
+    for chosen in (policy, StaticGreedy.plan(case.instance)):
+        run = simulate(IdnEnvironment(case.instance), chosen, runs=2, record=True)
+        assert (run.violations == 0).all()
+        for x in run.hosted:
+            assert over_budget(case.plain, x) == []
+
+
+@given(cases(slots=3), st.sampled_from(LEARNERS), ORDERS, st.integers(0, 2))
+def test_changing_the_future_never_changes_a_past_decision(case, policy, order, now):
+    rng = case.rng
+    other = case.instance.requests.copy()
+    for t in range(now, len(other)):
+        other[t] = rng.permutation(other[t]) * rng.integers(0, 2, other.shape[1])
+    changed = case.instance.replace(requests=other)
+    first, second = (IdnEnvironment(i, order=order) for i in (case.instance, changed))
+    assert not first.instance.requests.any()
+    assert first.instance.fingerprint() == second.instance.fingerprint()
+    one, two = (
+        simulate(environment, policy, rng=case.seed, runs=1, record=True)
+        for environment in (first, second)
+    )
+    assert np.array_equal(one.hosted[: now + 1], two.hosted[: now + 1])
+    assert np.array_equal(one.cost[:, :now], two.cost[:, :now])
+
+
+@given(cases(slots=3), st.sampled_from(LEARNERS), ORDERS)
+def test_the_same_seed_is_the_same_trajectory(case, policy, order):
+    environment = IdnEnvironment(case.instance, order=order)
+    one, two = (simulate(environment, policy, rng=case.seed, runs=2, record=True) for _ in range(2))
+    for name in ("reward", "violations", "gain", "cost", "fetched", "hosted"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    for name in ("latency", "inaccuracy"):
+        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
+
+
+def learners(case, *, fitting):
+    """Return which models a node may host, and the nodes with something to learn."""
+    plain = case.plain
+    allowed = {
+        v: [
+            m
+            for m in range(plain.M)
+            if plain.active(v) and not (fitting and plain.size[v][m] > plain.budget[v])
+        ]
+        for v in range(plain.V)
+    }
+    free = [
+        v for v in range(plain.V) if plain.budget[v] < sum(plain.size[v][m] for m in allowed[v])
+    ]
+    return allowed, free
+
+
+@given(
+    cases(slots=3),
+    st.sampled_from([0.01, 0.5, 4.0]),
+    st.sampled_from(["bernoulli", "half"]),
+    st.sampled_from(["own", "shared"]),
+)
+def test_each_learning_step_of_infida(case, rate, residual, credit):
+    plain = case.plain
+    allowed, free = learners(case, fitting=residual != "bernoulli")
+    policy = Infida(step=rate, residual=residual, credit=credit)
+    for t, (_, before, decision, outcome, after) in enumerate(
+        stepped(case.instance, policy, order="sequential", seed=case.seed)
+    ):
+        if t == 0:
+            check_first_shares(plain, allowed, free, before.fractional)
+        potential = outcome.potential.copy()
+        if credit == "shared":
+            table = case.per_option(plain.potential(outcome.requests.tolist(), shared=True))
+            absent = ~decision.ravel()[case.instance.ranking.cell]
+            potential[absent] = table[absent]
+        g = supergradient(case.instance, outcome.requests, potential, before.fractional)
+        for v in range(plain.V):
+            expected = before.fractional[v].copy()
+            if v in free:
+                mine = allowed[v]
+                expected[mine] = policies.step(
+                    before.fractional[v, mine].tolist(),
+                    g[v, mine].tolist(),
+                    [plain.size[v][m] for m in mine],
+                    plain.budget[v],
+                    rate,
+                )
+            assert after.fractional[v] == pytest.approx(expected, abs=1e-9)
+
+
+def check_first_shares(plain, allowed, free, y):
+    for v in range(plain.V):
+        if plain.pinned(v):
+            expected = [float(p) for p in plain.repository[v]]
+        else:
+            whole = sum(plain.size[v][m] for m in allowed[v])
+            share = float(plain.budget[v] / whole) if v in free else 1.0
+            expected = [share if m in allowed[v] else 0.0 for m in range(plain.M)]
+        assert y[v] == pytest.approx(expected, abs=1e-12)
+
+
+@given(cases(slots=3), st.sampled_from(["bernoulli", "drop"]))
+def test_adaptive_steps_use_the_gradients_so_far(case, residual):
+    """rate = 10 sqrt(8 D / (b sum of squared ranges)), the range that of g / s over the node."""
+    plain = case.plain
+    allowed, free = learners(case, fitting=residual != "bernoulli")
+    spread = dict.fromkeys(free, 0.0)
+    policy = Infida(step="adaptive", residual=residual)
+    for _, before, _, outcome, after in stepped(
+        case.instance, policy, order="fluid", seed=case.seed
+    ):
+        g = supergradient(case.instance, outcome.requests, outcome.potential, before.fractional)
+        for v in free:
+            mine = allowed[v]
+            size = [float(plain.size[v][m]) for m in mine]
+            rates = g[v, mine] / size
+            spread[v] += float(rates.max() - rates.min()) ** 2
+            b = float(plain.budget[v])
+            rate = 0.0
+            if spread[v] > 0:
+                rate = 10 * math.sqrt(8 * math.log(sum(size) / b) / spread[v])
+            expected = policies.step(
+                before.fractional[v, mine].tolist(), g[v, mine].tolist(), size, b, rate
+            )
+            assert after.fractional[v, mine] == pytest.approx(expected, abs=1e-9)
+
+
+@given(cases())
+def test_rates_with_a_proof(case):
+    plain = case.plain
+    steep = [policies.steepest(plain, v, m) for v in range(plain.V) for m in range(plain.M)]
+    if math.inf in steep:
+        return
+    found = theory_rates(case.instance, node_constants(case.instance), horizon=7)
+    assert found == pytest.approx(policies.theory_rates(plain, 7), rel=1e-12)
+
+
+@given(
+    cases(slots=3),
+    st.sampled_from(["seen", "forwarded"]),
+    st.sampled_from(["shared", "literal"]),
+)
+def test_each_choice_of_the_load_aware_greedy(case, counters, ties):
+    plain = case.plain
+    policy = Olag(counters=counters, ties=ties)
+    total = [[plain.number(0)] * plain.R for _ in range(plain.V)]
+    for _, _, _, outcome, after in stepped(
+        case.instance, policy, order="sequential", seed=case.seed
+    ):
+        load = case.by_type(outcome.load, plain.number)
+        for v in range(plain.V):
+            if plain.pinned(v):
+                continue
+            if counters == "seen":
+                total[v] = policies.reaching(plain, load, v)
+            else:
+                more = policies.passing(plain, load, v)
+                total[v] = [a + b for a, b in zip(total[v], more, strict=True)]
+            table = [list(total[v]) for _ in range(plain.M)]
+            chosen = policies.fill_by_importance(plain, v, table, shared_ties=ties == "shared")
+            assert after.allocation[v].tolist() == chosen
+
+
+@given(cases(slots=2), st.sampled_from(SAFE))
+def test_the_placement_learnt_in_hindsight_is_feasible(case, residual):
+    found = offline_infida(case.instance, Infida(residual=residual), iterations=5, rng=case.seed)
+    assert over_budget(case.plain, found.allocation) == []
+    _, free = learners(case, fitting=True)
+    for v in free:
+        used = case.instance.size[v] @ found.fractional[v]
+        assert used == pytest.approx(float(case.plain.budget[v]), rel=1e-9)
+
+
+@given(cases(slots=2))
+def test_a_policy_sees_what_was_served(case):
+    for permutation, _, decision, outcome, _ in stepped(
+        case.instance, Infida(step=1.0), order="sequential", seed=case.seed
+    ):
+        requests = outcome.requests.tolist()
+        load = serving.sequential(case.plain, requests, decision.tolist(), permutation.tolist())
+        potential = serving.potential(case.plain, requests, decision.tolist(), load)
+        assert outcome.load == pytest.approx(case.per_option(load), abs=1e-9)
+        assert outcome.potential == pytest.approx(case.per_option(potential), abs=1e-9)
+        assert outcome.cost == pytest.approx(float(serving.cost_of(case.plain, load)), abs=1e-9)

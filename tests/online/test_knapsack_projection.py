@@ -231,6 +231,33 @@ def test_a_step_looks_at_differences_alone() -> None:
     np.testing.assert_allclose(moved[2], moved[0], rtol=1e-11)
 
 
+def test_sums_may_leave_the_range_of_floats() -> None:
+    for point in ([1.0, 1e-310, 3e-310], [1e308, 1e-2, 3e-2], [1e308, 1e8, 3e8]):
+        result = project_knapsack_entropy(point, [2.0, 2.0, 2.0], 2.8)
+        np.testing.assert_allclose(result, [1.0, 0.1, 0.3], rtol=1e-12)
+    # Subnormal sums would have few digits left.
+    result = project_knapsack_entropy([1.0, 1e-307, 3e-307], [1e-12] * 3, 1.4e-12)
+    np.testing.assert_allclose(result, [1.0, 0.1, 0.3], rtol=1e-12)
+    result = project_knapsack_entropy([1e308] * 4, [10.0] * 4, 10.0)
+    np.testing.assert_allclose(result, 0.25, rtol=1e-12)
+
+
+@pytest.mark.parametrize("large", [1e200, 1e300])
+def test_positive_entries_stay_positive(large: float) -> None:
+    result = project_knapsack_entropy([large, 1e-150, 0.0], [1.0, 1.0, 1.0], 0.5)
+    assert result[1:].tolist() == [FLOOR, 0.0]
+    assert result[0] == pytest.approx(0.5, rel=1e-12)
+
+
+def test_without_checks_the_positive_entries_do_what_they_can() -> None:
+    point = np.array([0.5, 0.0, 1e-200])
+    assert project_in_place(point, np.ones(3), 2.5) == np.inf
+    assert point.tolist() == [1.0, 0.0, 1.0]
+    point = np.zeros(3)
+    project_in_place(point, np.ones(3), 2.5)
+    assert point.tolist() == [0.0, 0.0, 0.0]
+
+
 def test_what_has_decayed_can_come_back() -> None:
     """Entries pushed down for long stay at a floor instead of becoming zeros."""
     point, size = np.array([0.5, 0.5]), np.ones(2)

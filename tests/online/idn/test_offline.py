@@ -37,10 +37,13 @@ def test_placements_are_feasible(instance: IdnInstance, residual: Any, seed: int
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_equal_slots_count_once(order: Any) -> None:
+@pytest.mark.parametrize("step", ["adaptive", "theory"])
+def test_equal_slots_count_once(order: Any, step: Any) -> None:
     one = generate(horizon=1, tasks=4, replicas=1, rate=50.0)
     many = one.replace(requests=np.repeat(one.requests, 300, axis=0))
-    found = [offline_infida(i, iterations=20, order=order, rng=3) for i in (one, many)]
+    found = [
+        offline_infida(i, Infida(step), iterations=20, order=order, rng=3) for i in (one, many)
+    ]
     np.testing.assert_array_equal(found[0].fractional, found[1].fractional)
     np.testing.assert_array_equal(found[0].allocation, found[1].allocation)
 

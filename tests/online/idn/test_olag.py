@@ -100,7 +100,34 @@ def passing(instance: IdnInstance, v: int, load: Any, *, on: bool) -> dict[int, 
     return counts
 
 
-@given(idn_instances(cost=None), st.sampled_from(OPTIONS), st.sampled_from(ORDERS[:2]))
+@st.composite
+def crowded(draw: st.DrawFn) -> IdnInstance:
+    """Draw two edge nodes with room for some of many models of two tasks, below a cloud."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    models, shape = 8, (3, 8)
+    capacity = rng.integers(1, 12, shape).astype(float)
+    capacity[2] = np.inf
+    return IdnInstance(
+        edges=[[0, 1], [1, 2]],
+        latency=[8.0, 16.0],
+        size=rng.integers(1, 6, shape) / 2.0,
+        delay=rng.integers(0, 40, shape) / 2.0,
+        capacity=capacity,
+        accuracy=100.0 - rng.integers(0, 20, models),
+        task=[0, 0, 0, 0, 0, 1, 1, 1],
+        budget=[4.0, 5.0, 100.0],
+        repository=[[False] * models, [False] * models, [True] * models],
+        request_task=[0, 1, 0],
+        path=[[0, 1, 2], [0, 1, 2], [1, 2]],
+        requests=rng.integers(0, 20, (4, 3)),
+    )
+
+
+@given(
+    st.one_of(idn_instances(cost=None), crowded()),
+    st.sampled_from(OPTIONS),
+    st.sampled_from(ORDERS[:2]),
+)
 def test_plain_twin_chooses_the_same(
     instance: IdnInstance, options: tuple[Any, Any], order: Any
 ) -> None:

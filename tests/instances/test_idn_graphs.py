@@ -22,7 +22,9 @@ def gml(nodes, edges):
 
 
 def test_maps_are_put_in_order():
-    links = Links.of([*CHAIN, ("a", "c", 90.0), ("a", "a", 5.0), ("y", "z", 1.0)], "cables")
+    links = Links.of(
+        [*CHAIN, ("a", "c", 90.0), ("d", "b", 51.0), ("a", "a", 5.0), ("y", "z", 1.0)], "cables"
+    )
     assert links.names == ("a", "b", "c", "d", "e", "f")
     assert links.edges.tolist() == [[0, 1], [0, 2], [1, 3], [1, 4], [3, 5]]
     assert links.kilometres.tolist() == [300, 90, 50, 70, 1]

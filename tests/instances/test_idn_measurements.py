@@ -41,8 +41,9 @@ def raw(tmp_path):
         results.append(f"net{k}.two,224,{60 + k + 0.5},1")
         slow.append(f"net{k},224,{2000 - 100 * k},{k + 1}")
         fast.append(f"net{k}.tag,224,{5000 - 100 * k},{k + 1}")
-    results += ["worse.a,224,50,1", "bigger,320,99,1", "test_toy,224,99,1", "alone,224,99,1"]
-    slow += ["worse,224,1000,5", "bigger,224,900,5", "test_toy,224,9999,1"]
+    results += ["worse.a,224,50,1", "bigger,320,99,1", "test_toy,224,99,1"]
+    results += ["lost,224,99,1", "half,224,99,1"]
+    slow += ["half,224,9000,1", "worse,224,1000,5", "bigger,224,900,5", "test_toy,224,9999,1"]
     fast += ["worse,224,3000,5", "bigger,224,2000,5", "test_toy,224,9999,1"]
     for name, lines in ((RESULTS, results), (FAST, fast), (SLOW, slow)):
         (zoo / name).write_text("\n".join(lines) + "\n")
@@ -192,6 +193,10 @@ def test_default_instance_is_real_and_fixed():
     ranking = instance.ranking
     gain = ranking.repository_cost[ranking.type] - ranking.cost
     assert (np.maximum.reduceat(gain, ranking.first[:-1]) > 0).all()
+    # The cloud and the centre have the faster unit.
+    seconds = instance.delay[:, 0] / 1000
+    fast, slow = to_catalogue(read_tables(FOLDER).classifiers).frames[0]
+    np.testing.assert_allclose(seconds, np.where(instance.tier <= 1, 1 / fast, 1 / slow))
     # And not everything fits.
     assert not instance.saturated.any()
 

@@ -71,7 +71,8 @@ COLUMNS = (
 @given(everything)
 def test_potential_is_what_an_option_could_serve(instance):
     ranking = instance.ranking
-    for requests in instance.requests:
+    # Demand may also be others than the instance's own, as in planning.
+    for requests in (*instance.requests, 10 * instance.requests[0] + 7):
         own = ranking.potential(requests)
         shared = ranking.potential(requests, credit="shared")
         for p in range(len(ranking)):

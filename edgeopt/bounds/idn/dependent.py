@@ -13,7 +13,7 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.adversary import Adversary
-from edgeopt.bounds.idn.assumptions import WHOLE
+from edgeopt.bounds.idn.assumptions import CHOICE, WHOLE
 from edgeopt.bounds.idn.coins import Knapsack, by_item, by_step, common_by_step, law_of_coins
 from edgeopt.bounds.idn.evaluation import Evaluation, worst
 from edgeopt.bounds.idn.expectation import expectations
@@ -276,6 +276,7 @@ CLAIMS = (
         _shared_coins,
         Relation.AT_LEAST,
         one(counterexamples.two_shelves),
+        assumptions=(CHOICE,),
         counterexample="two_shelves()",
         corrected_by=("idn.coins.by_step", "idn.lemma_f11"),
     ),

@@ -145,7 +145,14 @@ def alike(
     -------
     Measurement
         Equal numbers where the difference is no more than rounding.
+
+    Raises
+    ------
+    NotApplicableError
+        If the series are empty.
     """
+    if len(measured) == 0:
+        raise NotApplicableError("there is nothing to compare")
     row = int(np.argmax(np.abs(measured - guaranteed)))
     one, other = float(measured[row]), float(guaranteed[row])
     if abs(one - other) <= NOISE * scale:

@@ -33,14 +33,14 @@ def _scale(slot: Slot) -> float:
 
 
 def _telescoping(view: Evaluation) -> Measurement:
-    """Try (47) at every rank, for thresholds below, at and above what is asked for."""
+    """Try (47) at every rank, for what is asked for and for half of it."""
     found = []
     for slot in view.slots:
         for kind in slot.types:
             z = kind.effective(view.allocations)
             total = np.cumsum(z, axis=1)
             before = total - z
-            for threshold in (0.0, kind.requests // 2, kind.requests, kind.requests + 1):
+            for threshold in (kind.requests // 2, kind.requests):
                 left = np.minimum(threshold, total) - np.minimum(threshold, before)
                 right = np.minimum(threshold - before, z) * (before < threshold)
                 scale = float(total.max(initial=0)) + threshold

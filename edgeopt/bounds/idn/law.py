@@ -22,7 +22,7 @@ __all__ = ["Law", "Residual", "joint_law", "mean", "node_law", "node_laws"]
 Law: TypeAlias = dict[tuple[int, ...], Fraction]
 Residual: TypeAlias = Literal["bernoulli", "drop", "half"]
 
-LARGEST = 600
+LARGEST = 1024
 """Largest number of joint outcomes."""
 
 WIDEST = 10

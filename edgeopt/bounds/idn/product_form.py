@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Assumption, Measurement
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.adversary import Adversary
-from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
+from edgeopt.bounds.idn.assumptions import COVERED, IN_SET, WHOLE
 from edgeopt.bounds.idn.evaluation import NOISE, Evaluation, alike, worst
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.statement import claim
@@ -172,6 +172,14 @@ def _capped_is_gain(view: Evaluation) -> Measurement:
     )
 
 
+def _capped_weights(given: IdnInstance | Adversary | BudgetAdditive) -> bool:
+    if isinstance(given, BudgetAdditive):
+        return all(weight <= given.cap for weight in given.weight)
+    return IN_SET.holds(given)
+
+
+CAPPED = Assumption("no weight above the cap", r"$q_i \le c$", _capped_weights)
+
 _ELEMENTS: dict[str, object] = {
     "instance_type": (IdnInstance, Adversary, BudgetAdditive),
     "view": _cases,
@@ -185,6 +193,7 @@ CLAIMS = (
         _below,
         Relation.AT_LEAST,
         DRAWN,
+        assumptions=(CAPPED,),
         **_ELEMENTS,
     ),
     claim(
@@ -194,6 +203,7 @@ CLAIMS = (
         _above,
         Relation.AT_LEAST,
         DRAWN,
+        assumptions=(CAPPED,),
         **_ELEMENTS,
     ),
     claim(
@@ -204,6 +214,7 @@ CLAIMS = (
         _expected,
         Relation.AT_LEAST,
         DRAWN,
+        assumptions=(CAPPED,),
         **_ELEMENTS,
     ),
     claim(

@@ -13,7 +13,7 @@ from edgeopt.bounds.idn.evaluation import worst
 from edgeopt.bounds.idn.expectation import expectations, expected_gain, rounded
 from edgeopt.bounds.idn.families import FITTING, one
 from edgeopt.bounds.idn.law import mean, node_laws
-from edgeopt.bounds.idn.points import free
+from edgeopt.bounds.idn.points import fractional, free, vertices
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
@@ -164,7 +164,13 @@ def _margin_gain(view: Evaluation) -> Measurement:
 
 
 def _margin_fits(view: Evaluation) -> Measurement:
-    return _largest_use(view, _shrunk(view)[0], "bernoulli")
+    instance = view.instance
+    choice = free(instance)
+    largest = np.where(choice, instance.size.max(axis=1), 0)
+    smaller = instance.replace(budget=instance.budget - largest)
+    draw = np.random.default_rng(6)
+    points = np.concatenate([fractional(smaller, 3, draw), vertices(smaller, 3, draw)])
+    return _largest_use(view, points, "bernoulli")
 
 
 _WITH_LEFTOVER = {**one(counterexamples.large_leftover, 0.01), **FITTING}

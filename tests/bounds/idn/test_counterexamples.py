@@ -1,0 +1,181 @@
+"""Every false claim is refuted on its named network, by the numbers that pen and paper give."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from edgeopt.bounds import check, claims
+from edgeopt.bounds.idn import counterexamples as named
+from edgeopt.bounds.idn import dependent, product_form, projection
+from edgeopt.bounds.idn.coins import by_item, common_by_step, law_of_coins
+from edgeopt.bounds.idn.evaluation import Evaluation
+from edgeopt.bounds.idn.law import joint_law, mean, node_law
+from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model
+
+PSI = 1 - 1 / math.e
+REFUTED = [
+    # claim, instance, measured, guaranteed
+    ("lemma_c2.printed", named.starved_repository(), 30, 12),
+    ("lemma3_1.printed", named.starved_repository(), 16, -2),
+    ("lemma_f6.printed", named.two_half_repositories(), 8, 10),
+    ("lemma_f6.one_serves_all", named.cheap_half_repository(), 0, 2.5),
+    ("lemma_a1.run_time", shared_model(), 16, 9),
+    ("theorem_d1.printed", projection.whole_catalogue(), 0, 1),
+    ("theorem_d1.ties", projection.tied(), 0, 1),
+    ("worst_needed.printed", named.one_model(), 1, 0),
+    ("message_passing.printed", named.unneeded_model(), -1, 0),
+    ("equation103.printed", named.dear_model(), 7, 0),
+    ("lemma_f2.printed", adversarial(horizon=4), 4, 1),
+    ("rounding_gap.uncapped", product_form.large_weight(), 0.1, PSI),
+    ("lemma_f9.printed", named.cheap_half_repository(), 2.5, 0),
+    ("lemma_f11.printed", named.one_model(), 0, 1e-9),
+    ("coins.by_item", dependent.thirds(), 1 / 2, 2 / 3),
+    ("coins.shared", named.two_shelves(), 1 / 2, PSI),
+    ("half.oversized", named.oversized_model(), 2, 1),
+    ("drop.psi", named.two_large_models(), 1, PSI * 5 / 3),
+    ("drop.constant", named.large_leftover(0.01), 0.02, PSI / 2 * 1.01),
+    ("drop.constant", named.large_leftover(0.001), 0.002, PSI / 2 * 1.001),
+    ("residual.printed", named.large_leftover(0.01), 0.02, PSI / 2 * 1.01),
+    ("average.printed", adversarial(horizon=400), 1 / 20, 1),
+    ("average.printed", adversarial(horizon=10), 2, 1),
+    ("cooperative.dynamic", adversarial(horizon=2), 1, 1 / 2),
+    ("cooperative.overshoot", named.one_model(), 1, 1 / 2),
+    ("greedy.constant", crowded_out(0.01), 0.02, PSI / 2),
+    ("greedy.constant", crowded_out(0.001), 0.002, PSI / 2),
+    ("budget.printed", named.roomy_node(), 1, 2),
+    ("permanent.printed", named.tight_repository(), 1 / 2, 1),
+    ("equation163.printed", named.one_model_whole(), 2, 3),
+    ("credit.printed", shared_model(), 2, 1),
+]
+
+
+@pytest.mark.parametrize(("claim", "instance", "measured", "guaranteed"), REFUTED)
+def test_refuted_by_exact_numbers(claim, instance, measured, guaranteed):
+    [found] = check(f"idn.{claim}", instance)
+    assert found.verdict == "violated"
+    assert found.measured == pytest.approx(measured, abs=1e-8)
+    assert found.guaranteed == pytest.approx(guaranteed, abs=1e-8)
+
+
+def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds():
+    expected = {
+        id: "violated" if claim.counterexample else "holds" for id, claim in claims("idn").items()
+    }
+    assert {found.claim: found.verdict.value for found in check("idn")} == expected
+    tested = {f"idn.{row[0]}" for row in REFUTED}
+    assert {id for id, verdict in expected.items() if verdict == "violated"} == tested
+
+
+def test_named_counterexample_is_itself_violated():
+    for claim in claims("idn").values():
+        if claim.counterexample:
+            [found] = check(claim.id, claim.family[claim.counterexample]())
+            assert found.verdict == "violated", claim.id
+
+
+def test_what_corrects_a_false_claim_holds_where_that_one_fails():
+    """A correction may be vacuous there, since it assumes more, but never violated."""
+    said = 0
+    for claim in claims("idn").values():
+        if claim.counterexample:
+            instance = claim.family[claim.counterexample]()
+            for id in claim.corrected_by:
+                if isinstance(instance, claims(id)[id].instance_type):
+                    [found] = check(id, instance)
+                    assert found.verdict != "violated", (claim.id, id)
+                    said += found.verdict == "holds"
+    assert said >= 20
+
+
+def test_starved_repository_by_hand():
+    """Gain (13) is 12 - (8 + 6) = -2, the ranked form 2 x 8 = 16."""
+    view = Evaluation(named.starved_repository())
+    [slot], x = view.slots, view.allocations[:1]
+    assert slot.serving_cost(x) == pytest.approx(8 * 1 + 2 * 3)
+    assert slot.serving_cost(view.allocations[1:]) == pytest.approx(4 * 3)
+    assert (slot.difference(x), slot.ranked(x)) == (pytest.approx(-2), pytest.approx(16))
+
+
+def test_gain_at_run_time_of_every_set():
+    [found] = check("idn.lemma_a1.run_time", shared_model())
+    assert found.certificate["values"] == pytest.approx([0, 9, 1, 17])
+
+
+def test_two_shelves_under_either_kind_of_coins():
+    view = Evaluation(named.two_shelves())
+    [slot], y = view.slots, view.fractional[0]
+    outcomes, chance = joint_law(y, view.instance.size)
+    assert slot.ranked(y.reshape(1, -1)) == pytest.approx(1)
+    assert chance @ slot.ranked(outcomes) == pytest.approx(3 / 4)
+    half = dependent.Knapsack.of([0.5], [1])
+    law = law_of_coins([half, half], common_by_step)
+    assert law == {((1,), (1,)): Fraction(1, 2), ((0,), (0,)): Fraction(1, 2)}
+
+
+def test_one_uniform_per_item_by_hand():
+    """The uniform of item 0 decides twice on the second branch, and the second time is no news."""
+    law = law_of_coins([dependent.thirds()], by_item)
+    assert law == {
+        ((1, 1, 0),): Fraction(1, 6),
+        ((1, 0, 1),): Fraction(1, 3),
+        ((0, 1, 1),): Fraction(1, 2),
+    }
+
+
+def test_two_large_models_settle_one_and_leave_the_other():
+    """Sizes (3, 3), y = (5/6, 5/6): one entry goes to 1, the other to 2/3 and is dropped."""
+    y, size = [Fraction(5, 6)] * 2, [Fraction(3)] * 2
+    assert node_law(y, size, "drop") == {(1, 0): Fraction(1, 2), (0, 1): Fraction(1, 2)}
+    # Then the settled one is kept with probability 2/3, else the other alone.
+    assert mean(node_law(y, size, "half")) == (Fraction(1, 2), Fraction(1, 2))
+
+
+def test_large_leftover_keeps_half_with_a_fair_coin():
+    [kept] = check("idn.half", named.large_leftover(0.01))
+    # With probability 0.99 the larger model would be drawn: then 0.02 or 1, else 0.02.
+    assert kept.measured == pytest.approx(0.99 * (0.02 + 1) / 2 + 0.01 * 0.02)
+    assert kept.verdict == "holds"
+
+
+def test_ties_pass_line_four_in_exact_arithmetic():
+    """k = 1 is accepted by fractions, with the multiplier 2."""
+    y, budget = [Fraction(1, 5), Fraction(1, 2), Fraction(1, 2)], Fraction(12, 5)
+    passed = []
+    for k in (3, 2, 1):
+        scale = (budget - (3 - k)) / sum(y[:k])
+        above = y[k] * scale if k < 3 else math.inf
+        passed += [k] if y[k - 1] * scale < 1 <= above else []
+    assert passed == [1]
+    assert (budget - 2) / y[0] == 2
+    case = projection.tied()
+    assert projection.accepted(case, both=True) == []
+    assert projection.accepted(case, both=False)[-1] == 1
+
+
+def test_overshoot_of_an_oversized_model_is_refused_by_the_rounding_itself():
+    from edgeopt.errors import InputError
+    from edgeopt.rounding import depround_law
+
+    with pytest.raises(InputError):
+        depround_law([0.5], [2], residual="half", budget=1)
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 5])
+def test_expert_constant(tasks):
+    [found] = check("idn.theorem5_1.experts", adversarial(horizon=10, tasks=tasks))
+    assert found.verdict == "holds"
+    assert found.measured == pytest.approx(math.sqrt(math.log(tasks) / 2))
+
+
+@pytest.mark.parametrize("change", ["budget", "size", "requests"])
+def test_expert_constant_speaks_about_expert_advice_only(change):
+    base = adversarial(horizon=10)
+    other = {
+        "budget": base.replace(budget=np.array([1.5, np.inf])),
+        "size": base.replace(size=base.size * [[1, 1.1]]),
+        "requests": base.replace(requests=base.requests * 2, capacity=base.capacity * 2),
+    }[change]
+    [found] = check("idn.theorem5_1.experts", other)
+    assert found.verdict == "vacuous"

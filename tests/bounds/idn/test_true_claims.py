@@ -1,0 +1,150 @@
+"""Every true claim on two hundred drawn networks and more, none of them left without a case."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.bounds import check, claims
+from edgeopt.bounds.idn.adversary import Adversary
+from edgeopt.bounds.idn.families import fitting, long, one_node
+from edgeopt.instances.idn import IdnInstance, generate
+from edgeopt.instances.idn.special import adversarial, small
+from tests.strategies import idn_instances
+
+ABOUT = {
+    id: claim
+    for id, claim in claims("idn").items()
+    if not claim.counterexample and issubclass(IdnInstance, claim.instance_type)
+}
+# Play hundreds of slots, round every one of them, or solve programs: fewer and smaller cases.
+PLAYED = [id for id in ABOUT if id.startswith(("idn.theorem5_1", "idn.proposition"))]
+SOLVED = [id for id in ABOUT if id.startswith("idn.cooperative")]
+FAST = [id for id in ABOUT if id not in [*PLAYED, *SOLVED]]
+OBLIVIOUS = [
+    id
+    for id in claims(
+        f"idn.{part}"
+        for part in (
+            "lemma_c*", "lemma3_1", "lemma_a*", "lemma_e1", "lemma_f[136789]*", "worst_needed",
+            "message_passing", "equation1*", "rounding", "capped_gain", "half", "half.gain",
+            "margin.gain",
+        )
+    )
+    if id in FAST
+]  # fmt: skip
+"""Claims whose truth depends on what an adversary chooses."""
+
+
+def refuted(ids, instance):
+    return [found for found in check(ids, instance) if found.verdict == "violated"]
+
+
+@st.composite
+def adversaries(draw, *, whole=True, slots=None, **sizes):
+    """Draw a network and capacities up to what is allowed, repositories whole or only in sum."""
+    instance = draw(idn_instances(**sizes))
+    if slots is not None:
+        instance = instance.replace(requests=np.tile(instance.requests, (slots, 1))[:slots])
+    ranking = instance.ranking
+    allowed = ranking.potential(instance.requests)
+    shares = draw(st.lists(st.sampled_from([0, 1, 2, 3, 4]), min_size=7, max_size=7))
+    share = np.resize(np.array(shares) / 4, allowed.shape)
+    potential = np.where(ranking.permanent, allowed, np.floor(share * allowed))
+    if not whole:
+        for rho in range(instance.types):
+            mine = np.flatnonzero(ranking.permanent & (ranking.type == rho))
+            if len(mine) > 1:
+                half = instance.requests[:, rho] // 2
+                potential[:, mine[0]] = half
+                potential[:, mine[1]] = instance.requests[:, rho] - half
+    return Adversary(instance, potential)
+
+
+@given(idn_instances(cost=None))
+def test_networks(instance):
+    assert refuted(FAST, instance) == []
+
+
+@given(adversaries(cost=None))
+def test_adversaries(given):
+    assert refuted(OBLIVIOUS, given) == []
+
+
+@given(adversaries(cost=None, whole=False))
+def test_adversaries_that_split_the_repositories(given):
+    assert refuted(OBLIVIOUS, given) == []
+
+
+@given(adversaries(nodes=3, models=3, types=2, horizon=2, slots=24))
+def test_regret(given):
+    assert refuted(PLAYED, given) == []
+
+
+@given(idn_instances(nodes=3, models=4, horizon=2, cost=None))
+def test_cooperative_bound(instance):
+    assert refuted(SOLVED, instance) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_regret_over_long_horizons(seed):
+    found = check(PLAYED, long(seed, 400))
+    assert {one.verdict.value for one in found} <= {"holds", "vacuous"}
+    sharper = {one.claim: one for one in found}["idn.theorem5_1.sharper"]
+    assert sharper.verdict == "holds", sharper.reason
+
+
+@pytest.mark.parametrize("tasks", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_regret_with_expert_advice_drawn_at_random(tasks, seed):
+    instance = adversarial(horizon=200, tasks=tasks, rng=seed)
+    for found in check(["idn.theorem5_1", "idn.theorem5_1.sharper"], instance):
+        assert found.verdict == "holds", found.reason
+
+
+def test_no_claim_goes_untested():
+    """Count the verdicts that say something."""
+    said = Counter()
+    for seed in range(15):
+        for instance in (small(seed), small(seed, own_cost=True), fitting(seed), one_node(seed)):
+            for found in check(FAST, instance):
+                assert found.verdict != "violated", found
+                said[found.claim] += found.verdict == "holds"
+    for id in FAST:
+        assert said[id] >= 15, (id, said[id])
+
+
+def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
+    instance = generate(popularity="sliding", horizon=3)
+    verdicts = {found.claim: found for found in check(list(ABOUT), instance)}
+    assert [id for id, found in verdicts.items() if found.verdict == "violated"] == []
+    silent = {id for id, found in verdicts.items() if found.verdict == "vacuous"}
+    assert silent == {
+        "idn.equation149",
+        "idn.lemma_f11",
+        "idn.rounding",
+        "idn.rounding_gap",
+        "idn.half",
+        "idn.half.gain",
+        "idn.theorem5_1",
+        "idn.theorem5_1.sharper",
+        "idn.theorem5_1.experts",
+        "idn.proposition5_1_1",
+        "idn.proposition5_1_1.sharper",
+        "idn.cooperative.expected",
+        "idn.greedy",
+    }
+    assert "worse than trivial at T = 3" in verdicts["idn.theorem5_1"].reason
+    assert verdicts["idn.lemma_f11"].reason.startswith("too large")
+
+
+def test_trivial_bound_names_the_horizon_at_which_it_speaks():
+    """With expert advice A = psi sqrt(log(2) / 2) for a gain of 1 per slot: from T = 1 on."""
+    [short] = check("idn.theorem5_1", adversarial(horizon=4))
+    assert short.verdict == "vacuous"
+    needed = float(short.reason.rsplit("T = ", 1)[1].split()[0])
+    [below] = check("idn.theorem5_1", adversarial(horizon=int(needed) - 1))
+    [above] = check("idn.theorem5_1", adversarial(horizon=int(needed) + 1))
+    assert (below.verdict, above.verdict) == ("vacuous", "holds")

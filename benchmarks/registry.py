@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
     idn_cooperative,
+    idn_greedy,
     idn_slots,
     rescue_build,
     rescue_lp,
@@ -30,6 +31,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     rounding.BENCHMARK,
     rounding_batch.BENCHMARK,
     idn_slots.BENCHMARK,
+    idn_greedy.BENCHMARK,
     idn_cooperative.BENCHMARK,
 )
 

@@ -20,10 +20,15 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "mathml",
+    "study_pictures",
 ]
 html_math_renderer = "mathml"
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_extensions"]
+# Studies whose pictures the pages show: source, runs, policies, pictures.
+study_pictures = {
+    "idn": ("topology_1", 5, None, ("network", "value_over_time", "allocation", "trade_off")),
+}
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -44,8 +49,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
-html_sidebars = {page: [] for page in ("index", "start", "rescue", "rooms", "extending")}
-html_sidebars |= {page: [] for page in ("benchmarks", "changelog")}
+html_sidebars = {page: [] for page in ("index", "start", "rescue", "idn", "rounding", "rooms")}
+html_sidebars |= {page: [] for page in ("extending", "benchmarks", "changelog")}
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,

@@ -41,16 +41,35 @@ def test_own_policy_is_compared_and_stepped_by_hand(tmp_path: Path) -> None:
     assert "usual profit per busy slot: 0.150" in text
 
 
+def test_rounding_keeps_means_and_the_safe_modes_their_budget(tmp_path: Path) -> None:
+    text = printed("rounding", tmp_path)
+    found = {
+        mode: ([float(mean) for mean in means.split()], float(most))
+        for mode, means, most in re.findall(r"^(\w+) mean \[(.*?)\] MB at most (\d+)", text, re.M)
+    }
+    assert set(found) == {"bernoulli", "half", "drop"}
+    # Ten thousand rows: a mean is off by more than 0.03 with a chance below 4e-8 each (Hoeffding).
+    assert found["bernoulli"][0] == pytest.approx([0.5, 1 / 3, 0.75], abs=0.03)
+    assert found["bernoulli"][1] > 5
+    for mode in ("half", "drop"):
+        assert found[mode][1] <= 5
+    law = re.findall(r"^\((.*)\) (\d+)/(\d+)$", text, re.M)
+    assert sum(int(n) / int(d) for _, n, d in law) == pytest.approx(1)
+    assert "(0, 0, 1) 1/6" in text
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert examples == {"ten_lines", "own_policy"}
+    assert examples == {"ten_lines", "own_policy", "rounding"}
 
 
-def test_readme_shows_the_ten_lines() -> None:
-    shown = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert shown is not None
-    assert shown[1] in (ROOT / "examples" / "ten_lines.py").read_text()
-    assert len([line for line in shown[1].splitlines() if line.strip()]) <= 10
+@pytest.mark.parametrize(("place", "example"), [(0, "ten_lines"), (1, "rounding")])
+def test_readme_shows_the_examples(place: int, example: str) -> None:
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert len(shown) == 2
+    assert shown[place] in (ROOT / "examples" / f"{example}.py").read_text()
+    # So that the ten lines are ten.
+    assert len([line for line in shown[place].splitlines() if line.strip()]) <= 10
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "THIRD_PARTY.md"])

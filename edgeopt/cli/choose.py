@@ -22,10 +22,13 @@ __all__ = [
     "chosen_system",
 ]
 
-SystemArgument = Annotated[str, typer.Argument(help="Name of the system, such as rescue.")]
+SystemArgument = Annotated[str, typer.Argument(help="Name of the system: rescue, idn.")]
 InstanceOption = Annotated[
     str | None,
-    typer.Option(help="A named source of the system (rescue: tables, paper) or an instance file."),
+    typer.Option(
+        help="A named source of the system (rescue: tables, paper; idn: topology_1, topology_2, "
+        "...) or an instance file."
+    ),
 ]
 DataOption = Annotated[
     Path | None, typer.Option(help="Directory of raw data to build the instance from.")

@@ -29,9 +29,7 @@ def solve(
     data: DataOption = None,
     seed: SeedOption = 0,
     method: Annotated[str | None, typer.Option(help="How to solve it.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="File for the plan (rescue: .csv or .nc).")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the plan (.csv or .nc).")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Solve the offline benchmark of an instance and prove its gap."""

@@ -27,16 +27,16 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
 BENCHMARK = Benchmark(
     name="idn-greedy",
-    question="Static greedy on 36 nodes, 600 models and 60 distinct slots: lazy against plain",
+    question="Static greedy on 36 nodes, 600 models and 300 distinct slots: lazy against plain",
     build=build,
     sizes={
-        "full": {"topology": 1, "horizon": 60},
+        "full": {"topology": 1, "horizon": 300},
         "smoke": {"topology": 2, "tasks": 3, "replicas": 2, "horizon": 3},
     },
     subject="lazy",
     peers=("plain",),
     goals=(Goal("ratio", at_least=20.0),),
-    repeats=7,
+    repeats=15,
     peer_repeats=3,
     tolerance=1e-12,
 )

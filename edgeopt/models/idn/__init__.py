@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgeopt.models.idn.concave import placement_concave
+from edgeopt.models.idn.cooperative import solve_cooperative
 from edgeopt.models.idn.demand import Demand, average_gain, average_supergradient
 from edgeopt.models.idn.gain import gain, serving_cost
 from edgeopt.models.idn.matrix import cooperative_matrix, placement_matrix
@@ -27,6 +28,7 @@ __all__ = [
     "placement_concave",
     "placement_matrix",
     "serving_cost",
+    "solve_cooperative",
     "solve_placement",
     "supergradient",
     "supergradient_by_messages",

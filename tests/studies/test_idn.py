@@ -113,9 +113,9 @@ def test_running_mean_and_updates_agree(case: Case) -> None:
     assert row["updates"] == pytest.approx(so_far[:, -1].mean())
 
 
-def test_heat_map_counts_nodes_on_paths_of_the_task(case: Case) -> None:
-    instance = case.instance
-    hosted = case.replay("infida").hosted
+def test_heat_map_counts_nodes_on_paths_of_the_task() -> None:
+    instance = generate(tasks=3, replicas=2, horizon=7, rng=4)
+    hosted = np.random.default_rng(1).random((7, *instance.size.shape)) < 0.4
     task = popular_task(instance)
     requested = [
         sum(int(n) for n, t in zip(slot, instance.request_task, strict=True) if t == task)

@@ -2,6 +2,7 @@ r"""Demand over many slots: what was asked, and what could have been served, slo
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -58,12 +59,18 @@ class Demand:
             ("potential", (slots, potential.shape[1])),
             ("weight", (slots,)),
         ):
-            array = checked_amounts(name, getattr(self, name), shape).view()
+            given = getattr(self, name)
+            array = checked_amounts(name, given, shape)
+            if array is given and array.flags.writeable:
+                array = array.copy()
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
     def __len__(self) -> int:
         return len(self.requests)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Demand, (self.requests, self.potential, self.weight)
 
     @classmethod
     def of(
@@ -124,7 +131,12 @@ class Demand:
             amounts = given[kept]
         merged = np.zeros(len(kept))
         np.add.at(merged, slot_of, weights)
-        return cls(requests[kept], amounts, merged)
+        asked = requests[kept]
+        for fresh in (asked, amounts, merged):
+            fresh.flags.writeable = False  # nobody else holds them: no copy is needed
+        demand = cls(asked, amounts, merged)
+        object.__setattr__(demand, "_fits", weakref.ref(instance))
+        return demand
 
     def fitting(self, instance: IdnInstance) -> Demand:
         """Return this demand if it belongs to an instance.
@@ -135,6 +147,9 @@ class Demand:
             If there are other numbers of types or options, or the potential capacity of a
             repository model differs from the requests.
         """
+        known = getattr(self, "_fits", None)
+        if known is not None and known() is instance:
+            return self  # nothing has changed since: its arrays are read-only
         for name, length in (
             ("requests", instance.types),
             ("potential", instance.ranking.cell.size),
@@ -145,6 +160,7 @@ class Demand:
                     name, f"must have shape [S, {length}]", value=f"shape {array.shape}"
                 )
         _require_full_repositories(instance, self.requests, self.potential)
+        object.__setattr__(self, "_fits", weakref.ref(instance))
         return self
 
 

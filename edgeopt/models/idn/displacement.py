@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Service", "grouped", "host", "saving", "saving_at_most", "service_of"]
+__all__ = ["Service", "grouped", "host", "saving", "saving_at_most", "service_of", "weighted"]
 
 
 class Service(NamedTuple):
@@ -105,6 +105,18 @@ def grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True)
+def weighted(weight: Floats, potential: Floats) -> Floats:
+    """Return the weighted potential capacity of each option over all slots, shape [P]."""
+    total = np.empty(potential.shape[0])
+    for k in range(total.size):
+        amount = 0.0
+        for t in range(weight.size):
+            amount += weight[t] * potential[k, t]
+        total[k] = amount
+    return total
+
+
+@njit(cache=True)
 def _serve(  # type: ignore[no-untyped-def]
     first, cell, hosted, requests, cost, type_, cell_first, cell_option,
     weight, potential, served, before, tail, dearest, highest,
@@ -112,17 +124,21 @@ def _serve(  # type: ignore[no-untyped-def]
     left = np.empty(weight.size)
     for n in range(tail.size):
         left[:] = requests[:, n]
+        waiting = np.count_nonzero(left)
         dearest[n] = -1
         for k in range(first[n], first[n + 1]):
             if not hosted[cell[k]]:
                 continue
             before[k] = tail[n]
             tail[n] = k
+            if waiting == 0:
+                continue
             for t in range(weight.size):
                 amount = min(left[t], potential[k, t])
                 if amount > 0.0:
                     served[k, t] = amount
                     left[t] -= amount
+                    waiting -= left[t] == 0.0
                     dearest[n, t] = k
                     highest[n, t] = cost[k]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.models.idn.checks import checked_allocation
-from edgeopt.models.idn.displacement import service_of
+from edgeopt.models.idn.displacement import service_of, weighted
 from edgeopt.models.idn.greedy_kernels import all_savings, grow_lazily, grow_plainly
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def greedy(
     service = service_of(instance, demand, instance.empty)
     # While only repositories serve, an option takes all its requests from them.
     saved = np.maximum(0.0, ranking.repository_cost[ranking.type] - ranking.cost)
-    saved *= demand.weight @ demand.potential
+    saved *= weighted(demand.weight, service.potential)
     bound = np.zeros(size.size)
     np.add.at(bound, ranking.cell, saved)
     barred = instance.pinned[:, np.newaxis] | (instance.size > instance.budget[:, np.newaxis])

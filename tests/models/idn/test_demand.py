@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,9 +60,24 @@ def test_the_gain_lies_below_its_tangents(instance, seed):
 
 
 def test_arrays_cannot_be_changed():
-    demand = Demand(np.ones((1, 1)), np.ones((1, 2)), np.ones(1))
+    weight = np.ones(1)
+    demand = Demand(np.ones((1, 1)), np.ones((1, 2)), weight)
     with pytest.raises(ValueError, match="read-only"):
         demand.weight[0] = 2.0
+    weight[0] = 3.0
+    assert demand.weight.tolist() == [1.0]
+
+
+@given(idn_instances(), idn_instances())
+def test_a_copy_fits_what_the_original_fits(instance, other):
+    demand = Demand.of(instance)
+    copy = pickle.loads(pickle.dumps(demand))
+    y = instance.empty
+    assert average_gain(instance, copy, y) == average_gain(instance, demand, y)
+    for each in (demand, copy):
+        if instance.types != other.types:
+            with pytest.raises(InputError, match="requests"):
+                each.fitting(other)
 
 
 @pytest.mark.parametrize(

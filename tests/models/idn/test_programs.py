@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from pyomo.repn import generate_standard_repn
 
 from edgeopt.errors import InputError
-from edgeopt.instances.idn import generate
+from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn import (
     Demand,
     average_gain,
     cooperative_matrix,
     cooperative_placement,
+    greedy,
     placement,
     placement_concave,
     placement_matrix,
@@ -189,6 +190,38 @@ def test_replicas_are_counted_only_while_nothing_tells_them_apart():
     assert alike.potential.size > 0
     assert counted.shape[1] > placement_matrix(instance, alike).shape[1]
     assert solve(counted).objective == pytest.approx(solve(single).objective, rel=1e-6)
+
+
+def one_large_model_or_a_small_one():
+    """A node with room for a large model of gain 10, or for a small one of gain 2 per MB."""
+    return IdnInstance(
+        edges=[[0, 1]],
+        latency=[10.0],
+        size=[[1.0, 10.0, 10.0], [1.0, 10.0, 10.0]],
+        delay=[[8.0, 0.0, 0.0], [8.0, 0.0, 0.0]],
+        capacity=[[1.0, 1.0, 1.0], [np.inf, np.inf, np.inf]],
+        accuracy=[100.0, 100.0, 100.0],
+        task=[0, 0, 0],
+        budget=[10.0, np.inf],
+        repository=[[False, False, False], [False, True, True]],
+        request_task=[0],
+        path=[[0, 1]],
+        requests=[[1]],
+    )
+
+
+@pytest.mark.parametrize("aggregate", [False, True])
+def test_the_optimum_is_found_where_greed_misses_it(aggregate):
+    instance = one_large_model_or_a_small_one()
+    demand = Demand.of(instance)
+    misled = greedy(instance, demand)
+    assert misled[0].tolist() == [True, False, False]
+    assert average_gain(instance, demand, misled) == 2.0
+    found = solve_placement(instance, demand, aggregate=aggregate)
+    assert (found.objective, found.bound) == (10.0, pytest.approx(10.0))
+    # Of two replicas the first is hosted when they are counted; alone, either one.
+    assert found.allocation[0].sum() == 1
+    assert found.allocation[0, 1] or not aggregate
 
 
 def test_without_time_the_greedy_allocation_is_returned():

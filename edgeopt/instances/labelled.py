@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Labelled", "Variable", "content_hash", "read", "write"]
+__all__ = ["Labelled", "Layout", "Variable", "content_hash", "read", "write"]
 
 _KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
 _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
@@ -47,6 +47,30 @@ class Variable(NamedTuple):
     values: ArrayLike
     unit: str = "1"
     title: str = ""
+
+
+class Layout(NamedTuple):
+    """What is to be written.
+
+    Attributes
+    ----------
+    kind
+        Which sort of instance the data make up.
+    version
+        Version of the layout of this kind.
+    variables, attributes
+        The data.
+    """
+
+    kind: str
+    version: int
+    variables: Mapping[str, Variable]
+    attributes: Mapping[str, str]
+
+    def fingerprint(self) -> str:
+        """Return the hash of the data that the file will carry."""
+        arrays = {name: variable.values for name, variable in self.variables.items()}
+        return content_hash(self.kind, arrays, self.attributes)
 
 
 class Labelled(NamedTuple):
@@ -121,24 +145,14 @@ def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping
     return digest.hexdigest()
 
 
-def write(
-    path: str | os.PathLike[str],
-    kind: str,
-    version: int,
-    variables: Mapping[str, Variable],
-    attributes: Mapping[str, str],
-) -> None:
+def write(path: str | os.PathLike[str], layout: Layout) -> None:
     """Write a file that appears under its name only once it is complete.
 
     Parameters
     ----------
     path
         Where; an existing file is replaced.
-    kind
-        Which sort of instance the data make up.
-    version
-        Version of the layout of this kind.
-    variables, attributes
+    layout
         The data.
 
     Raises
@@ -150,14 +164,10 @@ def write(
 
     labelled = {
         name: (v.dims, np.asarray(v.values), {"units": v.unit, "long_name": v.title})
-        for name, v in variables.items()
+        for name, v in layout.variables.items()
     }
-    header = {
-        _KIND: kind,
-        _VERSION: version,
-        _HASH: content_hash(kind, {n: v.values for n, v in variables.items()}, attributes),
-    }
-    dataset = xarray.Dataset(labelled, attrs={**header, **attributes})
+    header = {_KIND: layout.kind, _VERSION: layout.version, _HASH: layout.fingerprint()}
+    dataset = xarray.Dataset(labelled, attrs={**header, **layout.attributes})
     try:
         _replace(Path(path), dataset)
     except OSError as error:

@@ -114,12 +114,12 @@ def test_broken_rules_in_a_sound_file_are_named(path):
         name: labelled.Variable(tuple(f"{name}_{i}" for i in range(a.ndim)), a)
         for name, a in arrays.items()
     }
-    labelled.write(path, "idn", 1, variables, data.attributes)
+    labelled.write(path, labelled.Layout("idn", 1, variables, data.attributes))
     with pytest.raises(InstanceError, match="must be positive") as caught:
         IdnInstance.load(path)
     assert caught.value.field == "size"
     del variables["task"]
-    labelled.write(path, "idn", 1, variables, data.attributes)
+    labelled.write(path, labelled.Layout("idn", 1, variables, data.attributes))
     with pytest.raises(InstanceError, match="missing from the file"):
         IdnInstance.load(path)
 

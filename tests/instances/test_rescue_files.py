@@ -156,12 +156,12 @@ def test_broken_rules_in_a_sound_file_are_named(path):
         name: labelled.Variable(tuple(f"{name}_{i}" for i in range(a.ndim)), a)
         for name, a in arrays.items()
     }
-    labelled.write(path, "rescue", 1, variables, data.attributes)
+    labelled.write(path, labelled.Layout("rescue", 1, variables, data.attributes))
     with pytest.raises(InstanceError, match="at least 0") as caught:
         RescueInstance.load(path)
     assert caught.value.field == "arrival"
     del variables["capacity"]
-    labelled.write(path, "rescue", 1, variables, data.attributes)
+    labelled.write(path, labelled.Layout("rescue", 1, variables, data.attributes))
     with pytest.raises(InstanceError, match="missing from the file") as caught:
         RescueInstance.load(path)
     assert caught.value.field == "capacity"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances import labelled
-from edgeopt.instances.labelled import Variable
+from edgeopt.instances.labelled import Layout, Variable
 
 if TYPE_CHECKING:
     import os
 
     from edgeopt.instances.idn.instance import IdnInstance
 
-__all__ = ["fingerprint", "load", "save"]
+__all__ = ["layout", "load"]
 
 KIND: Final = "idn"
 VERSION: Final = 1
@@ -42,19 +42,8 @@ _OPTIONAL: Final = (
 _SEPARATOR: Final = "\n"
 
 
-def save(instance: IdnInstance, path: str | os.PathLike[str]) -> None:
-    """Write an instance; see `IdnInstance.save`."""
-    variables, attributes = _layout(instance)
-    labelled.write(path, KIND, VERSION, variables, attributes)
-
-
-def fingerprint(instance: IdnInstance) -> str:
-    """Hash the content of an instance, as its file would hold it."""
-    variables, attributes = _layout(instance)
-    return labelled.content_hash(KIND, {n: v.values for n, v in variables.items()}, attributes)
-
-
-def _layout(instance: IdnInstance) -> tuple[dict[str, Variable], dict[str, str]]:
+def layout(instance: IdnInstance) -> Layout:
+    """Lay an instance out as labelled arrays and texts."""
     variables = {}
     for name, dims, unit, title in (*_LAYOUT, *_OPTIONAL):
         values = getattr(instance, name)
@@ -66,7 +55,7 @@ def _layout(instance: IdnInstance) -> tuple[dict[str, Variable], dict[str, str]]
     attributes = {}
     if instance.names is not None:
         attributes["names"] = _SEPARATOR.join(instance.names)
-    return variables, attributes
+    return Layout(KIND, VERSION, variables, attributes)
 
 
 def load(path: str | os.PathLike[str]) -> IdnInstance:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.identity import Identified
 from edgeopt.instances.idn import replicas, rules, view
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.ranking import Ranking, rank
@@ -17,16 +17,17 @@ from edgeopt.instances.validate import frozen_array, frozen_integers, require
 
 if TYPE_CHECKING:
     import os
-    from typing import Self
 
     import networkx
     from numpy.typing import NDArray
+
+    from edgeopt.instances.labelled import Layout
 
 __all__ = ["IdnInstance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class IdnInstance:
+class IdnInstance(Identified):
     r"""Everything that an inference delivery network is given, validated and read-only.
 
     Nodes, models, tasks, request types and slots count from 0. Models of different tasks are
@@ -251,33 +252,12 @@ class IdnInstance:
         """
         return view.graph(self)
 
-    # --- identity --------------------------------------------------------------------------
+    # --- files -----------------------------------------------------------------------------
 
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields replaced, validated anew."""
-        return dataclasses.replace(self, **changes)
-
-    def fingerprint(self) -> str:
-        """Return a hash of the content: equal data, equal fingerprint, on every machine."""
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
+    def _layout(self) -> Layout:
         from edgeopt.instances.idn import files
 
-        return files.fingerprint(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a labelled NetCDF file; `edgeopt.instances.labelled` says how.
-
-        Raises
-        ------
-        InstanceError
-            If the file cannot be written.
-        """
-        from edgeopt.instances.idn import files
-
-        files.save(self, path)
+        return files.layout(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IdnInstance:
@@ -292,17 +272,6 @@ class IdnInstance:
         from edgeopt.instances.idn import files
 
         return files.load(path)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, IdnInstance):
-            return NotImplemented
-        return self.fingerprint() == other.fingerprint()
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint())
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import labelled
-from edgeopt.instances.labelled import Variable
+from edgeopt.instances.labelled import Layout, Variable
 from edgeopt.instances.rescue.profit import LogProfit, ProfitModel
 from edgeopt.instances.rescue.reserved import ReservedTasks
 
@@ -18,26 +18,15 @@ if TYPE_CHECKING:
     from edgeopt.instances.labelled import Labelled
     from edgeopt.instances.rescue.instance import RescueInstance
 
-__all__ = ["fingerprint", "load", "save"]
+__all__ = ["layout", "load"]
 
 KIND: Final = "rescue"
 VERSION: Final = 1
 _AXES: Final = ("slot", "device", "server", "profile", "duration")
 
 
-def save(instance: RescueInstance, path: str | os.PathLike[str]) -> None:
-    """Write an instance; see `RescueInstance.save`."""
-    variables, attributes = _layout(instance)
-    labelled.write(path, KIND, VERSION, variables, attributes)
-
-
-def fingerprint(instance: RescueInstance) -> str:
-    """Hash the content of an instance, as its file would hold it."""
-    variables, attributes = _layout(instance)
-    return labelled.content_hash(KIND, {n: v.values for n, v in variables.items()}, attributes)
-
-
-def _layout(instance: RescueInstance) -> tuple[dict[str, Variable], dict[str, str]]:
+def layout(instance: RescueInstance) -> Layout:
+    """Lay an instance out as labelled arrays and texts."""
     tasks = instance.reserved
     variables = {
         "arrival": Variable(("slot", "device"), instance.arrival, "1", "arrival probability"),
@@ -61,7 +50,7 @@ def _layout(instance: RescueInstance) -> tuple[dict[str, Variable], dict[str, st
             for axis, n, whole in zip(_AXES, profit.shape, instance.shape, strict=True)
         )
         variables["profit"] = Variable(dims, profit, "profit", "profit of a run of that duration")
-    return variables, attributes
+    return Layout(KIND, VERSION, variables, attributes)
 
 
 def _add_parameters(

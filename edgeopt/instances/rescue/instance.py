@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.identity import Identified
 from edgeopt.instances.rescue.profit import (
     LogProfit,
     ProfitModel,
@@ -28,15 +28,16 @@ from edgeopt.instances.validate import check_choice, frozen_array, require
 
 if TYPE_CHECKING:
     import os
-    from typing import Self
 
     from numpy.typing import NDArray
+
+    from edgeopt.instances.labelled import Layout
 
 __all__ = ["RescueInstance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RescueInstance:
+class RescueInstance(Identified):
     r"""Everything that a RESCUE problem is given, validated and read-only.
 
     Slots, devices, servers, profiles and tasks count from 0; entry ``d - 1`` along the axis of
@@ -240,35 +241,12 @@ class RescueInstance:
         block = self.profit_block(slice(0, self.horizon))
         return block if not block.flags.writeable else _frozen(block)
 
-    # --- identity --------------------------------------------------------------------------
+    # --- files -----------------------------------------------------------------------------
 
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields replaced, validated anew."""
-        return dataclasses.replace(self, **changes)
-
-    def fingerprint(self) -> str:
-        """Return a hash of the content: equal data, equal fingerprint, on every machine."""
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
+    def _layout(self) -> Layout:
         from edgeopt.instances.rescue import files
 
-        return files.fingerprint(self)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a labelled NetCDF file with dimension names, units and a format version.
-
-        The file appears under its name only once it is complete.
-
-        Raises
-        ------
-        InstanceError
-            If the file cannot be written.
-        """
-        from edgeopt.instances.rescue import files
-
-        files.save(self, path)
+        return files.layout(self)
 
     @classmethod
     def load(
@@ -292,17 +270,6 @@ class RescueInstance:
         from edgeopt.instances.rescue import files
 
         return files.load(path, profit_models)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RescueInstance):
-            return NotImplemented
-        return self.fingerprint() == other.fingerprint()
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint())
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, f.name) for f in dataclasses.fields(self))
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,65 @@
+"""What every system's instance can do with itself: be compared, copied, hashed and saved."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.instances import labelled
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from edgeopt.instances.labelled import Layout
+
+__all__ = ["Identified"]
+
+
+class Identified:
+    """Base of instances: frozen dataclasses that are equal when their content is.
+
+    A system's instance says how it is laid out in a labelled file; everything here follows from
+    that. Give the dataclass ``eq=False``, so that arrays are not compared one by one.
+    """
+
+    def _layout(self) -> Layout:
+        """Return the content as labelled arrays and texts."""
+        raise NotImplementedError
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields replaced, validated anew."""
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+
+    def fingerprint(self) -> str:
+        """Return a hash of the content: equal data, equal fingerprint, on every machine."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self._layout().fingerprint()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a labelled NetCDF file with dimension names, units and a format version.
+
+        The file appears under its name only once it is complete.
+
+        Raises
+        ------
+        InstanceError
+            If the file cannot be written.
+        """
+        labelled.write(path, self._layout())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, field.name) for field in fields)

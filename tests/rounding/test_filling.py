@@ -32,15 +32,30 @@ def test_fixed_gains_in_one_pass_are_the_greedy_rule(seed, n):
     assert np.array_equal(chosen, expected)
 
 
+def test_of_many_equals_the_first_are_taken():
+    chosen = np.zeros(500, bool)
+    assert fill_row(np.tile([1.0, 2.0], 250), np.ones(500), 300.0, chosen) == 0
+    assert chosen[1::2].all()
+    assert np.array_equal(np.flatnonzero(chosen[::2]), np.arange(50))
+
+
 @pytest.mark.parametrize("residual", ["fill", "half"])
 def test_a_function_of_fixed_gains_does_as_the_array(residual):
     rng = np.random.default_rng(1)
-    y, weights, gain = rng.random((50, 9)), rng.uniform(1, 3, 9), rng.uniform(-1, 3, 9)
-    options = {"residual": residual, "rng": 2, "budget": np.full(50, 20.0)}
+    y, weights = rng.random((50, 9)), rng.uniform(1, 3, 9)
+    gain = rng.uniform(-1, 3, 9)
+    gain[np.argsort(weights)[:3]] = 0.0
+    budget = y @ weights + 2.0
+    options = {"residual": residual, "rng": 2, "budget": budget}
     by_array = depround(y, weights, gain=gain, **options)
     assert np.array_equal(by_array, depround(y, weights, gain=lambda _: gain, **options))
     assert np.array_equal(by_array, depround(y, weights, gain=np.tile(gain, (50, 1)), **options))
-    assert (by_array @ weights <= 20 * (1 + 1e-9)).all()
+    assert (by_array @ weights <= budget * (1 + 1e-9)).all()
+    # neither the order of worth nor gains of nothing are without effect here
+    by_gain = depround(y, weights, gain=gain * weights, **options)
+    with_nothing = depround(y, weights, gain=gain + 1e-9, **options)
+    assert (by_gain != by_array).any()
+    assert (with_nothing != by_array).any()
 
 
 def test_filling_adds_to_what_dropping_leaves_and_keeps_the_budget():

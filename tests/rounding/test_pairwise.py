@@ -122,6 +122,18 @@ def test_fractions_go_through_the_steps_of_depround(point):
         assert pairwise_law(x, weights, residual=ours) == moved
 
 
+@pytest.mark.parametrize(("margin", "chance"), [(F(1), F(3, 4)), (F(9, 10), F(0))])
+def test_margin_is_measured_by_what_rounding_up_adds(margin, chance):
+    """A quarter of weight 4 is missing: that, and not the whole weight, has to fit."""
+    law = pairwise_law([F(3, 4)], [4], residual="bernoulli", margin=margin)
+    assert law.get((1,), 0) == chance
+    drawn = pairwise(
+        np.full((4000, 1), 0.75), [4.0], rng=0, residual="bernoulli", margin=float(margin)
+    )
+    # off by more than seven standard errors with probability below 3e-12
+    assert drawn.mean() == pytest.approx(float(chance), abs=0.05)
+
+
 def test_a_constant_fraction_is_served_only_if_what_is_lost_is_carried():
     """Floored every time it never is; carried, it is short by less than one over all frames."""
     frames, x, weights = 1000, [0.99], [2.0]

@@ -24,6 +24,7 @@ __all__ = [
     "cheap_half_repository",
     "dear_model",
     "large_leftover",
+    "nearly_whole_repository",
     "one_model",
     "one_model_whole",
     "oversized_model",
@@ -137,6 +138,25 @@ def cheap_half_repository() -> Adversary:
         requests=[[10]],
     )
     return _chosen(instance, {(0, 0): 10, (1, 0): 5, (1, 1): 10}, [[1, 0], [1, 1]])
+
+
+def nearly_whole_repository() -> Adversary:
+    """Ten requests, nine of them served by a repository model at cost 1, all by another at 3.
+
+    A model at the edge could take ten at cost 2 and is there with fraction 0.1. The fractional gain
+    is min(1, 0.1 x 10) = 1, but drawn with probability 0.1 the model serves the one request left:
+    the expected gain is 0.1.
+    """
+    instance = _row(
+        size=[1, 1],
+        task=[0, 0],
+        repository=[True, True],
+        request_task=[0],
+        cost=[[[2.0, 4.0], [1.0, 3.0]]],
+        budget=0.1,
+        requests=[[10]],
+    )
+    return _chosen(instance, {(0, 0): 10, (1, 0): 9, (1, 1): 10}, [[0.1, 0], [1, 1]])
 
 
 def unneeded_model() -> Adversary:

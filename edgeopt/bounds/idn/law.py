@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -49,14 +50,20 @@ def node_law(point: Numbers, size: Numbers, residual: Residual = "bernoulli") ->
     NotApplicableError
         If too many entries are fractional.
     """
-    from edgeopt.rounding import depround_law
-
     count = sum(0 < entry < 1 for entry in point)
     if count > WIDEST:
         raise NotApplicableError(
             f"too large for the exact law of a rounding: {count} fractional entries at a node, "
             f"{WIDEST} at most"
         )
+    return _kept_law(tuple(point), tuple(size), residual)
+
+
+@lru_cache(maxsize=1024)
+def _kept_law(point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual) -> Law:
+    # Several claims ask for the same law, and fractions are slow.
+    from edgeopt.rounding import depround_law
+
     if residual == "half":
         # The rounding refuses what may exceed its budget; whether it does is for the claim to say.
         return depround_law(point, size, residual=residual, budget=float(sum(size)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["centre", "fill", "fractional", "free", "integral", "vertices"]
 
-HALVINGS = 200
+HALVINGS = 70
 """Bisection steps; more than a double can tell apart."""
 
 
@@ -41,12 +41,13 @@ def fill(
     ndarray
         Shape [M].
     """
-    low, high = -800.0 - np.log(weight.max()), -np.log(weight.min())
+    logs = np.log(weight)
+    low, high = -800.0 - logs.max(), -logs.min()
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        too_much = size @ np.minimum(1, np.exp(np.minimum(middle + np.log(weight), 0))) > budget
+        too_much = size @ np.exp(np.minimum(middle + logs, 0)) > budget
         low, high = (low, middle) if too_much else (middle, high)
-    return np.asarray(np.exp(np.minimum(low + np.log(weight), 0)))
+    return np.asarray(np.exp(np.minimum(low + logs, 0)))
 
 
 def centre(instance: IdnInstance) -> NDArray[np.float64]:

@@ -8,12 +8,13 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, network
+from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, WHOLE, network
 from edgeopt.bounds.idn.evaluation import worst
 from edgeopt.bounds.idn.expectation import expectations, expected_gain, rounded
-from edgeopt.bounds.idn.families import FITTING, one
+from edgeopt.bounds.idn.families import one
 from edgeopt.bounds.idn.law import mean, node_laws
 from edgeopt.bounds.idn.points import fractional, free, vertices
+from edgeopt.bounds.idn.rounded_gain import WITH_LEFTOVER, share_of_gain
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
@@ -41,31 +42,16 @@ FITS = Assumption(
 )
 
 
-def _share_of_gain(view: Evaluation, residual: Residual, share: float) -> Measurement:
-    """Compare the expected gain of a rounding with a share of the fractional gain."""
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(found.mean(slot.ranked), share * float(slot.ranked(found.flat)[0]))
-            for found, slot in expectations(view, residual)
-        ),
-    )
-
-
 def _half_of_theory(view: Evaluation) -> Measurement:
-    return _share_of_gain(view, "half", PSI / 2)
-
-
-def _all_of_theory(view: Evaluation) -> Measurement:
-    return _share_of_gain(view, "bernoulli", PSI)
+    return share_of_gain(view, "half", PSI / 2)
 
 
 def _drop(view: Evaluation) -> Measurement:
-    return _share_of_gain(view, "drop", PSI)
+    return share_of_gain(view, "drop", PSI)
 
 
 def _drop_half(view: Evaluation) -> Measurement:
-    return _share_of_gain(view, "drop", PSI / 2)
+    return share_of_gain(view, "drop", PSI / 2)
 
 
 def _half_of_bernoulli(view: Evaluation) -> Measurement:
@@ -173,18 +159,7 @@ def _margin_fits(view: Evaluation) -> Measurement:
     return _largest_use(view, points, "bernoulli")
 
 
-_WITH_LEFTOVER = {**one(counterexamples.large_leftover, 0.01), **FITTING}
-
 CLAIMS = (
-    claim(
-        "rounding",
-        r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ when the last fractional entry is drawn.",
-        "Theorem V.1, proof, equation (164)",
-        _all_of_theory,
-        Relation.AT_LEAST,
-        _WITH_LEFTOVER,
-        assumptions=(COVERED,),
-    ),
     claim(
         "half",
         r"$\mathbb{E} G(x) \ge \frac12 (1 - 1/e) G(y)$ when, if the last fractional entry would be "
@@ -192,8 +167,8 @@ CLAIMS = (
         "Section IV-C, repaired",
         _half_of_theory,
         Relation.AT_LEAST,
-        _WITH_LEFTOVER,
-        assumptions=(CHOICE, FITS, COVERED),
+        WITH_LEFTOVER,
+        assumptions=(CHOICE, FITS, WHOLE),
     ),
     claim(
         "half.gain",
@@ -201,7 +176,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _half_of_bernoulli,
         Relation.AT_LEAST,
-        _WITH_LEFTOVER,
+        WITH_LEFTOVER,
         assumptions=(CHOICE, FITS, COVERED),
     ),
     claim(
@@ -210,7 +185,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _half_of_marginals,
         Relation.AT_LEAST,
-        _WITH_LEFTOVER,
+        WITH_LEFTOVER,
         assumptions=(CHOICE, FITS),
     ),
     claim(
@@ -219,7 +194,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _half_fits,
         Relation.AT_MOST,
-        _WITH_LEFTOVER,
+        WITH_LEFTOVER,
         assumptions=(CHOICE, FITS),
     ),
     claim(
@@ -239,7 +214,7 @@ CLAIMS = (
         "Section IV-C",
         _drop_fits,
         Relation.AT_MOST,
-        _WITH_LEFTOVER,
+        WITH_LEFTOVER,
         assumptions=(CHOICE,),
     ),
     claim(
@@ -284,7 +259,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _margin_gain,
         Relation.AT_LEAST,
-        _WITH_LEFTOVER,
+        WITH_LEFTOVER,
         assumptions=(CHOICE, FITS, COVERED),
     ),
     claim(
@@ -293,7 +268,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _margin_fits,
         Relation.AT_MOST,
-        _WITH_LEFTOVER,
+        WITH_LEFTOVER,
         assumptions=(CHOICE, FITS),
     ),
 )

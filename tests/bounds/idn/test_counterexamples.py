@@ -30,6 +30,7 @@ REFUTED = [
     ("lemma_f2.printed", adversarial(horizon=4), 4, 1),
     ("rounding_gap.uncapped", product_form.large_weight(), 0.1, PSI),
     ("lemma_f9.printed", named.cheap_half_repository(), 2.5, 0),
+    ("rounding.printed", named.nearly_whole_repository(), 0.1, PSI),
     ("lemma_f11.printed", named.one_model(), 0, 1e-9),
     ("coins.by_item", dependent.thirds(), 1 / 2, 2 / 3),
     ("coins.shared", named.two_shelves(), 1 / 2, PSI),

@@ -125,6 +125,7 @@ def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
         "idn.equation149",
         "idn.lemma_f11",
         "idn.rounding",
+        "idn.rounding.capped",
         "idn.rounding_gap",
         "idn.half",
         "idn.half.gain",

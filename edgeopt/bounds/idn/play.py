@@ -118,11 +118,15 @@ class Accounts(NamedTuple):
         Sum over the slots of the squared range of g / s at each node, shape [V].
     squared_norm
         Sum over the slots of the squared largest g / s.
+    gain, bounding
+        Sums over the slots of the fractional gain and of the bounding function (116), ms.
     """
 
     linear_regret: float
     squared_range: NDArray[np.float64]
     squared_norm: float
+    gain: float
+    bounding: float
 
 
 def accounts(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Accounts:
@@ -141,16 +145,20 @@ def accounts(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Accoun
     size = view.instance.size
     total, earned = np.zeros(size.shape), 0.0
     spread, norm = np.zeros(len(size)), 0.0
+    gain, bounding = 0.0, 0.0
     for step in play(view, rates, slots):
         density = step.gradient / size
         total += step.gradient
         earned += float((step.gradient * step.point).sum())
         spread += np.ptp(density, axis=1) ** 2
         norm += float(density.max()) ** 2
+        row = step.point.reshape(1, -1)
+        gain += float(step.slot.ranked(row)[0])
+        bounding += float(step.slot.bounding(row)[0])
     best = 0.0
     for v in np.flatnonzero(free(view.instance)):
         order = np.argsort(-total[v] / size[v], kind="stable")
         before = np.cumsum(size[v, order]) - size[v, order]
         share = np.clip((view.instance.budget[v] - before) / size[v, order], 0, 1)
         best += float(share @ total[v, order])
-    return Accounts(best - earned, spread, norm)
+    return Accounts(best - earned, spread, norm, gain, bounding)

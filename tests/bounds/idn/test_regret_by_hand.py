@@ -180,6 +180,20 @@ def test_regret_of_alternating_experts_slot_by_slot():
     assert found.certificate["static_bound"] == pytest.approx(slots / 2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_regret_from_above_is_above(seed, monkeypatch):
+    """What large networks are judged by is no less than the exact regret, and still proves it."""
+    given = long(seed, 400)
+    [exact] = check("idn.theorem5_1.sharper", given)
+    monkeypatch.setattr("edgeopt.bounds.idn.optimum.LARGEST", 0)
+    [above] = check("idn.theorem5_1.sharper", given)
+    assert "static_bound" in above.certificate
+    assert "allocation" not in above.certificate
+    assert (exact.verdict, above.verdict) == ("holds", "holds")
+    assert exact.measured <= above.measured + 1e-9
+    assert exact.certificate["static_bound"] <= above.certificate["static_bound"] + 1e-9
+
+
 def test_printed_constant_of_two_experts():
     """R = 2, L = 1, gap 1, sizes 1, two nodes of two models, D = log 2."""
     constants = Evaluation(adversarial(horizon=4)).constants

@@ -9,7 +9,7 @@ import pytest
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.idn import counterexamples as named
 from edgeopt.bounds.idn import dependent, product_form, projection
-from edgeopt.bounds.idn.coins import by_item, common_by_step, law_of_coins
+from edgeopt.bounds.idn.coins import by_item, by_step, common_by_step, law_of_coins
 from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.law import joint_law, mean, node_law
 from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model
@@ -113,6 +113,8 @@ def test_two_shelves_under_either_kind_of_coins():
     half = dependent.Knapsack.of([0.5], [1])
     law = law_of_coins([half, half], common_by_step)
     assert law == {((1,), (1,)): Fraction(1, 2), ((0,), (0,)): Fraction(1, 2)}
+    own = law_of_coins([half, half], by_step)
+    assert own == {((a,), (b,)): Fraction(1, 4) for a in (0, 1) for b in (0, 1)}
 
 
 def test_one_uniform_per_item_by_hand():

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.rounding.chain import SNAP
 from edgeopt.rounding.filling import FITS, fill_rows
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, SNAP
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 from edgeopt.rounding.rows import depround_rows
 from edgeopt.rounding.validate import budget_rows, fraction_rows, weight_rows
 

@@ -1,10 +1,4 @@
-"""The compiled chain of pair steps, and the roundings of one row that it makes.
-
-Everything is done in masses :math:`u_i = s_i y_i`: a pair step moves mass from one entry to the
-other, so that nothing is divided by a weight. The k-th pair step uses ``coins[k]``, whichever
-entries it joins; this is what keeps marginals when the same coins are used again for other
-fractions.
-"""
+"""The compiled roundings of one row, made of the chain of pair steps."""
 
 from __future__ import annotations
 
@@ -13,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from edgeopt.rounding.chain import HIGH, SNAP, chain_row, count_fractional
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,105 +16,52 @@ __all__ = [
     "BERNOULLI",
     "DROP",
     "HALF",
-    "SNAP",
-    "chain_row",
-    "count_fractional",
     "depround_row",
     "depround_shuffled",
     "fill_row",
     "pairwise_row",
+    "settle",
 ]
-
-SNAP = 1e-9
-"""An entry this close to 0 or 1 is integral."""
 
 BERNOULLI, DROP, HALF = 0, 1, 2
 """What becomes of the last fractional entry; see `edgeopt.rounding.depround`."""
 
-_HIGH = 1.0 - SNAP
-
 
 @njit(cache=True, nogil=True)
-def count_fractional(values: NDArray[np.float64]) -> int:
-    """Count the entries that are farther than `SNAP` from 0 and 1.
-
-    Parameters
-    ----------
-    values
-        Numbers in [0, 1], shape [n].
-
-    Returns
-    -------
-    How many coins `depround_row` may need, one more for `HALF` aside.
-    """
-    count = 0
-    for i in range(values.shape[0]):
-        count += (values[i] > SNAP) & (values[i] < _HIGH)
-    return count
-
-
-@njit(cache=True, nogil=True)
-def chain_row(
-    values: NDArray[np.float64],
+def settle(
     weights: NDArray[np.float64],
+    residual: int,
     coins: NDArray[np.float64],
+    used: int,
+    last: int,
+    mass: float,
     out: NDArray[np.bool_],
-) -> tuple[int, int, float]:
-    """Decide on all entries but at most one, joining the two smallest fractional indices first.
+) -> int:
+    """Decide on the entry that a chain left fractional.
 
     Parameters
     ----------
-    values
-        Fractions y in [0, 1], shape [n].
-    weights
-        Weights s > 0, shape [n]; those of integral entries are not looked at.
-    coins
-        Uniforms in [0, 1); the k-th pair step uses the k-th.
-    out
-        Receives the decisions, shape [n]; False at the entry without.
+    weights, residual, coins, out
+        As for `depround_row`.
+    used
+        Where the coins go on.
+    last, mass
+        The entry, or -1, and its mass.
 
     Returns
     -------
-    Number of coins used, the index of the last fractional entry, or -1 where none is left, and its
-    mass.
+    Where the coins go on behind those used here.
     """
-    used = 0
-    carry = -1
-    mass = 0.0
-    size = 0.0
-    for j in range(values.shape[0]):
-        value = values[j]
-        if not (value > SNAP and value < _HIGH):
-            out[j] = value > 0.5
-            continue
-        weight = weights[j]
-        other = weight * value
-        if carry < 0:
-            carry, mass, size = j, other, weight
-            continue
-        # Either mass flows from j to the carry until one of them is at its end, or back.
-        room, other_room = size - mass, weight - other
-        inward, outward = min(room, other), min(mass, other_room)
-        inwards = coins[used] * (inward + outward) < outward
-        used += 1
-        carry_done = room <= other if inwards else mass <= other_room
-        shift = inward if inwards else -outward
-        out[carry if carry_done else j] = inwards == carry_done
-        # The survivor's own mass is changed by what flowed, never recomputed from the total: so
-        # that its error is relative to its own weight, however different the two weights are.
-        mass = other - shift if carry_done else mass + shift
-        size = weight if carry_done else size
-        carry = j if carry_done else carry
-        if mass <= SNAP * size:
-            out[carry] = False
-            carry = -1
-        elif mass >= _HIGH * size:
-            out[carry] = True
-            carry = -1
-    if carry < 0:
-        return used, -1, 0.0
-    out[carry] = False
-    return used, carry, mass
+    if last < 0 or residual == DROP:
+        return used
+    drawn = coins[used] * weights[last] < mass
+    if residual != HALF:
+        out[last] = drawn
+        return used + 1
+    if drawn and coins[used + 1] < 0.5:
+        out[:] = False
+        out[last] = True
+    return used + 2
 
 
 @njit(cache=True, nogil=True)
@@ -150,17 +93,7 @@ def depround_row(
     Number of coins used, and the index of the last fractional entry, or -1 where none was left.
     """
     used, last, mass = chain_row(values, weights, coins, out)
-    if last >= 0 and residual != DROP:
-        drawn = coins[used] * weights[last] < mass
-        used += 1
-        if residual == HALF:
-            if drawn and coins[used] < 0.5:
-                out[:] = False
-                out[last] = True
-            used += 1
-        else:
-            out[last] = drawn
-    return used, last
+    return settle(weights, residual, coins, used, last, mass, out), last
 
 
 @njit(cache=True, nogil=True)
@@ -189,7 +122,7 @@ def depround_shuffled(
     order = np.empty(count, np.int64)
     k = 0
     for i in range(values.shape[0]):
-        if values[i] > SNAP and values[i] < _HIGH:
+        if values[i] > SNAP and values[i] < HIGH:
             order[k] = i
             k += 1
         else:
@@ -254,7 +187,7 @@ def pairwise_row(
         if weights[i] == 0.0:
             part = values[i] - out[i]
             raised[i] = part > 0.5
-            if part > SNAP and part < _HIGH:
+            if part > SNAP and part < HIGH:
                 raised[i] = coins[k] < part
                 k += 1
     for i in range(n):

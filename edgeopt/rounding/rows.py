@@ -13,23 +13,21 @@ import numba
 import numpy as np
 from numba import njit
 
-from edgeopt.rounding.kernels import (
-    HALF,
-    count_fractional,
-    depround_row,
-    depround_shuffled,
-    pairwise_row,
-)
+from edgeopt.rounding.chain import chain_rows, count_fractional
+from edgeopt.rounding.kernels import HALF, depround_shuffled, pairwise_row, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-__all__ = ["depround_rows", "pairwise_rows"]
+__all__ = ["depround_rows", "depround_rows_with", "pairwise_rows"]
 
 _BLOCK = 2**16
 """Entries that share one draw of coins: their coins stay in the processor's cache."""
+
+_SIDE_BY_SIDE = 4
+"""Rows whose chains run together: more gain nothing."""
 
 _WORTH_THREADS = 2**18
 """Entries from which threads repay their start."""
@@ -49,9 +47,27 @@ def depround_rows(
 
     def block(start: int, stop: int, coins: NDArray[np.float64]) -> None:
         rows = slice(start, stop)
-        _depround_block(values[rows], _rows_of(weights, rows), residual, shuffled, coins, out[rows])
+        first = np.cumsum(counts[rows]) - counts[rows]
+        shared = _rows_of(weights, rows)
+        if shuffled:
+            _shuffled_block(values[rows], shared, residual, first, coins, out[rows])
+        else:
+            _depround_block(values[rows], shared, residual, first, coins, out[rows])
 
     _in_blocks(counts, values.shape[1], rng, block)
+    return out
+
+
+def depround_rows_with(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    residual: int,
+    coins: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """Round every row of `values`, shape [B, n], on coins of its own, shape [B, n + 1]."""
+    out = np.empty(values.shape, np.bool_)
+    first = np.arange(len(values)) * coins.shape[1]
+    _depround_block(values, weights, residual, first, coins.ravel(), out)
     return out
 
 
@@ -134,20 +150,33 @@ def _depround_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
     residual: int,
-    shuffled: bool,
+    first: NDArray[np.int64],
     coins: NDArray[np.float64],
     out: NDArray[np.bool_],
 ) -> None:
-    begin = 0
+    used = first.copy()
+    last, mass = np.empty(_SIDE_BY_SIDE, np.int64), np.empty(_SIDE_BY_SIDE)
+    for b in range(0, values.shape[0], _SIDE_BY_SIDE):
+        rows = slice(b, min(b + _SIDE_BY_SIDE, values.shape[0]))
+        shared = weights if weights.shape[0] == 1 else weights[rows]
+        chain_rows(values[rows], shared, coins, used[rows], out[rows], last, mass)
+        for k in range(rows.stop - b):
+            row = weights[(b + k) % weights.shape[0]]
+            settle(row, residual, coins, used[b + k], last[k], mass[k], out[b + k])
+
+
+@njit(cache=True, nogil=True)
+def _shuffled_block(
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    residual: int,
+    first: NDArray[np.int64],
+    coins: NDArray[np.float64],
+    out: NDArray[np.bool_],
+) -> None:
     for b in range(values.shape[0]):
         row = weights[b % weights.shape[0]]
-        count = count_fractional(values[b])
-        if shuffled:
-            depround_shuffled(values[b], row, residual, coins[begin:], out[b])
-            count *= 2
-        else:
-            depround_row(values[b], row, residual, coins[begin:], out[b])
-        begin += count + (residual == HALF)
+        depround_shuffled(values[b], row, residual, coins[first[b] :], out[b])
 
 
 @njit(cache=True, nogil=True)

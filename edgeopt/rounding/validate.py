@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.rounding.kernels import SNAP
+from edgeopt.rounding.chain import SNAP
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

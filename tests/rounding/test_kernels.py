@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeopt.rounding import kernels, rows
+from edgeopt.rounding import chain, kernels, rows
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 from tests.rounding import twin
 from tests.rounding.draws import float_rows
@@ -19,7 +19,7 @@ def test_row_is_its_twin(row, residual):
     out = np.ones(y.size, bool)
     used, last = kernels.depround_row(y, weights, RESIDUAL[residual], coins, out)
     assert (out.tolist(), used, last) == twin.round_row(y, weights, residual, coins)
-    assert used <= kernels.count_fractional(y) + (residual == "half")
+    assert used <= chain.count_fractional(y) + (residual == "half")
 
 
 @given(float_rows(), st.sampled_from(sorted(RESIDUAL)))
@@ -56,7 +56,7 @@ def test_integral_rows_need_no_coins():
     for residual in RESIDUAL.values():
         assert kernels.depround_row(y, np.ones(y.size), residual, np.empty(0), out) == (0, -1)
         assert out.tolist() == [False, True, False, True, False, True]
-    assert kernels.count_fractional(y) == 0
+    assert chain.count_fractional(y) == 0
 
 
 def test_survivors_that_end_up_whole_are_no_residual():
@@ -122,3 +122,20 @@ def _large_batch():
     return int(
         rows.depround_rows(y, np.ones((1, 700)), BERNOULLI, False, np.random.default_rng(3)).sum()
     )
+
+
+@given(st.integers(1, 9), st.integers(1, 12), st.sampled_from(sorted(RESIDUAL)), st.booleans())
+def test_rows_side_by_side_keep_to_their_own_coins(
+    count: int, width: int, residual: str, shared: bool
+) -> None:
+    rng = np.random.default_rng([count, width])
+    # Integral entries at the ends of rows make their chains start and stop at different places.
+    y = np.clip(rng.uniform(-0.5, 1.5, (count, width)), 0.0, 1.0)
+    weights = rng.uniform(0.1, 9.0, (1 if shared else count, width))
+    coins = rng.random((count, width + 1))
+    drawn = rows.depround_rows_with(y, weights, RESIDUAL[residual], coins)
+    for b in range(count):
+        alone = np.empty(width, dtype=bool)
+        row = weights[0 if shared else b]
+        kernels.depround_row(y[b], row, RESIDUAL[residual], coins[b], alone)
+        assert drawn[b].tolist() == alone.tolist()

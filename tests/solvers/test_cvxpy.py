@@ -187,3 +187,9 @@ def test_what_cannot_be_taken_is_said() -> None:
         solve(conic(), "osqp")
     with pytest.raises(OptionError, match="progress"):
         solve(linear(), "clarabel", progress=lambda _: False)
+
+
+@pytest.mark.filterwarnings("ignore::edgeopt.errors.QualityWarning")
+def test_a_problem_without_variables_has_its_constant() -> None:
+    solution = solve(cvxpy.Problem(cvxpy.Minimize(cvxpy.Constant(3.0))))
+    assert solution.objective == 3.0

@@ -15,7 +15,7 @@ from edgeopt.online.idn.policies.infida import Infida, InfidaState
 from edgeopt.online.idn.policies.olag import Olag, OlagState
 from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
-from edgeopt.online.idn.serving import ORDERS, Order, Served, serve
+from edgeopt.online.idn.serving import ORDERS, Served, serve
 from edgeopt.online.idn.trajectory import IdnTrajectory
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "OfflineInfida",
     "Olag",
     "OlagState",
-    "Order",
     "Outcome",
     "Served",
     "Slot",

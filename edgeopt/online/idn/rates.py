@@ -84,6 +84,15 @@ def theory_rates(
     :math:`\eta_v = \sqrt{8 D_v / (b_v T)} / \sigma_v`, and 0 where there is nothing to learn. It
     sharpens the single rate of Theorem V.1.
 
+    Parameters
+    ----------
+    instance
+        The network.
+    constants
+        Of its nodes.
+    horizon
+        Number of slots T.
+
     Returns
     -------
     Shape [V], MB/ms.
@@ -115,6 +124,17 @@ def printed_rate(
     :math:`\eta = \frac{1}{\sigma} \sqrt{2 \theta D_{\max} / T}` with
     :math:`\sigma = R L_{\max} \Delta_C / s_{\min}` and
     :math:`\theta = 1 / (s_{\max} |V| |M|)`.
+
+    Parameters
+    ----------
+    instance
+        The network.
+    constants
+        Of its nodes.
+    horizon
+        Number of slots T.
+    peak
+        Most requests of a type in a slot, where known.
     """
     free, allowed = constants.free, constants.allowed
     usable = allowed & free[:, np.newaxis]

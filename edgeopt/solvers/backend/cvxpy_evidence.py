@@ -37,7 +37,8 @@ def cone_pair(
     The pair; None where the solver leaves no multipliers for every cone, or false ones: through
     CVXPY, SCIP loses those of rows with a single variable.
     """
-    stated = data.get("param_prob")
+    # A problem without variables goes to no solver: CVXPY hands over the problem itself.
+    stated = data.get("param_prob") if isinstance(data, dict) else None
     if stated is None or name == "SCIP":
         return None
     raw_dual = _multipliers(name, solver, inverse, raw, stated.cone_dims)

@@ -13,7 +13,8 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.models.idn import gain
 from edgeopt.online import simulate
-from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, Order, serve
+from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, serve
+from edgeopt.online.idn.serving import Order
 from tests.strategies import idn_instances
 
 TWO_TYPES_ONE_EDGE = IdnInstance(

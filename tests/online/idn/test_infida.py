@@ -200,20 +200,33 @@ def test_credit_of_what_is_deployed_is_not_split() -> None:
 
 
 def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
-    size, budget = np.array([[1.0, 3.0, 3.0, 2.0]]), np.array([4.0])
-    free, nothing = np.ones(1, dtype=bool), np.zeros((1, 4))
-    credit = np.array([[1.0, 9.0, 8.0, 7.0]])
-    drawn = kernels.draw(nothing, size, budget, free, 1, True, credit, np.empty((1, 0)))
-    # 7/2 comes first, then nothing but the smallest fits.
-    assert drawn.tolist() == [[True, False, False, True]]
+    size, budget = np.array([[1.0, 3.0, 3.0, 2.0]] * 2), np.array([4.0, 4.0])
+    chosen, free = np.zeros((2, 4), dtype=bool), np.array([True, False])
+    kernels.fill(chosen, size, budget, free, np.array([[1.0, 9.0, 8.0, 7.0]] * 2))
+    # 7/2 comes first, then nothing but the smallest fits; the other node has nothing to decide.
+    assert chosen.tolist() == [[True, False, False, True], [False] * 4]
 
 
-def test_nodes_draw_independently() -> None:
-    y, size = np.full((2, 2), 0.5), np.ones((2, 2))
-    free, rng = np.ones(2, dtype=bool), np.random.default_rng(7)
-    equal = 0
+@pytest.mark.parametrize("coins", ["fresh", "common"])
+def test_nodes_draw_independently(coins: Any) -> None:
+    twins = IdnInstance(
+        edges=[[0, 2], [1, 2]],
+        latency=[1.0, 1.0],
+        size=np.ones((3, 2)),
+        delay=np.zeros((3, 2)),
+        capacity=[[1.0] * 2, [1.0] * 2, [np.inf] * 2],
+        accuracy=[50.0, 50.0],
+        task=[0, 0],
+        budget=[1.0, 1.0, np.inf],
+        repository=[[False] * 2, [False] * 2, [True] * 2],
+        request_task=[0],
+        path=[[0, 2]],
+        requests=[[1]],
+    )
+    policy, rng = Infida(coins=coins), np.random.default_rng(7)
+    start, equal = policy.start(twins), 0
     for _ in range(4000):
-        drawn = kernels.draw(y, size, np.ones(2), free, 0, False, y, rng.random((1, 4)))
+        drawn, _ = policy.decide(start, Slot(0), rng)
         equal += bool((drawn[0] == drawn[1]).all())
     # Binomial(4000, 1/2): five standard deviations on either side, a false alarm of 6e-7.
     assert abs(equal - 2000) < 5 * np.sqrt(1000)

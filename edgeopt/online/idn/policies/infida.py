@@ -13,6 +13,7 @@ from edgeopt.online.idn.policies import infida_kernels as kernels
 from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+from edgeopt.rounding.rows import depround_rows, depround_rows_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -189,19 +190,16 @@ class Infida:
         """Keep what is deployed, or draw anew where a refresh is due."""
         if state.allocation is not None and not self._due(state, observation.index):
             return state.allocation, state
-        instance, coins = state.instance, state.coins
+        instance, residual, coins = state.instance, RESIDUAL[self.residual], state.coins
         if self.coins == "common" and coins is None:
             coins = rng.random((instance.nodes, instance.models + 1))
-        allocation = kernels.draw(
-            state.fractional,
-            instance.size,
-            instance.budget,
-            state.constants.free,
-            RESIDUAL[self.residual],
-            self.residual == "fill",
-            state.earned,
-            coins if coins is not None else self._fresh(state, rng),
-        )
+        if coins is None:
+            allocation = depround_rows(state.fractional, instance.size, residual, False, rng)
+        else:
+            allocation = depround_rows_with(state.fractional, instance.size, residual, coins)
+        if self.residual == "fill":
+            free = state.constants.free
+            kernels.fill(allocation, instance.size, instance.budget, free, state.earned)
         state = replace(state, allocation=allocation, refreshed=observation.index, coins=coins)
         return allocation, state
 
@@ -209,12 +207,6 @@ class Infida:
         if isinstance(self.refresh, Stretching):
             return slot - state.refreshed >= self.refresh.period(slot)
         return slot % self.refresh == 0
-
-    def _fresh(self, state: InfidaState, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the coins of one refresh, those of one node after those of another."""
-        extra = int(self.residual == "half")
-        count = kernels.count_coins(state.fractional, state.constants.free, extra)
-        return rng.random((1, count))
 
     def learn(
         self,

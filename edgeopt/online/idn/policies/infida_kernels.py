@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from edgeopt.online.knapsack_projection import ascend_in_place
-from edgeopt.rounding.kernels import count_fractional, depround_row
+from edgeopt.rounding.kernels import fill_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
-__all__ = ["add_spread", "ascend", "count_coins", "draw"]
+__all__ = ["add_spread", "ascend", "fill"]
 
 
 @njit(cache=True)
@@ -44,62 +44,15 @@ def add_spread(gradient: Floats, size: Floats, free: Bools, allowed: Bools, spre
             low, high = np.inf, -np.inf
             for m in range(gradient.shape[1]):
                 if allowed[v, m]:
-                    worth = gradient[v, m] / size[v, m]
+                    # Most entries are 0, and a division costs more than looking.
+                    worth = gradient[v, m] / size[v, m] if gradient[v, m] != 0.0 else 0.0
                     low, high = min(low, worth), max(high, worth)
             spread[v] += (high - low) ** 2
 
 
 @njit(cache=True)
-def count_coins(fractional: Floats, free: Bools, extra: int) -> int:
-    """Return how many coins a refresh takes, `extra` ones at every node included."""
-    total = 0
-    for v in range(fractional.shape[0]):
+def fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floats) -> None:
+    """Add to every node the models of most credit per MB that fit."""
+    for v in range(size.shape[0]):
         if free[v]:
-            total += count_fractional(fractional[v]) + extra
-    return total
-
-
-@njit(cache=True)
-def draw(
-    fractional: Floats,
-    size: Floats,
-    budget: Floats,
-    free: Bools,
-    residual: int,
-    fill: bool,
-    credit: Floats,
-    coins: Floats,
-) -> Bools:
-    """Round every node; `coins` has one row for all nodes in turn, or one row per node."""
-    allocation = np.zeros(fractional.shape, dtype=np.bool_)
-    common = coins.shape[0] > 1 or fractional.shape[0] == 1
-    used = 0
-    for v in range(fractional.shape[0]):
-        if not free[v]:
-            for m in range(fractional.shape[1]):
-                allocation[v, m] = fractional[v, m] > 0.5
-            continue
-        mine = coins[v] if common else coins[0, used:]
-        depround_row(fractional[v], size[v], residual, mine, allocation[v])
-        used += count_fractional(fractional[v]) + (residual == 2)
-        if fill:
-            _fill(allocation[v], size[v], budget[v], credit[v])
-    return allocation
-
-
-@njit(cache=True)
-def _fill(chosen: Bools, size: Floats, budget: float, credit: Floats) -> None:
-    """Add the model of most credit per MB that fits, until none with credit does."""
-    left = budget
-    for m in range(size.size):
-        if chosen[m]:
-            left -= size[m]
-    while True:
-        best, most = -1, 0.0
-        for m in range(size.size):
-            if not chosen[m] and size[m] <= left and credit[m] > most * size[m]:
-                best, most = m, credit[m] / size[m]
-        if best < 0:
-            return
-        chosen[best] = True
-        left -= size[best]
+            fill_row(credit[v], size[v], budget[v] - size[v][chosen[v]].sum(), chosen[v])

@@ -148,7 +148,7 @@ def test_play_follows_algorithm_one(seed):
         assert step.point == pytest.approx(y, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(10))
 def test_sums_of_a_play(seed):
     view = Evaluation(long(seed, 20))
     rates = view.constants.sharper_rates(20)

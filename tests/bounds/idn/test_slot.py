@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.bounds.idn.evaluation import Evaluation
+from edgeopt.bounds.idn.submodularity import most_violated
 from edgeopt.models.idn import gain, serving_cost, supergradient
 from tests.bounds.idn.test_true_claims import adversaries
 from tests.oracles.idn import gains, plain
@@ -99,3 +100,20 @@ def test_equal_slots_are_one_object_and_shares_add_up():
     assert sum(share for _, share in view.distinct) == pytest.approx(1)
     period = len(view.distinct)
     assert view.slot(0) is view.slot(period) or view.instance.horizon % period
+
+
+def test_most_violated_pair_by_plain_loops():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        values = rng.integers(0, 20, 16).astype(float)
+        expected = max(
+            values[s | 1 << i | 1 << j] - values[s | 1 << j] - values[s | 1 << i] + values[s]
+            for s in range(16)
+            for i in range(4)
+            for j in range(4)
+            if i != j and not s >> i & 1 and not s >> j & 1
+        )
+        excess, where = most_violated(values, 4)
+        s, i, j = where["set"], where["first"], where["second"]
+        assert excess == expected
+        assert values[s | i | j] - values[s | j] - values[s | i] + values[s] == expected

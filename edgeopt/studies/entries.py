@@ -68,6 +68,26 @@ class Benchmark:
     status: str = ""
     plan: Any = None
 
+    @classmethod
+    def certified(cls, plan: Any) -> Benchmark:
+        """Sum up a solved plan that knows its objective, its proven bound and who solved it.
+
+        Parameters
+        ----------
+        plan
+            With ``objective``, ``bound``, ``gap`` and ``solution``.
+        """
+        solution = plan.solution
+        return cls(
+            value=plan.objective,
+            bound=plan.bound,
+            gap=abs(plan.gap),
+            seconds=sum(solution.seconds),
+            solver=f"{solution.solver} {solution.version}".strip(),
+            status=f"{_words(solution.status.name)}, {_words(solution.quality.name)}",
+            plan=plan,
+        )
+
     def record(self) -> dict[str, float | str]:
         """Everything but the plan, ready for JSON."""
         return {
@@ -78,6 +98,10 @@ class Benchmark:
             "solver": self.solver,
             "status": self.status,
         }
+
+
+def _words(name: str) -> str:
+    return name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True)

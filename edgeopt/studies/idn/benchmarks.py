@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.errors import OptionError
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry
+from edgeopt.studies.plans import write_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["BENCHMARKS", "METHODS", "STATIC", "SUFFIXES", "export", "solve"]
+__all__ = ["BENCHMARKS", "METHODS", "STATIC", "export", "solve"]
 
 STATIC = "static"
 """Name of the benchmark."""
 
 METHODS = ("auto", "direct", "structured")
 """Ways to solve the linear programme."""
-
-SUFFIXES = (".csv", ".nc")
-"""Kinds of file that an allocation is written to."""
 
 
 def solve(instance: IdnInstance, **options: Any) -> Benchmark:
@@ -38,20 +35,7 @@ def solve(instance: IdnInstance, **options: Any) -> Benchmark:
     from edgeopt.models.idn.cooperative import solve_cooperative
 
     demand = Demand.of(instance, normalised=True)
-    plan = solve_cooperative(instance, demand, **options)
-    return Benchmark(
-        value=plan.objective,
-        bound=plan.bound,
-        gap=plan.gap,
-        seconds=sum(plan.seconds),
-        solver=f"{plan.solver} {plan.solution.version}".strip(),
-        status=f"{_word(plan.status)}, {_word(plan.quality)}",
-        plan=plan,
-    )
-
-
-def _word(kind: Any) -> str:
-    return str(kind.name).lower().replace("_", " ")
+    return Benchmark.certified(solve_cooperative(instance, demand, **options))
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
@@ -70,23 +54,19 @@ def export(benchmark: Benchmark, path: Path) -> None:
     OptionError
         If the suffix is another one.
     """
-    if path.suffix not in SUFFIXES:
-        raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     import numpy as np
-    import pandas as pd
 
     share = np.asarray(benchmark.plan.allocation, dtype=float)
-    if path.suffix == ".csv":
-        node, model = np.nonzero(share)
-        used = {"node": node, "model": model, "share": share[node, model]}
-        pd.DataFrame(used).to_csv(path, index=False)
-        return
-    import xarray as xr
 
-    xr.Dataset(
-        {"share": (("node", "model"), share, {"long_name": "share of the model that is hosted"})},
-        attrs=benchmark.record(),
-    ).to_netcdf(path, engine="h5netcdf")
+    def rows() -> dict[str, Any]:
+        node, model = np.nonzero(share)
+        return {"node": node, "model": model, "share": share[node, model]}
+
+    def arrays() -> dict[str, Any]:
+        long_name = {"long_name": "share of the model that is hosted"}
+        return {"share": (("node", "model"), share, long_name)}
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 BENCHMARKS = {

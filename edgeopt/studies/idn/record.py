@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from edgeopt.instances.idn import IdnInstance, from_data, from_tables, generate
 from edgeopt.studies.entries import Source
-from edgeopt.studies.idn.benchmarks import BENCHMARKS, METHODS, SUFFIXES, export, solve
+from edgeopt.studies.idn.benchmarks import BENCHMARKS, METHODS, export, solve
 from edgeopt.studies.idn.heat_map import ALLOCATION
 from edgeopt.studies.idn.measures import INACCURACY, LATENCY, UPDATES
 from edgeopt.studies.idn.network import NETWORK
@@ -18,6 +18,7 @@ from edgeopt.studies.idn.updates import MODEL_UPDATES
 from edgeopt.studies.licences import licences
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
+from edgeopt.studies.plans import SUFFIXES
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:

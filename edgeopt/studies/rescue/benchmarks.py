@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.errors import OptionError
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry
+from edgeopt.studies.plans import write_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.models.rescue import P1Solution
 
 __all__ = [
     "BENCHMARKS",
@@ -19,7 +18,6 @@ __all__ = [
     "METHODS",
     "PLAIN",
     "SAFE",
-    "SUFFIXES",
     "bound_of",
     "export",
     "solve",
@@ -30,9 +28,6 @@ PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
 
 METHODS = ("auto", "direct", "columns", "structured")
 """Ways to solve the linear programme."""
-
-SUFFIXES = (".csv", ".nc")
-"""Kinds of file that a plan is written to."""
 
 
 def solve(instance: RescueInstance, **options: Any) -> Benchmark:
@@ -47,7 +42,7 @@ def solve(instance: RescueInstance, **options: Any) -> Benchmark:
     """
     from edgeopt.models.rescue import solve_p1_lp
 
-    return _certified(solve_p1_lp(instance, **options))
+    return Benchmark.certified(solve_p1_lp(instance, **options))
 
 
 def _safe(instance: RescueInstance) -> Benchmark:
@@ -58,24 +53,6 @@ def _free(instance: RescueInstance) -> Benchmark:
     from edgeopt.instances.rescue import ReservedTasks
 
     return solve(instance.replace(reserved=ReservedTasks.none()))
-
-
-def _certified(plan: P1Solution) -> Benchmark:
-    solution = plan.solution
-    gap = abs(plan.bound - plan.objective) / max(1.0, abs(plan.objective))
-    return Benchmark(
-        value=plan.objective,
-        bound=plan.bound,
-        gap=gap,
-        seconds=sum(solution.seconds),
-        solver=f"{solution.solver} {solution.version}".strip(),
-        status=f"{_word(solution.status)}, {_word(solution.quality)}",
-        plan=plan,
-    )
-
-
-def _word(kind: Any) -> str:
-    return str(kind.name).lower().replace("_", " ")
 
 
 def bound_of(policy: Any) -> str:
@@ -100,40 +77,35 @@ def export(benchmark: Benchmark, path: Path) -> None:
     OptionError
         If the suffix is another one.
     """
-    if path.suffix not in SUFFIXES:
-        raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     import numpy as np
-    import pandas as pd
     from scipy import sparse
 
     plan = benchmark.plan
     T, J = plan.duals.arrival.shape
     K = plan.duals.occupancy.shape[0]
-    cells = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
-    L = cells.shape[1] // K
-    row, column = (np.asarray(index) for index in cells.coords)
-    used = {
-        "slot": row // J,
-        "device": row % J,
-        "server": column // L,
-        "profile": column % L,
-        "probability": cells.data,
-    }
-    if path.suffix == ".csv":
-        pd.DataFrame(used).to_csv(path, index=False)
-        return
-    import xarray as xr
 
-    xr.Dataset(
-        {
-            **{name: ("cell", values) for name, values in used.items()},
+    def rows() -> dict[str, Any]:
+        cells = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
+        L = cells.shape[1] // K
+        row, column = (np.asarray(index) for index in cells.coords)
+        return {
+            "slot": row // J,
+            "device": row % J,
+            "server": column // L,
+            "profile": column % L,
+            "probability": cells.data,
+        }
+
+    def arrays() -> dict[str, Any]:
+        return {
+            **{name: ("cell", values) for name, values in rows().items()},
             "service": (("task", "slot"), plan.x, {"long_name": "share of a slot's capacity"}),
             "arrival_dual": (("slot", "device"), plan.duals.arrival),
             "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
             "reserved_dual": (("task",), plan.duals.reserved),
-        },
-        attrs=benchmark.record(),
-    ).to_netcdf(path, engine="h5netcdf")
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
 
 
 BENCHMARKS = {

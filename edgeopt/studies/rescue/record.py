@@ -10,11 +10,11 @@ from edgeopt.studies.entries import Source
 from edgeopt.studies.licences import licences
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
+from edgeopt.studies.plans import SUFFIXES
 from edgeopt.studies.rescue.benchmarks import (
     BENCHMARKS,
     METHODS,
     PLAIN,
-    SUFFIXES,
     bound_of,
     export,
     solve,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.models.idn import gain
 from edgeopt.online import simulate
 from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, serve
-from edgeopt.online.idn.serving import Order
 from tests.strategies import idn_instances
+
+if TYPE_CHECKING:
+    from edgeopt.online.idn.serving import Order
 
 TWO_TYPES_ONE_EDGE = IdnInstance(
     # Types 0 and 1 enter at node 0; model 0 is shared, model 1 is dearer, the cloud dearest.

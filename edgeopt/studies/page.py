@@ -101,6 +101,7 @@ def _shown(
         "case": case,
         "headlines": headlines(case),
         "summary": sentences(case),
+        "exact": bool(case.exact),
         "claims": claim_rows(case.verdicts),
         "notes": case.system.notes(case),
         "sizes": case.system.describe(case.instance),

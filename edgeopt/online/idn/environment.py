@@ -63,11 +63,6 @@ class IdnEnvironment:
         """The network without its requests: all that a policy may know beforehand."""
         return self.truth.replace(requests=np.zeros_like(self.truth.requests))
 
-    @cached_property
-    def pinned(self) -> tuple[int, ...]:
-        """Nodes whose models are fixed."""
-        return tuple(int(v) for v in np.flatnonzero(self.truth.pinned))
-
     def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
         """Draw the order of arrivals of every slot.
 
@@ -84,7 +79,7 @@ class IdnEnvironment:
 
     def episode(self, world: NDArray[np.int64], *, record: bool = False) -> IdnEpisode:
         """Open a world at its first slot."""
-        return IdnEpisode(self, world, record=record)
+        return IdnEpisode(self.truth, self.order, world, record=record)
 
     def trajectory(
         self,

@@ -14,7 +14,8 @@ from edgeopt.online.idn.serving import serve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.online.idn.environment import IdnEnvironment
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.online.idn.serving import Order
 
 __all__ = ["IdnEpisode"]
 
@@ -27,8 +28,10 @@ class IdnEpisode:
 
     Parameters
     ----------
-    environment
-        Where it plays.
+    instance
+        The network with its requests.
+    order
+        How requests arrive, see :func:`edgeopt.online.idn.serve`.
     world
         The random part of the order of arrivals, one entry per slot.
     record
@@ -36,12 +39,18 @@ class IdnEpisode:
     """
 
     def __init__(
-        self, environment: IdnEnvironment, world: NDArray[np.int64], *, record: bool = False
+        self,
+        instance: IdnInstance,
+        order: Order,
+        world: NDArray[np.int64],
+        *,
+        record: bool = False,
     ) -> None:
-        self._environment = environment
+        self._instance = instance
+        self._order = order
         self._world = world
         self._slot = 0
-        instance = environment.truth
+        self._pinned = np.flatnonzero(instance.pinned)
         self._deployed: NDArray[np.bool_] = np.array(instance.empty)
         self._base = instance.ranking.repository_cost
         slots = instance.horizon
@@ -54,7 +63,7 @@ class IdnEpisode:
     @property
     def finished(self) -> bool:
         """Whether all slots are over."""
-        return self._slot >= self._environment.truth.horizon
+        return self._slot >= self._instance.horizon
 
     def observe(self) -> Slot | None:
         """Announce the slot; None when all are over."""
@@ -71,13 +80,11 @@ class IdnEpisode:
         """
         if self.finished:
             raise OptionError("the world is over: no decision is asked for")
-        environment, instance = self._environment, self._environment.truth
+        instance = self._instance
         self._check(decision)
         slot, ranking = self._slot, instance.ranking
         requests = instance.requests[slot]
-        served = serve(
-            instance, requests, decision, order=environment.order, draw=self._world[slot]
-        )
+        served = serve(instance, requests, decision, order=self._order, draw=self._world[slot])
         fetched, over = _account(instance.size, instance.budget, self._deployed, decision)
         self.fetched[slot] = fetched if slot else 0.0
         self.violations[slot] = over
@@ -95,14 +102,14 @@ class IdnEpisode:
         return Outcome(requests, *served)
 
     def _check(self, decision: NDArray[np.bool_]) -> None:
-        instance = self._environment.truth
+        instance = self._instance
         if not isinstance(decision, np.ndarray) or decision.dtype != np.bool_:
             raise OptionError("a decision must be a bool array [node, model]")
         if decision.shape != instance.size.shape:
             raise OptionError(
                 f"a decision must have shape {instance.size.shape}, not {decision.shape}"
             )
-        for node in self._environment.pinned:
+        for node in self._pinned:
             if (decision[node] != instance.repository[node]).any():
                 raise OptionError(f"node {node} is a repository: its models are fixed")
 

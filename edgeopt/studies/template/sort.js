@@ -2,7 +2,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.querySelectorAll("th[aria-sort]")];
   heads.forEach((head) => {
     head.querySelector("button").addEventListener("click", () => {
-      const column = Number(head.dataset.column);
+      const column = head.cellIndex;
       const rising = head.getAttribute("aria-sort") === "descending";
       heads.forEach((other) => other.setAttribute("aria-sort", "none"));
       head.setAttribute("aria-sort", rising ? "ascending" : "descending");

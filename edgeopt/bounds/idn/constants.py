@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.idn.points import free
 from edgeopt.bounds.regret import PSI
+from edgeopt.online.idn import (
+    NodeConstants,
+    PrintedConstants,
+    node_constants,
+    printed_constants,
+    printed_rate,
+    theory_rates,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,71 +33,44 @@ __all__ = ["Constants"]
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    r"""Constants of one network.
+    r"""Constants of one network whose requests are known.
 
     Parameters
     ----------
-    free
-        Nodes with a choice, shape [V].
-    budget, total
-        Budget :math:`b_v` and sum of sizes :math:`\|s_v\|_1` of every node, MB, shape [V].
-    types
-        Number of request types R.
-    capacity
-        :math:`L_\max` over the nodes that are not pinned, but no more than any type ever requests.
-    cost_gap
-        :math:`\Delta_C`: what serving away from the cheapest repository model saves at most, ms.
-    smallest, largest, entries
-        Smallest and largest size, and :math:`|\mathcal V| |\mathcal M|`.
-    node_bound
-        :math:`\sigma_v`: bound on :math:`g^v_m / s^v_m` at node v, shape [V].
+    instance
+        The network.
+    nodes
+        Constants of its nodes; no model is credited with more than a type ever requests.
+    paper
+        Those of the paper, with the same limit.
     """
 
-    free: NDArray[np.bool_]
-    budget: NDArray[np.float64]
-    total: NDArray[np.float64]
-    types: int
-    capacity: float
-    cost_gap: float
-    smallest: float
-    largest: float
-    entries: int
-    node_bound: NDArray[np.float64]
+    instance: IdnInstance
+    nodes: NodeConstants
+    paper: PrintedConstants
 
     @classmethod
     def of(cls, instance: IdnInstance) -> Constants:
         """Read them off a network."""
-        ranking, peak = instance.ranking, instance.requests.max(axis=0, initial=0)
-        gap = np.maximum(0, ranking.repository_cost[ranking.type] - ranking.cost)
-        gap[instance.pinned[ranking.node]] = 0
-        reach = np.minimum(ranking.capacity, peak[ranking.type])
-        density = np.zeros(instance.size.size)
-        np.add.at(density, ranking.cell, reach * gap)
-        density = density.reshape(instance.size.shape) / instance.size
-        hosts = ~instance.pinned
-        usable = instance.capacity[hosts]
+        peak = instance.requests.max(axis=0, initial=0)
         return cls(
-            free(instance),
-            np.asarray(instance.budget, dtype=float),
-            instance.size.sum(axis=1),
-            instance.types,
-            float(min(usable.max(initial=0), peak.max(initial=0))),
-            float(gap.max(initial=0)),
-            float(instance.size.min()),
-            float(instance.size.max()),
-            instance.size.size,
-            density.max(axis=1),
+            instance, node_constants(instance, peak=peak), printed_constants(instance, peak=peak)
         )
 
     @property
-    def gradient_bound(self) -> float:
-        r"""The paper's :math:`\sigma = R L_\max \Delta_C / s_\min`."""
-        return self.types * self.capacity * self.cost_gap / self.smallest
+    def free(self) -> NDArray[np.bool_]:
+        """Nodes with a choice, shape [V]."""
+        return self.nodes.free
 
     @property
-    def printed_convexity(self) -> float:
-        r"""The paper's :math:`\theta = 1 / (s_\max |\mathcal V| |\mathcal M|)`."""
-        return 1 / (self.largest * self.entries)
+    def budget(self) -> NDArray[np.float64]:
+        """Budget of every node, MB, shape [V]."""
+        return self.instance.budget
+
+    @property
+    def node_bound(self) -> NDArray[np.float64]:
+        r""":math:`\sigma_v`: bound on :math:`g^v_m / s^v_m` at node v, ms/MB, shape [V]."""
+        return self.nodes.reach
 
     @property
     def convexity(self) -> float:
@@ -101,10 +81,7 @@ class Constants:
     @property
     def diameters(self) -> NDArray[np.float64]:
         r""":math:`D_v = b_v \log(\|s_v\|_1 / b_v)`, 0 at nodes without a choice, shape [V]."""
-        diameters = np.zeros(len(self.free))
-        b, s = self.budget[self.free], self.total[self.free]
-        diameters[self.free] = b * np.log(s / b)
-        return diameters
+        return self.nodes.diameter
 
     @property
     def diameter(self) -> float:
@@ -114,7 +91,8 @@ class Constants:
     @property
     def printed(self) -> float:
         r"""The paper's :math:`A = \psi \sigma \sqrt{2 D_\max / \theta}`."""
-        return PSI * self.gradient_bound * math.sqrt(2 * self.diameter / self.printed_convexity)
+        paper = self.paper
+        return PSI * paper.gradient_bound * math.sqrt(2 * self.diameter / paper.convexity)
 
     @property
     def sharper(self) -> float:
@@ -123,16 +101,10 @@ class Constants:
         return float(PSI * (self.node_bound[self.free] * np.sqrt(b * d / 2)).sum())
 
     def printed_rate(self, slots: int) -> NDArray[np.float64]:
-        r"""Return the paper's rate :math:`\sqrt{2 \theta D_\max / T} / \sigma`, shape [V]."""
-        if self.gradient_bound == 0:
-            return np.zeros(len(self.free))
-        rate = math.sqrt(2 * self.printed_convexity * self.diameter / slots) / self.gradient_bound
-        return np.where(self.free, rate, 0.0)
+        """Return the paper's rate, the same for all nodes with a choice, shape [V]."""
+        peak = self.instance.requests.max(axis=0, initial=0)
+        return printed_rate(self.instance, self.nodes, horizon=slots, peak=peak)
 
     def sharper_rates(self, slots: int) -> NDArray[np.float64]:
-        r"""Return :math:`\sqrt{8 D_v / (b_v T)} / \sigma_v`, 0 where nothing can be gained, [V]."""
-        rates = np.zeros(len(self.free))
-        active = self.free & (self.node_bound > 0)
-        ratio = 8 * self.diameters[active] / (self.budget[active] * slots)
-        rates[active] = np.sqrt(ratio) / self.node_bound[active]
-        return rates
+        """Return the rate of least proven regret of every node, shape [V]."""
+        return theory_rates(self.instance, self.nodes, horizon=slots)

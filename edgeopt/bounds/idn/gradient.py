@@ -125,7 +125,7 @@ def _densities(view: Evaluation) -> Iterator[NDArray[np.float64]]:
 
 
 def _largest(view: Evaluation) -> Measurement:
-    bound = view.constants.gradient_bound
+    bound = view.constants.paper.gradient_bound
     largest = max(float(density.max(initial=0)) for density in _densities(view))
     if not np.isfinite(bound):
         raise NotApplicableError("no finite bound: capacities are unlimited")
@@ -147,7 +147,7 @@ def _largest_per_node(view: Evaluation) -> Measurement:
 def _spread(view: Evaluation) -> Measurement:
     """Find the type whose costs spread most beyond the cost gap."""
     largest = max(float(kind.cost[-1] - kind.cost[0]) for kind in view.slots[0].types)
-    return Measurement(largest, view.constants.cost_gap)
+    return Measurement(largest, view.constants.paper.cost_gap)
 
 
 def _spread_to_repository(view: Evaluation) -> Measurement:
@@ -159,7 +159,7 @@ def _spread_to_repository(view: Evaluation) -> Measurement:
                 usable = ~view.instance.pinned[kind.cell // view.instance.models]
                 if kind.requests > 0 and rank is not None and usable.any():
                     found.append(max(0.0, kind.cost[rank] - kind.cost[usable][0]))
-    return Measurement(max(found, default=0.0), view.constants.cost_gap)
+    return Measurement(max(found, default=0.0), view.constants.paper.cost_gap)
 
 
 def _dual_norm(view: Evaluation) -> Measurement:

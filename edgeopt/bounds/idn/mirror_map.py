@@ -65,7 +65,7 @@ def _curvature(view: Evaluation) -> list[float]:
 
 
 def _as_printed(view: Evaluation) -> Measurement:
-    return Measurement(min(_curvature(view)) / view.constants.printed_convexity, 1.0)
+    return Measurement(min(_curvature(view)) / view.constants.paper.convexity, 1.0)
 
 
 def _sharp(view: Evaluation) -> Measurement:
@@ -74,7 +74,7 @@ def _sharp(view: Evaluation) -> Measurement:
 
 def _is_the_constant(view: Evaluation) -> Measurement:
     constants = view.constants
-    return Measurement(constants.convexity / constants.printed_convexity, 1.0)
+    return Measurement(constants.convexity / constants.paper.convexity, 1.0)
 
 
 def _balanced(size: NDArray[np.float64], budget: float) -> NDArray[np.bool_]:

@@ -93,7 +93,7 @@ def _linear_printed(view: Evaluation) -> Measurement:
     if rates.max() == 0:
         raise NotApplicableError("nothing can be gained at any node with a choice")
     sums, rate = accounts(view, rates, slots), float(rates.max())
-    curved = rate / (2 * constants.printed_convexity) * sums.squared_norm
+    curved = rate / (2 * constants.paper.convexity) * sums.squared_norm
     return Measurement(sums.linear_regret, constants.diameter / rate + curved)
 
 

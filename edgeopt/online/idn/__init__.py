@@ -14,7 +14,14 @@ from edgeopt.online.idn.policies.greedy import StaticGreedy
 from edgeopt.online.idn.policies.infida import Infida, InfidaState
 from edgeopt.online.idn.policies.olag import Olag, OlagState
 from edgeopt.online.idn.policies.refresh import Stretching
-from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
+from edgeopt.online.idn.rates import (
+    NodeConstants,
+    PrintedConstants,
+    node_constants,
+    printed_constants,
+    printed_rate,
+    theory_rates,
+)
 from edgeopt.online.idn.serving import ORDERS, Served, serve
 from edgeopt.online.idn.trajectory import IdnTrajectory
 
@@ -30,12 +37,14 @@ __all__ = [
     "Olag",
     "OlagState",
     "Outcome",
+    "PrintedConstants",
     "Served",
     "Slot",
     "StaticGreedy",
     "Stretching",
     "node_constants",
     "offline_infida",
+    "printed_constants",
     "printed_rate",
     "serve",
     "theory_rates",

@@ -13,11 +13,18 @@ import numpy as np
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["NodeConstants", "node_constants", "printed_rate", "theory_rates"]
+__all__ = [
+    "NodeConstants",
+    "PrintedConstants",
+    "node_constants",
+    "printed_constants",
+    "printed_rate",
+    "theory_rates",
+]
 
 
 class NodeConstants(NamedTuple):
@@ -43,8 +50,27 @@ class NodeConstants(NamedTuple):
     diameter: NDArray[np.float64]
 
 
+class PrintedConstants(NamedTuple):
+    r"""The constants of the paper, one for the whole network.
+
+    Attributes
+    ----------
+    cost_gap
+        :math:`\Delta_C`: what a request served elsewhere than at the cheapest repository saves at
+        most, ms.
+    gradient_bound
+        :math:`\sigma = R L_{\max} \Delta_C / s_{\min}`, ms/MB.
+    convexity
+        :math:`\theta = 1 / (s_{\max} |V| |M|)`, 1/MB.
+    """
+
+    cost_gap: float
+    gradient_bound: float
+    convexity: float
+
+
 def node_constants(
-    instance: IdnInstance, *, peak: float = np.inf, fitting: bool = False
+    instance: IdnInstance, *, peak: ArrayLike = np.inf, fitting: bool = False
 ) -> NodeConstants:
     """Compute the constants of every node.
 
@@ -53,7 +79,8 @@ def node_constants(
     instance
         The network.
     peak
-        Most requests of a type in a slot, where known; no model is credited with more.
+        Most requests in a slot where known, of any type or of each, shape [R]; no model is credited
+        with more.
     fitting
         Whether models that alone exceed the budget of a node are left out, as roundings that keep
         the budget require.
@@ -67,13 +94,41 @@ def node_constants(
     diameter = np.zeros(instance.nodes)
     diameter[free] = instance.budget[free] * np.log(whole[free] / instance.budget[free])
     ranking = instance.ranking
-    margin = np.maximum(ranking.repository_cost[ranking.type] - ranking.cost, 0.0)
-    most = np.minimum(ranking.capacity, peak)
+    margin = _margin(instance)
+    most = np.minimum(ranking.capacity, np.broadcast_to(peak, instance.types)[ranking.type])
     with np.errstate(invalid="ignore"):
         credit = np.where(margin > 0, margin * most, 0.0)
     best = np.bincount(ranking.cell, credit, minlength=size.size).reshape(size.shape)
     reach = np.where(allowed, best / size, 0.0).max(axis=1)
     return NodeConstants(free, allowed, reach, diameter)
+
+
+def _margin(instance: IdnInstance) -> NDArray[np.float64]:
+    """Return what a request saves at each option of a node with a choice, ms, shape [P]."""
+    ranking = instance.ranking
+    margin = np.maximum(ranking.repository_cost[ranking.type] - ranking.cost, 0.0)
+    return np.where(instance.pinned[ranking.node], 0.0, margin)
+
+
+def printed_constants(instance: IdnInstance, *, peak: ArrayLike = np.inf) -> PrintedConstants:
+    """Compute the constants of the paper.
+
+    Parameters
+    ----------
+    instance
+        The network.
+    peak
+        Most requests in a slot where known, of any type or of each, shape [R].
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, Lemmas F.2 and F.3.
+    """
+    hosts = instance.capacity[~instance.pinned]
+    capacity = float(min(hosts.max(initial=0.0), np.max(peak, initial=0.0)))
+    gap = float(_margin(instance).max(initial=0.0))
+    bound = instance.types * capacity * gap / float(instance.size.min()) if gap else 0.0
+    return PrintedConstants(gap, bound, 1.0 / (float(instance.size.max()) * instance.size.size))
 
 
 def theory_rates(
@@ -117,13 +172,16 @@ def theory_rates(
 
 
 def printed_rate(
-    instance: IdnInstance, constants: NodeConstants, *, horizon: int, peak: float = np.inf
-) -> float:
-    r"""Return the one rate of Theorem V.1 for all nodes, MB/ms.
+    instance: IdnInstance,
+    constants: NodeConstants,
+    *,
+    horizon: int,
+    peak: ArrayLike = np.inf,
+) -> NDArray[np.float64]:
+    r"""Return the rate of Theorem V.1, one for all nodes with a choice.
 
-    :math:`\eta = \frac{1}{\sigma} \sqrt{2 \theta D_{\max} / T}` with
-    :math:`\sigma = R L_{\max} \Delta_C / s_{\min}` and
-    :math:`\theta = 1 / (s_{\max} |V| |M|)`.
+    :math:`\eta = \sqrt{2 \theta D_{\max} / T} / \sigma`, and 0 where nothing can be gained or
+    gradients are unbounded.
 
     Parameters
     ----------
@@ -134,19 +192,15 @@ def printed_rate(
     horizon
         Number of slots T.
     peak
-        Most requests of a type in a slot, where known.
+        Most requests in a slot where known, of any type or of each, shape [R].
+
+    Returns
+    -------
+    Shape [V], MB/ms.
     """
-    free, allowed = constants.free, constants.allowed
-    usable = allowed & free[:, np.newaxis]
-    if not usable.any():
-        return 0.0
-    size = instance.size[usable]
-    capacity = np.minimum(instance.capacity[usable], peak)
-    ranking = instance.ranking
-    widest = float((ranking.repository_cost[ranking.type] - ranking.cost).max())
-    sigma = instance.types * float(capacity.max()) * widest / float(size.min())
-    if not 0.0 < sigma < np.inf:
-        return 0.0
-    theta = 1.0 / (float(size.max()) * instance.size.size)
+    printed = printed_constants(instance, peak=peak)
+    if not 0.0 < printed.gradient_bound < np.inf:
+        return np.zeros(instance.nodes)
     total = float(constants.diameter.sum())
-    return float(np.sqrt(2.0 * theta * total / horizon) / sigma)
+    rate = np.sqrt(2.0 * printed.convexity * total / horizon) / printed.gradient_bound
+    return np.where(constants.free, rate, 0.0)

@@ -197,8 +197,8 @@ def test_regret_from_above_is_above(seed, monkeypatch):
 def test_printed_constant_of_two_experts():
     """R = 2, L = 1, gap 1, sizes 1, two nodes of two models, D = log 2."""
     constants = Evaluation(adversarial(horizon=4)).constants
-    assert constants.gradient_bound == pytest.approx(2)
-    assert constants.printed_convexity == pytest.approx(1 / 4)
+    assert constants.paper.gradient_bound == pytest.approx(2)
+    assert constants.paper.convexity == pytest.approx(1 / 4)
     assert constants.diameter == pytest.approx(math.log(2))
     assert constants.printed == pytest.approx(PSI * 2 * math.sqrt(8 * math.log(2)))
     assert constants.convexity == 1

@@ -175,8 +175,7 @@ class Infida:
         if self.step == "theory":
             return theory_rates(instance, constants, horizon=horizon)
         if self.step == "printed":
-            rate = printed_rate(instance, constants, horizon=horizon, peak=self.peak)
-            return np.where(constants.free, rate, 0.0)
+            return printed_rate(instance, constants, horizon=horizon, peak=self.peak)
         if self.step == "adaptive":
             rates = np.zeros(instance.nodes)
             free = constants.free

@@ -52,7 +52,7 @@ class InputError(EdgeOptError, ValueError):
         self.rule = rule
         self.index = index
         self.value = value
-        where = field if index is None else f"{field}[{', '.join(map(str, index))}]"
+        where = field if not index else f"{field}[{', '.join(map(str, index))}]"
         found = "" if value is None else f" = {value}"
         super().__init__(f"{where}{found}: {rule}")
 

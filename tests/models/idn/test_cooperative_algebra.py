@@ -26,9 +26,7 @@ def dense(form: CooperativeForm) -> np.ndarray:
     return np.array([form.rows(unit) for unit in np.eye(form.cost.size)]).T
 
 
-@given(
-    instance=idn_instances(nodes=3, models=4, horizon=2, cost=None), seed=st.integers(0, 10_000)
-)
+@given(instance=idn_instances(nodes=3, models=4, horizon=2, cost=None), seed=st.integers(0, 10_000))
 def test_normal_equations_equal_dense_ones(instance, seed):
     form = form_of(instance)
     assume(form.program.cell.size > 0)

@@ -43,7 +43,7 @@ def _cooperative_bound(instance: IdnInstance) -> float:
     """Proven bound on the gain per slot when types share capacities as suits the whole best, ms."""
     from edgeopt.models.idn.cooperative import solve_cooperative
 
-    return float(solve_cooperative(instance, gap=1e-6 if instance.horizon > 1 else 1e-4).bound)
+    return float(solve_cooperative(instance).bound)
 
 
 def _served(instance: IdnInstance, slot: int, allocation: NDArray[np.float64], order: str) -> float:

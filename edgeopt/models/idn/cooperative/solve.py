@@ -37,7 +37,7 @@ def solve_cooperative(
     demand: Demand | None = None,
     *,
     method: Method = "auto",
-    gap: float = 1e-3,
+    gap: float = 1e-6,
     time_limit: float | None = None,
     progress: ProgressCallback | None = None,
     **solver: Any,

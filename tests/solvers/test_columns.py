@@ -56,7 +56,7 @@ def pricing(duals):
 
 def start(**options):
     """One pattern per length: as many pieces of it as fit."""
-    first = sparse.diags_array(ROLL // LENGTHS).astype(float)
+    first = sparse.diags_array((ROLL // LENGTHS).astype(float))
     program = LinearProgram(np.ones(len(LENGTHS)), first, DEMAND, np.inf)
     return LinearMaster(program, options) if options else LinearMaster(program)
 

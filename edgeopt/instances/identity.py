@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["Identified"]
 
 
-class Identified:
+class Identified(ABC):
     """Base of instances: frozen dataclasses that are equal when their content is.
 
     A system's instance says how it is laid out in a labelled file; everything here follows from
     that. Give the dataclass ``eq=False``, so that arrays are not compared one by one.
     """
 
+    @abstractmethod
     def _layout(self) -> Layout:
         """Return the content as labelled arrays and texts."""
-        raise NotImplementedError
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields replaced, validated anew."""

@@ -90,7 +90,7 @@ def node_constants(
     if fitting:
         allowed &= size <= budget
     whole = np.where(allowed, size, 0.0).sum(axis=1)
-    free = ~instance.pinned & (instance.budget > 0) & (instance.budget < whole)
+    free = instance.active & (instance.budget < whole)
     diameter = np.zeros(instance.nodes)
     diameter[free] = instance.budget[free] * np.log(whole[free] / instance.budget[free])
     ranking = instance.ranking

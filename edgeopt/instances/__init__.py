@@ -9,16 +9,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
 _HOME = {
+    "EdrInstance": "edgeopt.instances.edr",
     "IdnInstance": "edgeopt.instances.idn",
     "RescueInstance": "edgeopt.instances.rescue",
     "ReservedTasks": "edgeopt.instances.rescue",
 }
 
-__all__ = ["IdnInstance", "RescueInstance", "ReservedTasks"]
+__all__ = ["EdrInstance", "IdnInstance", "RescueInstance", "ReservedTasks"]
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_choice", "check_probabilities", "frozen_array", "frozen_integers", "require"]
+__all__ = [
+    "check_choice",
+    "check_names",
+    "check_probabilities",
+    "frozen_array",
+    "frozen_integers",
+    "require",
+]
 
 _ROUNDING = 1e-12
 
@@ -154,3 +161,23 @@ def check_choice(field: str, value: str, choices: Sequence[str]) -> None:
     """
     if value not in choices:
         raise InstanceError(field, f"must be one of {', '.join(map(repr, choices))}", value=value)
+
+
+def check_names(names: object, count: int, owner: str) -> tuple[str, ...]:
+    """Check names for pictures and tables: one text per ``owner``, such as a node or a site.
+
+    Raises
+    ------
+    InstanceError
+        If there is not exactly one text per owner, of one line each.
+    """
+    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        raise InstanceError("names", f"must be a text per {owner}", value=names)
+    texts = tuple(names)
+    if len(texts) != count:
+        raise InstanceError("names", f"must be {count} texts, one per {owner}", value=len(texts))
+    for i, text in enumerate(texts):
+        if not isinstance(text, str) or not text or not text.isprintable():
+            rule = "must be a text of one line, not empty"
+            raise InstanceError("names", rule, index=(i,), value=repr(text))
+    return texts

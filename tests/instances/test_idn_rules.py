@@ -7,7 +7,7 @@ import pytest
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.rules import check_names
+from edgeopt.instances.validate import check_names
 
 
 def sound() -> dict:
@@ -196,4 +196,4 @@ def test_bad_tables_of_costs_are_named(table, index, found, rule):
 
 
 def test_names_may_be_any_sequence_of_texts():
-    assert check_names(["Zürich", "b c"], 2) == ("Zürich", "b c")
+    assert check_names(["Zürich", "b c"], 2, "node") == ("Zürich", "b c")

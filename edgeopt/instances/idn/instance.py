@@ -13,7 +13,7 @@ from edgeopt.instances.identity import Identified
 from edgeopt.instances.idn import replicas, rules, view
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.ranking import Ranking, rank
-from edgeopt.instances.validate import frozen_array, frozen_integers, require
+from edgeopt.instances.validate import check_names, frozen_array, frozen_integers, require
 
 if TYPE_CHECKING:
     import os
@@ -153,7 +153,7 @@ class IdnInstance(Identified):
             require("tier", tier >= 0, tier, "must be a tier, counted from 0")
             self._set(tier=tier)
         if self.names is not None:
-            self._set(names=rules.check_names(self.names, self.nodes))
+            self._set(names=check_names(self.names, self.nodes, "node"))
         alpha = frozen_array("alpha", self.alpha, ())
         require("alpha", alpha >= 0, alpha, "must not be negative")
         self._set(alpha=float(alpha))

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = [
     "check_catalogue",
     "check_edges",
-    "check_names",
     "check_paths",
     "check_pinned",
     "check_repositories",
@@ -227,23 +226,3 @@ def own_cost(
     table = frozen_array("cost", array, axes, sizes)
     require("cost", table >= 0, table, "must not be negative")
     return table
-
-
-def check_names(names: object, nodes: int) -> tuple[str, ...]:
-    """Check names of nodes.
-
-    Raises
-    ------
-    InstanceError
-        If there is not exactly one text per node, of one line each.
-    """
-    if isinstance(names, str) or not hasattr(names, "__iter__"):
-        raise InstanceError("names", "must be a text per node", value=names)
-    texts = tuple(names)
-    if len(texts) != nodes:
-        raise InstanceError("names", f"must be {nodes} texts, one per node", value=len(texts))
-    for v, text in enumerate(texts):
-        if not isinstance(text, str) or not text or not text.isprintable():
-            rule = "must be a text of one line, not empty"
-            raise InstanceError("names", rule, index=(v,), value=repr(text))
-    return texts

@@ -1,0 +1,7 @@
+"""Claims of EDR: what is proven of training and inference under an energy cap.
+
+Source: Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand
+Response for Sustainable Edge AI.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,7 @@
+"""EDR as studies see it.
+
+Source: Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand
+Response for Sustainable Edge AI.
+"""
+
+from __future__ import annotations

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from edgeopt.instances.edf import edf_feasible, edf_order
+from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
@@ -139,6 +140,97 @@ def idn_instances(
     )
 
 
+@st.composite
+def edr_instances(
+    draw: DrawFn,
+    *,
+    frames: int = 4,
+    slots: int = 3,
+    sites: int = 4,
+    tasks: int = 3,
+    types: int = 2,
+    negative: bool = True,
+    capped: bool | None = None,
+) -> EdrInstance:
+    """Draw a tiny instance; the integers are the largest sizes, and there may be no task.
+
+    All numbers are small whole numbers or halves of them, and every energy, delay and cost is exact
+    in floating point, so that ties are frequent; so are frames without a cap or with a cap of zero,
+    slots and whole instances without requests, sites without capacity or energy, rounds that cost
+    nothing, links of infinite rate, and objectives that only some of the sites meet, by a clear
+    margin. Prices may be ``negative`` only if so allowed. ``capped`` says whether some cap is
+    finite; None leaves it to the draw.
+    """
+    T, D, J, N = (draw(_size(largest)) for largest in (frames, slots, sites, types))
+    I = draw(st.integers(0, tasks))  # noqa: E741
+    arrival = np.array([draw(st.integers(0, T - 1)) for _ in range(I)], dtype=int)
+    deadline = np.array([draw(st.integers(first, T - 1)) for first in arrival.tolist()], dtype=int)
+    client = _among(draw, (I, J), (1, 0)).astype(bool)
+    server = np.array([draw(st.integers(0, J - 1)) for _ in range(I)], dtype=int)
+    client[np.arange(I), server] = True
+    capable = _among(draw, (J, N), (1, 0, 1)).astype(bool)
+    capable[np.array([draw(st.integers(0, J - 1)) for _ in range(N)]), np.arange(N)] = True
+
+    cap = _among(draw, (T,), (8, 0, 1, 2, 4, 6, 12)) * 1.0
+    if capped is None:
+        cap[_among(draw, (T,), (1, 0)).astype(bool)] = np.inf
+    elif not capped:
+        cap[:] = np.inf
+    prices = (1, 0, 2, 3, -1, -2) if negative else (1, 0, 2, 3)
+    quiet = draw(st.sampled_from([False] * 7 + [True]))
+    requests = _among(draw, (T, D, J, N), (0,) if quiet else (1, 0, 0, 2, 3, 4)) * 1.0
+    distance = _among(draw, (J, J), (1, 0, 2, 4)) / 4.0
+    np.fill_diagonal(distance, 0.0)
+    travel = _among(draw, (T, D), (1, 0, 2))[:, :, None, None] * distance
+    rate = _among(draw, (J, J), (1, 2, 4, np.inf)) * _among(draw, (T,), (1, 2))[:, None, None]
+    size = _among(draw, (N,), (1, 0, 2)) / 4.0
+    work = _among(draw, (N,), (2, 1, 4)) / 4.0
+    speed = _among(draw, (J,), (2, 1, 4)) * 1.0
+
+    # The objective is met by some request of its type, an eighth of a second to spare.
+    alone = np.broadcast_to(np.where(np.eye(J) > 0, np.inf, rate), (T, J, J))
+    seconds = (
+        (travel + travel.swapaxes(2, 3))[..., None]
+        + work / speed[:, None]
+        + size / alone[:, None, :, :, None]
+    )
+    slack = np.array(draw(st.lists(st.integers(0, 9), min_size=N, max_size=N)))
+    slo = np.empty((T, D, N))
+    for t, d, n in np.ndindex(T, D, N):
+        asked = requests[t, d, :, n] > 0
+        origins = asked if asked.any() else np.ones(J, dtype=bool)
+        delays = np.unique(seconds[t, d, :, :, n][origins][:, capable[:, n]])
+        slo[t, d, n] = delays[min(int(slack[n]), delays.size - 1)] + 0.125
+    return EdrInstance(
+        cap=cap,
+        price=_among(draw, (T,), prices) * 1.0,
+        arrival=arrival,
+        deadline=deadline,
+        rounds=_among(draw, (I,), (2, 1, 3, 4)),
+        client=client,
+        server=server,
+        local_steps=_among(draw, (I,), (1, 2)),
+        step_work=_among(draw, (I, J), (2, 0, 1)) / 2.0,
+        aggregation_work=_among(draw, (I,), (0, 1)) / 2.0,
+        model_size=_among(draw, (I,), (1, 0, 2)) * 3600.0,
+        request_size=size,
+        request_work=work,
+        energy_per_work=_among(draw, (J,), (2, 0, 1, 3)) / 2.0,
+        capacity=_among(draw, (J,), (4, 0, 1, 2, 8)) * 1.0,
+        speed=speed,
+        capable=capable,
+        requests=requests,
+        propagation=travel,
+        slo=slo,
+        rate=alone,
+        power=_among(draw, (J,), (0, 1)) / 2.0,
+        energy_weight=draw(st.sampled_from([1.0, 2.0, 1.0, 0.0])),
+        delay_weight=draw(st.sampled_from([1.0, 0.5, 1.0, 0.0])),
+        price_prior=draw(st.sampled_from([None, 1.0])),
+        round_delay=draw(st.sampled_from(["sum", "max"])),
+    )
+
+
 def _size(largest: int) -> SearchStrategy[int]:
     """Shrink to 1, but draw the largest size twice as often as any other."""
     return st.sampled_from([*range(1, largest + 1), largest])
@@ -150,7 +242,7 @@ def _large(largest: int) -> SearchStrategy[int]:
     return st.sampled_from([*range(1, largest + 1), *upper, *upper])
 
 
-def _among(draw: DrawFn, shape: tuple[int, ...], values: tuple[int, ...]) -> np.ndarray:
+def _among(draw: DrawFn, shape: tuple[int, ...], values: tuple[float, ...]) -> np.ndarray:
     n = int(np.prod(shape))
     return np.array(draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))).reshape(shape)
 

@@ -1,0 +1,242 @@
+r"""Modified saddle-point steps on costs and constraints that come to light slot by slot.
+
+In slot t a point :math:`x^t` is played. Then a convex cost :math:`f^t` and constraints :math:`g^t`
+come to light, which need not hold in every slot but only in sum, :math:`\sum_t g^t(x^t) \le 0`.
+A set :math:`X^t` holds in every slot. With multipliers :math:`\lambda \ge 0`,
+
+.. math::
+
+    \text{ascent:} \quad & \lambda^{t+1} = [\lambda^t + \mu \, g^t(x^t)]^+, \\
+    \text{descent:} \quad & x^{t+1} = \arg\min_{X} \; \nabla f^t(x^t) \cdot (X - x^t)
+        + \lambda^{t+1} \cdot g^t(X) + \frac{\lVert X - x^t \rVert^2}{2 \alpha}.
+
+"Modified" means that the descent already uses the multipliers that the ascent has just found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from edgeopt.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.online.primal_dual.steps import StepSizes
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["FeasibleSet", "PrimalDual", "RevealedSlot", "SaddleState", "StepRule"]
+
+
+class FeasibleSet(Protocol):
+    """What must hold in a slot, as a set of points that can be stepped on."""
+
+    def step(self, point: Floats, direction: Floats, size: float) -> Floats:
+        r"""Return :math:`\arg\min_X d \cdot X + \lVert X - x \rVert^2 / (2\alpha)` over the set.
+
+        `point` x and `direction` d have shape [n], `size` is :math:`\alpha`; `point` need not lie
+        in the set.
+        """
+        ...
+
+
+class RevealedSlot(Protocol):
+    """A cost and constraints that have come to light.
+
+    Constraints are affine in the point; convex ones are replaced by their tangents.
+    """
+
+    def gradient(self, point: Floats) -> Floats:
+        r"""Return a subgradient of the cost, :math:`\nabla f(x)`, shape [n]."""
+        ...
+
+    def constraints(self, point: Floats) -> Floats:
+        """Return what is to be at most 0 in the long run, g(x), shape [m]."""
+        ...
+
+    def pull(self, point: Floats, multipliers: Floats) -> Floats:
+        r"""Return the gradient of :math:`\lambda \cdot g` at the point, shape [n]."""
+        ...
+
+
+class StepRule(Protocol):
+    """A rule for the sizes of both steps."""
+
+    def sizes(self, slot: int) -> StepSizes:
+        """Return the sizes of the steps that follow slot `slot`, counted from 0."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SaddleState:
+    """What the method remembers.
+
+    Attributes
+    ----------
+    point
+        Point to play, shape [n].
+    multipliers
+        Prices of the long-term constraints, at least 0, shape [m].
+    slot
+        Number of descents so far.
+    """
+
+    point: Floats
+    multipliers: Floats
+    slot: int = 0
+
+
+@dataclass(frozen=True)
+class PrimalDual:
+    """Dual ascent and proximal descent with their step sizes.
+
+    A caller who learns the cost of a slot after it, but what must hold in it before, calls `ascend`
+    when the slot ends and `descend` when the next one begins; `update` does both at once.
+
+    Parameters
+    ----------
+    rule
+        The step sizes.
+
+    Notes
+    -----
+    Chen, Ling, Giannakis, An online convex optimization approach to proactive network resource
+    allocation; Zhu et al., equations (6) and (7).
+
+    Examples
+    --------
+    One unit of work a slot is wanted on average, and it costs 1 or 3 by turns:
+
+    >>> from edgeopt.online.primal_dual import Box, FixedStep, LinearSlot, PrimalDual
+    >>> method = PrimalDual(FixedStep(primal=0.1, dual=0.5))
+    >>> box = Box([0.0], [2.0])
+    >>> state = method.start([0.0], 1)
+    >>> done = 0.0
+    >>> for slot in range(300):
+    ...     done += float(state.point[0])
+    ...     seen = LinearSlot(cost=[3.0 if slot % 2 else 1.0], matrix=[[-1.0]], offset=[1.0])
+    ...     state = method.update(state, seen, box)
+    >>> round(done / 300, 1)
+    1.0
+    """
+
+    rule: StepRule
+
+    def start(self, point: ArrayLike, constraints: int | ArrayLike) -> SaddleState:
+        """Return the state before the first slot.
+
+        Parameters
+        ----------
+        point
+            Point to begin with, shape [n].
+        constraints
+            Number m of constraints, whose multipliers begin at 0; or the multipliers, shape [m].
+
+        Returns
+        -------
+        The state.
+
+        Raises
+        ------
+        InputError
+            If an entry is not finite, or a multiplier is negative.
+        """
+        first = _finite("point", point, None)
+        if isinstance(constraints, int | np.integer):
+            return SaddleState(first, np.zeros(int(constraints)))
+        multipliers = _finite("constraints", constraints, None)
+        if (multipliers < 0).any():
+            index = int(np.argmin(multipliers))
+            raise InputError(
+                "constraints", "a multiplier must not be negative",
+                index=(index,), value=float(multipliers[index]),
+            )  # fmt: skip
+        return SaddleState(first, multipliers)
+
+    def ascend(self, state: SaddleState, slot: RevealedSlot) -> SaddleState:
+        """Return the state with the multipliers raised where a constraint was broken.
+
+        Parameters
+        ----------
+        state
+            The state in which the slot was played; left as it is.
+        slot
+            What came to light.
+
+        Returns
+        -------
+        The state after the ascent; the point is that of `state`.
+
+        Raises
+        ------
+        InputError
+            If the constraints have another shape than the multipliers, or are not finite.
+        """
+        missed = _finite("constraints", slot.constraints(state.point), state.multipliers.shape)
+        raised = state.multipliers + self.rule.sizes(state.slot).dual * missed
+        return replace(state, multipliers=np.maximum(raised, 0.0))
+
+    def descend(self, state: SaddleState, slot: RevealedSlot, feasible: FeasibleSet) -> SaddleState:
+        """Return the state with the next point to play.
+
+        Parameters
+        ----------
+        state
+            The state after the ascent; left as it is.
+        slot
+            The slot whose cost and constraints the point goes down along.
+        feasible
+            The set that the new point must lie in: that of the slot to come, where it is known.
+
+        Returns
+        -------
+        The state after the descent; the multipliers are those of `state`.
+
+        Raises
+        ------
+        InputError
+            If a gradient has another shape than the point, or is not finite.
+        """
+        cost = _finite("gradient", slot.gradient(state.point), state.point.shape)
+        pull = _finite("pull", slot.pull(state.point, state.multipliers), state.point.shape)
+        size = self.rule.sizes(state.slot).primal
+        point = feasible.step(state.point, cost + pull, size)
+        return replace(state, point=point, slot=state.slot + 1)
+
+    def update(self, state: SaddleState, slot: RevealedSlot, feasible: FeasibleSet) -> SaddleState:
+        """Ascend, then descend.
+
+        Parameters
+        ----------
+        state
+            The state in which the slot was played; left as it is.
+        slot
+            What came to light.
+        feasible
+            The set that the next point must lie in.
+
+        Returns
+        -------
+        The state for the next slot.
+
+        Raises
+        ------
+        InputError
+            As `ascend` and `descend` do.
+        """
+        return self.descend(self.ascend(state, slot), slot, feasible)
+
+
+def _finite(field: str, values: ArrayLike, shape: tuple[int, ...] | None) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != 1 if shape is None else array.shape != shape:
+        rule = "must have one axis" if shape is None else f"must have shape {shape}"
+        raise InputError(field, rule, value=f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        index = int(np.argmin(np.isfinite(array)))
+        raise InputError(field, "must be finite", index=(index,), value=float(array[index]))
+    return array

@@ -1,0 +1,159 @@
+"""Sizes of the steps of the saddle-point method."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from edgeopt.errors import OptionError
+
+__all__ = ["FixedStep", "ScaledStep", "StepSizes", "VariationStep"]
+
+
+class StepSizes(NamedTuple):
+    r"""Sizes of the descent, :math:`\alpha`, and of the ascent, :math:`\mu`.
+
+    The first has the unit of points squared per cost, the second that of cost per points squared.
+    """
+
+    primal: float
+    dual: float
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    """The same sizes in every slot.
+
+    Parameters
+    ----------
+    primal
+        Size of the descent.
+    dual
+        Size of the ascent; 0 ignores the long-term constraints.
+
+    Raises
+    ------
+    OptionError
+        If `primal` is not positive and finite, or `dual` is negative or not finite.
+    """
+
+    primal: float
+    dual: float
+
+    def __post_init__(self) -> None:
+        _check("primal", self.primal, positive=True)
+        _check("dual", self.dual, positive=False)
+
+    def sizes(self, slot: int) -> StepSizes:
+        """Return the sizes."""
+        return StepSizes(self.primal, self.dual)
+
+
+@dataclass(frozen=True)
+class ScaledStep:
+    r"""Fixed sizes that shrink with the horizon and have the right units.
+
+    .. math:: \alpha = \alpha_0 \frac{\bar x}{\bar c}, \qquad \mu = \mu_0 \frac{\bar c}{\bar x},
+        \qquad \alpha_0 = \mu_0 = T^{-1/3} \text{ unless given}
+
+    Parameters
+    ----------
+    horizon
+        Number of slots T.
+    point
+        Typical size :math:`\bar x` of an entry of the point.
+    gradient
+        Typical size :math:`\bar c` of an entry of the gradient, cost per unit of the point.
+    primal, dual
+        Factors :math:`\alpha_0` and :math:`\mu_0`, without a unit.
+
+    Raises
+    ------
+    OptionError
+        If the horizon is below 1, or another number is not positive and finite (`dual` may be 0).
+
+    Notes
+    -----
+    Zhu et al., Corollary 1, which gives the exponent; it leaves out the units.
+    """
+
+    horizon: int
+    point: float = 1.0
+    gradient: float = 1.0
+    primal: float | None = None
+    dual: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_horizon(self.horizon)
+        _check("point", self.point, positive=True)
+        _check("gradient", self.gradient, positive=True)
+        if self.primal is not None:
+            _check("primal", self.primal, positive=True)
+        if self.dual is not None:
+            _check("dual", self.dual, positive=False)
+
+    def sizes(self, slot: int) -> StepSizes:
+        """Return the sizes."""
+        usual = float(self.horizon) ** (-1 / 3)
+        primal = usual if self.primal is None else self.primal
+        dual = usual if self.dual is None else self.dual
+        unit = self.point / self.gradient
+        return StepSizes(primal * unit, dual / unit)
+
+
+@dataclass(frozen=True)
+class VariationStep:
+    r"""Sizes from how much the best points and the constraints move in all.
+
+    .. math:: \alpha = \mu = \sqrt{\max(V_x, V_g) / T}
+
+    Both are known only afterwards. While they are larger than a constant, regret and fit are
+    bounded by terms that grow more slowly than T if they do so themselves.
+
+    Parameters
+    ----------
+    horizon
+        Number of slots T.
+    path
+        Length :math:`V_x = \sum_t \lVert x^{t*} - x^{t-1*} \rVert` of the path of best points.
+    drift
+        Growth :math:`V_g = \sum_t \lVert [g^{t+1} - g^t]^+ \rVert` of the constraints.
+
+    Raises
+    ------
+    OptionError
+        If the horizon is below 1, a variation is negative or not finite, or both are 0: then the
+        rule has no step.
+
+    Notes
+    -----
+    Zhu et al., equation (17).
+    """
+
+    horizon: int
+    path: float
+    drift: float
+
+    def __post_init__(self) -> None:
+        _check_horizon(self.horizon)
+        _check("path", self.path, positive=False)
+        _check("drift", self.drift, positive=False)
+        if max(self.path, self.drift) == 0.0:
+            raise OptionError("path = drift = 0: nothing varies, and the rule has no step")
+
+    def sizes(self, slot: int) -> StepSizes:
+        """Return the sizes."""
+        size = math.sqrt(max(self.path, self.drift) / self.horizon)
+        return StepSizes(size, size)
+
+
+def _check_horizon(horizon: int) -> None:
+    if horizon < 1:
+        raise OptionError(f"horizon = {horizon}: must be at least 1 slot")
+
+
+def _check(name: str, value: float, *, positive: bool) -> None:
+    if not 0.0 <= value < math.inf or (positive and value == 0.0):
+        rule = "positive" if positive else "at least 0"
+        raise OptionError(f"{name} = {value}: must be finite and {rule}")

@@ -1,0 +1,22 @@
+"""Where requests go: one slot, or the slots of a frame together."""
+
+from __future__ import annotations
+
+from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
+from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem, routing_problem
+from edgeopt.models.edr.routing.routes import Conditions, Routes, conditions, find_routes
+from edgeopt.models.edr.routing.solve import solve_routing
+
+__all__ = [
+    "Conditions",
+    "Penalties",
+    "Prices",
+    "Routes",
+    "RoutingPlan",
+    "RoutingProblem",
+    "conditions",
+    "dual_bound",
+    "find_routes",
+    "routing_problem",
+    "solve_routing",
+]

@@ -1,0 +1,157 @@
+"""A routing plan, with what it costs and what proves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.models.edr.routing.kernels import cheapest_total
+from edgeopt.models.edr.routing.problem import Elastic, Penalties, RoutingProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Prices", "RoutingPlan", "dual_bound"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Prices of what is scarce: any such prices, not negative, prove a bound.
+
+    Attributes
+    ----------
+    energy
+        Cost that a Wh more of budget would save.
+    site
+        Cost that a GFLOP more on a site would save in each slot, shape [S, J].
+    room
+        Cost that a GFLOP more on a site would save in all slots together, shape [J].
+    """
+
+    energy: float
+    site: Floats
+    room: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RoutingPlan:
+    """Where requests go.
+
+    Attributes
+    ----------
+    problem
+        What was asked.
+    flow
+        Requests on each route, shape [A].
+    unserved
+        Requests that are not served, shape [S, J, N].
+    penalties
+        Prices of unserved requests and of excess.
+    prices
+        Prices of scarce resources, which prove `bound`.
+    bound
+        Proven lower bound on `objective`.
+    seconds
+        Time to solve, s.
+    method
+        How it was solved.
+    """
+
+    problem: RoutingProblem
+    flow: Floats
+    unserved: Floats
+    penalties: Penalties
+    prices: Prices
+    bound: float
+    seconds: float
+    method: str
+
+    @cached_property
+    def energy(self) -> float:
+        """Energy of all requests, Wh."""
+        return float(self.flow @ self.problem.route_energy)
+
+    @property
+    def excess(self) -> float:
+        """Energy above the budget, Wh; what is within rounding of it counts as 0."""
+        above = self.energy - self.problem.budget
+        return above if above > 1e-9 * max(1e-9, abs(self.problem.budget)) else 0.0
+
+    @cached_property
+    def delay(self) -> float:
+        """Delays of all requests together, s."""
+        return float(self.flow @ self.problem.seconds)
+
+    @cached_property
+    def cost(self) -> float:
+        """Cost of the routes, without penalties."""
+        return float(self.flow @ self.problem.cost)
+
+    @property
+    def objective(self) -> float:
+        """Cost of the routes, the unserved requests and the excess."""
+        lost = self.penalties.unserved * float(self.unserved.sum())
+        return self.cost + lost + self.penalties.excess * self.excess
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between `objective` and `bound`."""
+        return abs(self.objective - self.bound) / max(abs(self.objective), 1e-300)
+
+    @cached_property
+    def load(self) -> Floats:
+        """Computation of requests on each site, GFLOP, shape [S, J]."""
+        problem = self.problem
+        used = np.flatnonzero(self.flow)
+        where = problem.slot[used] * problem.sites + problem.site[used]
+        work = self.flow[used] * problem.work[problem.type[used]]
+        total = np.bincount(where, weights=work, minlength=problem.capacity.size)
+        return total.astype(np.float64).reshape(problem.capacity.shape)
+
+    @property
+    def energy_price(self) -> float:
+        """Cost that a Wh more would save."""
+        return self.prices.energy
+
+    @property
+    def compute_price(self) -> Floats:
+        """Cost of a GFLOP more of training in the frame, shape [J]."""
+        return np.asarray(
+            self.problem.training_share * self.prices.site.sum(axis=0) + self.prices.room
+        )
+
+
+def dual_bound(
+    problem: RoutingProblem, prices: Prices, elastic: Elastic | Penalties = "soft"
+) -> float:
+    """Return the bound that prices prove for all plans of a problem, from its data alone.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    prices
+        Prices, not negative; an energy price above the penalty of excess counts as that penalty.
+    elastic
+        Order of what must not happen, or its prices.
+    """
+    penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
+    energy_price = min(max(prices.energy, 0.0), penalties.excess)
+    site, room = np.maximum(prices.site, 0.0), np.maximum(prices.room, 0.0)
+    if np.isposinf(problem.budget):
+        energy_price = 0.0
+    room = np.where(np.isinf(problem.room), 0.0, room)
+    total = cheapest_total(
+        problem.demand.ravel(), problem.first, problem.site, problem.cost, problem.energy,
+        problem.work, energy_price, site + room, penalties.unserved,
+    )  # fmt: skip
+    spare = float((problem.capacity * site).sum())
+    spare += float(np.where(room > 0, problem.room, 0.0) @ room)
+    if energy_price > 0.0:
+        spare += energy_price * problem.budget
+    return float(total) - spare

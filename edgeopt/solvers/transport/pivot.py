@@ -1,0 +1,230 @@
+"""Pivots of the network simplex method on a transportation problem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from edgeopt.solvers.transport.tree import NOBODY, Network, Tree, attach, detach, refresh, reroot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["optimise"]
+
+BLOCK = 1500
+"""Arcs that are priced before the best of them enters the basis."""
+
+
+@njit(cache=True)
+def optimise(
+    network: Network,
+    cost: NDArray[np.float64],
+    unserved: NDArray[np.float64],
+    tree: Tree,
+    tolerance: float,
+    limit: int,
+) -> int:
+    """Pivot until no arc prices out by more than `tolerance`.
+
+    Returns
+    -------
+    Number of pivots; -1 if the limit was reached.
+    """
+    items = unserved.size + network.capacity.size
+    refresh(network, cost, unserved, tree)
+    pivots, item, idle, fresh = 0, 0, 0, True
+    while True:
+        worst, entering, tail, priced = -tolerance, NOBODY, NOBODY, 0
+        while priced < BLOCK and idle < items:
+            if item < unserved.size:
+                price, arc = _price_source(network, cost, unserved, tree, item)
+                priced += network.first[item + 1] - network.first[item] + 1
+            else:
+                price, arc = _price_drain(network, cost, unserved, tree, item)
+                priced += 1
+            if price < worst and tree.arc[item] != arc:
+                worst, entering, tail = price, arc, item
+            idle += 1
+            item = item + 1 if item + 1 < items else 0
+        if entering != NOBODY and not _is_basic_below(network, cost, unserved, tree, entering):
+            if pivots == limit:
+                return -1
+            _pivot(network, cost, unserved, tree, tail, entering)
+            pivots += 1
+            idle, fresh = 0, False
+        elif idle >= items:
+            # Prices drift a little with every pivot: only fresh ones prove optimality.
+            if fresh:
+                return pivots
+            refresh(network, cost, unserved, tree)
+            idle, fresh = 0, True
+
+
+@njit(cache=True)
+def _price_source(
+    network: Network,
+    cost: NDArray[np.float64],
+    unserved: NDArray[np.float64],
+    tree: Tree,
+    source: int,
+) -> tuple[float, int]:
+    """Return the least reduced cost of an arc that leaves a source, and that arc."""
+    sources, own = unserved.size, tree.potential[source]
+    best, arc = unserved[source], cost.size + source
+    for route in range(network.first[source], network.first[source + 1]):
+        price = cost[route] - tree.potential[sources + network.sink[route]]
+        if price < best:
+            best, arc = price, route
+    return best + own, arc
+
+
+@njit(cache=True)
+def _price_drain(
+    network: Network,
+    cost: NDArray[np.float64],
+    unserved: NDArray[np.float64],
+    tree: Tree,
+    node: int,
+) -> tuple[float, int]:
+    """Return the reduced cost of the arc that drains a node, negated if it is full."""
+    drain = node - unserved.size
+    price = tree.potential[node] - tree.potential[_drained_into(network, tree, node, unserved.size)]
+    return (-price if tree.full[drain] else price), cost.size + node
+
+
+@njit(cache=True)
+def _drained_into(network: Network, tree: Tree, node: int, sources: int) -> int:
+    """Return where the arc leads that drains a sink or a group."""
+    drain = node - sources
+    if drain < network.group.size:
+        return sources + network.group.size + network.group[drain]
+    return tree.parent.size - 1
+
+
+@njit(cache=True)
+def _is_basic_below(
+    network: Network,
+    cost: NDArray[np.float64],
+    unserved: NDArray[np.float64],
+    tree: Tree,
+    arc: int,
+) -> bool:
+    """Tell whether an arc is basic and its head hangs on its tail."""
+    if arc < cost.size:
+        return bool(tree.arc[unserved.size + network.sink[arc]] == arc)
+    if arc < cost.size + unserved.size:
+        return False
+    head = _drained_into(network, tree, arc - cost.size, unserved.size)
+    return bool(tree.arc[head] == arc)
+
+
+@njit(cache=True)
+def _capacity(network: Network, arc: int, unlimited: int) -> float:
+    """Return the capacity of an arc; arcs below `unlimited` have none."""
+    return np.inf if arc < unlimited else network.capacity[arc - unlimited]
+
+
+@njit(cache=True)
+def _room(network: Network, tree: Tree, node: int, unlimited: int, grows: bool) -> float:
+    """Return by how much the flow of the basic arc of a node can grow, or shrink."""
+    if grows:
+        return _capacity(network, tree.arc[node], unlimited) - tree.flow[node]
+    return tree.flow[node]
+
+
+@njit(cache=True)
+def _pivot(
+    network: Network,
+    cost: NDArray[np.float64],
+    unserved: NDArray[np.float64],
+    tree: Tree,
+    tail: int,
+    entering: int,
+) -> None:
+    """Push flow along the cycle that an arc closes, until an arc of it leaves the basis."""
+    routes, sources = cost.size, unserved.size
+    unlimited = routes + sources
+    root = tree.parent.size - 1
+    drain = entering - unlimited
+    if entering < routes:
+        head = sources + np.int64(network.sink[entering])
+        reduced = cost[entering] + tree.potential[tail] - tree.potential[head]
+    elif drain < 0:
+        head = root
+        reduced = unserved[tail] + tree.potential[tail]
+    else:
+        head = _drained_into(network, tree, tail, sources)
+        reduced = tree.potential[tail] - tree.potential[head]
+    backward = drain >= 0 and tree.full[drain]
+    origin, target = (head, tail) if backward else (tail, head)
+
+    # Flow goes from the join down to the origin, along the arc, and from the target up again. The
+    # last arc that blocks on this way leaves: bases stay strongly feasible, and none recurs.
+    push = _capacity(network, entering, unlimited)
+    leaving, on_way_down, filled = NOBODY, True, False
+    a, b = origin, target
+    while a != b:
+        if tree.depth[a] >= tree.depth[b]:
+            grows = not tree.upward[a]
+            room = _room(network, tree, a, unlimited, grows)
+            if room < push:
+                push, leaving, on_way_down, filled = room, a, True, grows
+            a = tree.parent[a]
+        else:
+            b = tree.parent[b]
+    join = a
+    b = target
+    while b != join:
+        grows = tree.upward[b]
+        room = _room(network, tree, b, unlimited, grows)
+        if room <= push:
+            push, leaving, on_way_down, filled = room, b, False, grows
+        b = tree.parent[b]
+
+    if push > 0.0:
+        a = origin
+        while a != join:
+            tree.flow[a] += -push if tree.upward[a] else push
+            a = tree.parent[a]
+        b = target
+        while b != join:
+            tree.flow[b] += push if tree.upward[b] else -push
+            b = tree.parent[b]
+    else:
+        push = 0.0
+    if leaving == NOBODY:
+        tree.full[drain] = not tree.full[drain]
+        return
+
+    gone = tree.arc[leaving]
+    if gone >= unlimited:
+        tree.full[gone - unlimited] = filled
+    flow = push
+    if backward:
+        flow = network.capacity[drain] - push
+        tree.full[drain] = False
+    moved, anchor = (origin, target) if on_way_down else (target, origin)
+    detach(tree, leaving)
+    reroot(tree, moved, leaving)
+    attach(tree, moved, anchor, entering, moved == tail, flow)
+    _shift(tree, moved, -reduced if moved == tail else reduced)
+
+
+@njit(cache=True)
+def _shift(tree: Tree, top: int, change: float) -> None:
+    """Change the prices of a node and all below it, and count their depths anew."""
+    tree.stack[0] = top
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        node = tree.stack[waiting]
+        tree.potential[node] += change
+        tree.depth[node] = tree.depth[tree.parent[node]] + 1
+        node = tree.child[node]
+        while node != NOBODY:
+            tree.stack[waiting] = node
+            waiting += 1
+            node = tree.following[node]

@@ -1,0 +1,179 @@
+r"""Network simplex for transportation problems with two levels of capacities.
+
+Supply :math:`b_s` goes from sources along routes into sinks, which drain into groups or straight
+into the root, or stays unserved at a price:
+
+.. math::
+
+    \min \; & \sum_a c_a x_a + \sum_s u_s v_s \\
+    \text{s.t.} \; & \sum_{a \in s} x_a + v_s = b_s, \quad
+        \sum_{a \in k} x_a \le C_k, \quad \sum_{k \in g} \sum_{a \in k} x_a \le C_g, \\
+    & x, v \ge 0.
+
+A basis is a spanning tree, a pivot turns a path of it, and a change of costs leaves the tree
+feasible: solving again with other costs goes on from where the last solve ended. Good prices of
+sinks, such as those of a similar problem, give a start close to the optimum whatever else differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import InputError, SolverError
+from edgeopt.solvers.transport.pivot import optimise
+from edgeopt.solvers.transport.start import fill
+from edgeopt.solvers.transport.tree import Network, Tree, new_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["TransportFlow", "TransportSimplex"]
+
+ROUNDING = 1e-13
+"""Reduced costs within this share of the largest cost count as 0."""
+PIVOTS_PER_ARC = 50
+"""Pivots are given up after this many times the number of arcs; never seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class TransportFlow:
+    """A basic solution.
+
+    Attributes
+    ----------
+    route, amount
+        Routes in use and their flows, shape [u] each.
+    unserved
+        Supply that is not served, shape [sources].
+    sink_price, group_price
+        What more capacity of a sink or a group would save per unit, >= 0, shapes [sinks] and
+        [groups].
+    """
+
+    route: NDArray[np.int64]
+    amount: Floats
+    unserved: Floats
+    sink_price: Floats
+    group_price: Floats
+
+
+class TransportSimplex:
+    """A transportation problem that is solved again and again at other costs.
+
+    Parameters
+    ----------
+    first
+        Routes of source s are ``first[s]`` to ``first[s + 1] - 1``, shape [sources + 1].
+    sink
+        Sink of each route, shape [routes].
+    supply
+        Amount at each source, >= 0, shape [sources].
+    capacity
+        Capacity of each sink, >= 0, shape [sinks].
+    group
+        Group of each sink, shape [sinks], or None.
+    room
+        Capacity of each group, >= 0, infinity allowed, shape [groups], or None.
+
+    Raises
+    ------
+    InputError
+        If an amount is negative or not a number, or shapes do not fit.
+    """
+
+    def __init__(
+        self,
+        first: ArrayLike,
+        sink: ArrayLike,
+        supply: ArrayLike,
+        capacity: ArrayLike,
+        group: ArrayLike | None = None,
+        room: ArrayLike | None = None,
+    ) -> None:
+        amounts = {"supply": supply, "capacity": capacity, "room": () if room is None else room}
+        own = {name: np.asarray(value, dtype=np.float64) for name, value in amounts.items()}
+        for name, array in own.items():
+            wrong = ~(array >= 0) if name != "supply" else ~((array >= 0) & np.isfinite(array))
+            if array.ndim != 1 or wrong.any():
+                raise InputError(name, "must be a vector of amounts that are not negative")
+        pointers = np.asarray(first, dtype=np.int64)
+        if pointers.shape != (own["supply"].size + 1,):
+            raise InputError("first", "must have one entry more than there are sources")
+        self.sinks = own["capacity"].size
+        member = np.empty(0, np.int64) if group is None else np.asarray(group, dtype=np.int64)
+        self.network = Network(
+            first=pointers,
+            sink=np.asarray(sink, dtype=np.int32),
+            supply=own["supply"],
+            capacity=np.concatenate((own["capacity"], own["room"])),
+            group=member,
+        )
+        self.pivots = 0
+        self._tree: Tree | None = None
+        self._routes = 0
+
+    def solve(
+        self, cost: Floats, unserved: Floats, *, sink_price: Floats | None = None
+    ) -> TransportFlow:
+        """Solve at these costs, from the last tree, or from a greedy one the first time.
+
+        Parameters
+        ----------
+        cost
+            Cost of each route per unit, shape [routes].
+        unserved
+            Cost of unserved supply per unit, shape [sources].
+        sink_price
+            Prices for the first greedy tree, see `TransportFlow`; of sink and group together.
+
+        Returns
+        -------
+        TransportFlow
+            An optimal basic solution, with its prices.
+
+        Raises
+        ------
+        SolverError
+            If pivoting does not end.
+        """
+        if self._tree is None:
+            drains = self.network.capacity.size
+            self._tree = new_tree(unserved.size + drains + 1, drains)
+            price = np.zeros(self.sinks) if sink_price is None else sink_price
+            fill(self.network, cost, price, self._tree)
+        scale = max(_largest(cost), _largest(unserved))
+        limit = PIVOTS_PER_ARC * (cost.size + self._tree.parent.size)
+        pivots = optimise(self.network, cost, unserved, self._tree, ROUNDING * scale, limit)
+        if pivots < 0:
+            raise SolverError(f"network simplex: no end after {limit} pivots")
+        self.pivots += pivots
+        return self._read(self._tree, cost.size)
+
+    def _read(self, tree: Tree, routes: int) -> TransportFlow:
+        sources = self.network.supply.size
+        arc, flow = tree.arc[:-1], tree.flow[:-1]
+        used = (arc < routes) & (flow > 0.0)
+        unserved = np.zeros(sources)
+        left = (arc >= routes) & (arc < routes + sources)
+        unserved[arc[left] - routes] = flow[left]
+        price = tree.potential
+        above = np.full(self.network.capacity.size, price.size - 1)
+        if self.network.group.size:
+            above[: self.sinks] = sources + self.sinks + self.network.group
+        drain_price = np.maximum(price[above] - price[sources:-1], 0.0)
+        return TransportFlow(
+            route=arc[used].copy(),
+            amount=flow[used].copy(),
+            unserved=np.maximum(unserved, 0.0),
+            sink_price=drain_price[: self.sinks],
+            group_price=drain_price[self.sinks :],
+        )
+
+
+def _largest(values: NDArray[Any]) -> float:
+    return float(np.abs(values).max(initial=0.0))

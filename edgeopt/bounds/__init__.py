@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
+from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.ratio import Difference, Ratio, competitive_ratio, paired_difference
 from edgeopt.bounds.registry import check, claims
-from edgeopt.bounds.regret import PsiRegret, Regret, psi_regret, regret
+from edgeopt.bounds.regret import (
+    DynamicFit,
+    DynamicRegret,
+    PsiRegret,
+    Regret,
+    dynamic_fit,
+    dynamic_regret,
+    psi_regret,
+    regret,
+)
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 
 __all__ = [
     "Assumption",
     "Claim",
     "Difference",
+    "DynamicFit",
+    "DynamicRegret",
     "Finding",
+    "Growth",
     "Measurement",
     "NotApplicableError",
     "PsiRegret",
@@ -24,6 +37,9 @@ __all__ = [
     "check",
     "claims",
     "competitive_ratio",
+    "dynamic_fit",
+    "dynamic_regret",
+    "growth_exponent",
     "paired_difference",
     "psi_regret",
     "regret",

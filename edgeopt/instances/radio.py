@@ -1,4 +1,4 @@
-r"""Radio link between a device and an edge site: power ratios, path loss, rate.
+r"""Radio links of devices and edge sites: power ratios, path loss, noise, interference, rate.
 
 Conversions between logarithmic and linear units happen here and nowhere else.
 """
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = [
     "dbm_to_watt",
     "decibel_to_ratio",
+    "interference_watt",
+    "noise_watt",
     "path_loss_decibel",
     "ratio_to_decibel",
     "shannon_rate",
@@ -53,6 +55,43 @@ def watt_to_dbm(watt: ArrayLike) -> NDArray[Any]:
 def thermal_noise_dbm(bandwidth: ArrayLike) -> NDArray[Any]:
     """Return the power of thermal noise within a bandwidth in Hz, in dBm (-109.2 dBm at 3 MHz)."""
     return THERMAL_NOISE_DBM_PER_HZ + ratio_to_decibel(bandwidth)
+
+
+def noise_watt(density: ArrayLike, bandwidth: ArrayLike) -> NDArray[Any]:
+    """Return the power of noise within a bandwidth.
+
+    Parameters
+    ----------
+    density
+        Power density of the noise, dBm/Hz.
+    bandwidth
+        Hz.
+
+    Returns
+    -------
+    W.
+    """
+    return np.asarray(dbm_to_watt(density) * np.asarray(bandwidth))
+
+
+def interference_watt(received: ArrayLike, heard: ArrayLike) -> NDArray[Any]:
+    r"""Return the power that disturbs each link, :math:`\sum_{l \ne j, k} p_l h_{lk}`.
+
+    Parameters
+    ----------
+    received
+        Power that site k receives from site l, W, shape [J, J] in the order l, k.
+    heard
+        Whether l sends in the band of k, shape [J, J] in the order l, k.
+
+    Returns
+    -------
+    Interference on the link from j to k, W, shape [J, J]; its sender and receiver do not count.
+    """
+    power = np.where(heard, received, 0.0)
+    np.fill_diagonal(power, 0.0)
+    # Rounding must not leave a negative power where the sender is the only one heard.
+    return np.asarray(np.maximum(power.sum(axis=0) - power, 0.0))
 
 
 def path_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:

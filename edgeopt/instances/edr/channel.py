@@ -1,0 +1,169 @@
+"""Rates of the links between sites that reuse the same frequencies."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.radio import (
+    decibel_to_ratio,
+    interference_watt,
+    noise_watt,
+    shannon_rate,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BANDWIDTH", "NOISE", "Reuse", "draw_bands", "draw_rates", "link_rates"]
+
+Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
+"""Who disturbs a receiver; see `draw_bands`."""
+
+NOISE: Final = -174.0
+"""Power density of the noise, dBm/Hz."""
+
+BANDWIDTH: Final = 25e3
+"""Band of a link, Hz."""
+
+_SHARE: Final = (0.1, 0.2)
+_GAIN: Final = (-95.0, -90.0)
+
+
+def draw_rates(
+    generator: np.random.Generator,
+    power: NDArray[np.float64],
+    frames: int,
+    *,
+    reuse: Reuse = "group",
+    noise: float = NOISE,
+    bandwidth: float = BANDWIDTH,
+) -> NDArray[np.float64]:
+    """Draw gains and bands of every frame and return the rates of the links.
+
+    Gains lie uniformly in -95 to -90 dB, link by link. They are drawn from another stream than the
+    bands: ``reuse`` changes who disturbs whom and nothing else.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness; two streams are spawned from it.
+    power
+        Transmission power of each site, W, shape [J].
+    frames
+        Number of frames T.
+    reuse
+        Who disturbs whom, see `draw_bands`.
+    noise
+        Power density of the noise, dBm/Hz.
+    bandwidth
+        Band of a link, Hz.
+
+    Returns
+    -------
+    Rates, bit/s, shape [T, J, J], infinite within a site.
+
+    Raises
+    ------
+    OptionError
+        If the reading of reuse is unknown or the bandwidth is not positive.
+    """
+    if not 0 < bandwidth < np.inf or not np.isfinite(noise):
+        raise OptionError(
+            f"needs a positive bandwidth in Hz and a noise in dBm/Hz, got {bandwidth} and {noise}"
+        )
+    gains, bands = generator.spawn(2)
+    sites = power.size
+    rate = np.empty((frames, sites, sites))
+    for frame in range(frames):
+        gain = decibel_to_ratio(gains.uniform(*_GAIN, (sites, sites)))
+        heard = draw_bands(bands, sites, reuse)
+        rate[frame] = link_rates(power, gain, heard, noise=noise, bandwidth=bandwidth)
+    return rate
+
+
+def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDArray[np.bool_]:
+    """Draw which sites send in the band of which receiver during a frame.
+
+    A share of the sites, uniform in 10 to 20 %, rounded up, reuses a band; the others have one of
+    their own. The paper leaves open whom a receiver hears.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    sites
+        Number of sites J.
+    reuse
+        ``"group"``: one random set of sites shares one band, and each of them hears the others.
+        ``"per_receiver"``: every receiver hears a random set of its own; the only reading in which
+        noise hardly matters, as in the paper's figure 6. ``"none"``: nobody is disturbed.
+
+    Returns
+    -------
+    Whether the site of the row is heard by the site of the column, shape [J, J].
+
+    Raises
+    ------
+    OptionError
+        If the reading is unknown.
+
+    Notes
+    -----
+    Zhu et al., section II, the wireless channel model.
+    """
+    if reuse not in get_args(Reuse):
+        raise OptionError(f"reuse must be 'group', 'per_receiver' or 'none', got {reuse!r}")
+    heard = np.zeros((sites, sites), dtype=np.bool_)
+    size = min(sites, math.ceil(generator.uniform(*_SHARE) * sites))
+    if reuse == "group":
+        group = generator.choice(sites, size, replace=False)
+        heard[np.ix_(group, group)] = True
+    elif reuse == "per_receiver":
+        order = generator.random((sites, sites))
+        np.fill_diagonal(order, np.inf)
+        chosen = np.argpartition(order, size - 1, axis=0)[:size]
+        np.put_along_axis(heard, chosen, True, axis=0)
+    np.fill_diagonal(heard, False)
+    return heard
+
+
+def link_rates(
+    power: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    heard: NDArray[np.bool_],
+    *,
+    noise: float = NOISE,
+    bandwidth: float = BANDWIDTH,
+) -> NDArray[np.float64]:
+    r"""Return the rates of the links, :math:`B \log_2(1 + p_j h_{jk} / (N_0 B + I_k))`.
+
+    Parameters
+    ----------
+    power
+        Transmission power, W, shape [J].
+    gain
+        Channel gain from j to k, a power ratio, shape [J, J].
+    heard
+        Whether l sends in the band of k, shape [J, J].
+    noise
+        Power density of the noise, dBm/Hz.
+    bandwidth
+        Band of a link, Hz.
+
+    Returns
+    -------
+    Rates, bit/s, shape [J, J], infinite within a site.
+
+    Notes
+    -----
+    Zhu et al., section II, the wireless channel model.
+    """
+    received = power[:, None] * gain
+    disturbance = noise_watt(noise, bandwidth) + interference_watt(received, heard)
+    rate: NDArray[np.float64] = shannon_rate(bandwidth, received / disturbance)
+    np.fill_diagonal(rate, np.inf)
+    return rate

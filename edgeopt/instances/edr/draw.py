@@ -1,0 +1,218 @@
+"""Random parts of instances: tasks, machines, propagation, objectives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edr.learning import BATCH, LEARNING_MODELS, STEP_FACTOR, WEIGHT_BITS
+from edgeopt.instances.edr.rounds import rounds_needed
+from edgeopt.instances.radio import dbm_to_watt
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr.rounds import RoundsBound
+
+__all__ = [
+    "Machines",
+    "capacity_for",
+    "draw_machines",
+    "draw_propagation",
+    "draw_tasks",
+    "request_sizes",
+]
+
+SECONDS_PER_KM: Final = 2e-3
+"""Propagation delay per distance, s/km."""
+
+LOCAL_STEPS: Final = 5
+"""Local steps of a client in a round."""
+
+
+class Machines(NamedTuple):
+    """What the sites are, whatever they are asked for.
+
+    Attributes
+    ----------
+    energy_per_work
+        Energy of a computation, Wh/GFLOP, shape [J].
+    speed
+        Speed of serving a request, GFLOP/s, shape [J].
+    power
+        Transmission power, W, shape [J].
+    capable
+        Whether a site can serve a type, shape [J, N].
+    """
+
+    energy_per_work: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    power: NDArray[np.float64]
+    capable: NDArray[np.bool_]
+
+
+def draw_machines(
+    generator: np.random.Generator, sites: int, types: int, capable_share: float
+) -> Machines:
+    """Draw machines in the paper's ranges.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    sites, types
+        Numbers J and N.
+    capable_share
+        Share of the sites that can serve a type, rounded, at least one; drawn type by type.
+
+    Raises
+    ------
+    OptionError
+        If the share is not in (0, 1].
+    """
+    if not 0 < capable_share <= 1:
+        raise OptionError(f"capable_share must lie in (0, 1], got {capable_share}")
+    able = max(1, round(capable_share * sites))
+    capable = np.zeros((sites, types), dtype=np.bool_)
+    energy = generator.uniform(4e-5, 8e-5, sites)
+    power = dbm_to_watt(generator.uniform(2.0, 20.0, sites))
+    speed = generator.uniform(5.0, 20.0, sites)
+    for n in range(types):
+        capable[generator.choice(sites, able, replace=False), n] = True
+    return Machines(energy, speed, power, capable)
+
+
+def draw_tasks(
+    generator: np.random.Generator,
+    *,
+    tasks: int,
+    frames: int,
+    sites: int,
+    clients: int,
+    accuracy: float,
+    rounds_bound: RoundsBound,
+) -> dict[str, Any]:
+    """Draw the training tasks in order of arrival; they train the four models in turn.
+
+    Tasks arrive in the first 60 % of the frames and have a quarter to a half of the frames,
+    unless the horizon ends before. Clients and, among them, the server are drawn uniformly.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    tasks, frames, sites
+        Numbers I, T and J.
+    clients
+        Clients of a task; all sites if there are fewer.
+    accuracy, rounds_bound
+        What the rounds follow from, see `rounds_needed`.
+
+    Returns
+    -------
+    Those fields of an instance that describe tasks.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    taking_part = min(clients, sites)
+    rounds = rounds_needed(
+        sites=sites,
+        clients=taking_part,
+        accuracy=accuracy,
+        local_steps=LOCAL_STEPS,
+        bound=rounds_bound,
+    )
+    arrival = np.sort((generator.random(tasks) * 0.6 * frames).astype(np.int64))
+    window = generator.integers(max(1, frames // 4), max(1, frames // 2) + 1, tasks)
+    order = generator.random((tasks, sites)).argsort(axis=1)[:, :taking_part]
+    client = np.zeros((tasks, sites), dtype=np.bool_)
+    np.put_along_axis(client, order, True, axis=1)
+    kind = np.arange(tasks) % len(LEARNING_MODELS)
+    forward = np.array([model.forward for model in LEARNING_MODELS])[kind]
+    parameters = np.array([model.parameters for model in LEARNING_MODELS])[kind]
+    return {
+        "arrival": arrival,
+        "deadline": np.minimum(arrival + window - 1, frames - 1),
+        "rounds": np.full(tasks, rounds),
+        "client": client,
+        "server": order[:, 0],
+        "local_steps": np.full(tasks, LOCAL_STEPS),
+        "step_work": np.repeat((STEP_FACTOR * BATCH * forward)[:, None], sites, axis=1),
+        "aggregation_work": taking_part * parameters * 1e-9,
+        "model_size": WEIGHT_BITS * parameters.astype(np.float64),
+        "task_kind": kind,
+    }
+
+
+def request_sizes(types: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return size, bit, and computation, GFLOP, of the requests of each type, shapes [N].
+
+    Types ask for the four models in turn.
+    """
+    asked = [LEARNING_MODELS[n % len(LEARNING_MODELS)] for n in range(types)]
+    return (
+        np.array([float(model.input_bits) for model in asked]),
+        np.array([model.forward for model in asked]),
+    )
+
+
+def draw_propagation(
+    generator: np.random.Generator, kilometres: NDArray[np.float64], frames: int, slots: int
+) -> NDArray[np.float64]:
+    """Draw one-way delays of 2 ms per kilometre, 30 % up or down in every slot.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    kilometres
+        Distance between sites, shape [J, J].
+    frames, slots
+        Numbers T and D.
+
+    Returns
+    -------
+    Seconds, shape [T, D, J, J], not symmetric.
+    """
+    jitter = generator.uniform(0.7, 1.3, (frames, slots, *kilometres.shape))
+    jitter *= SECONDS_PER_KM * kilometres
+    sites = np.arange(kilometres.shape[0])
+    jitter[:, :, sites, sites] = 0.0
+    return jitter
+
+
+def capacity_for(
+    requests: NDArray[np.float64], request_work: NDArray[np.float64], headroom: float
+) -> NDArray[np.float64]:
+    """Return capacities with room above the largest load that arrives at each site itself.
+
+    The paper has no room to spare. But sites that can serve nothing are asked too, and training
+    needs computation: then the others cannot carry everything when peaks coincide.
+
+    Parameters
+    ----------
+    requests
+        Requests, shape [T, D, J, N].
+    request_work
+        Computation of a request, GFLOP, shape [N].
+    headroom
+        Capacity in terms of that load.
+
+    Returns
+    -------
+    GFLOP per slot, shape [J].
+
+    Raises
+    ------
+    OptionError
+        If the headroom is negative or not finite.
+    """
+    if not 0 <= headroom < np.inf:
+        raise OptionError(f"headroom must be a finite number of at least 0, got {headroom}")
+    peak: NDArray[np.float64] = headroom * (requests @ request_work).max(axis=(0, 1))
+    return peak

@@ -1,0 +1,250 @@
+"""Random instances in the setting of the paper's evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
+from edgeopt.instances.edr.draw import (
+    capacity_for,
+    draw_machines,
+    draw_propagation,
+    draw_tasks,
+    request_sizes,
+)
+from edgeopt.instances.edr.instance import EdrInstance
+from edgeopt.instances.edr.reference import calibrated_weights, reference
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr.channel import Reuse
+    from edgeopt.instances.edr.rounds import RoundsBound
+
+__all__ = ["Weights", "check_sizes", "finish", "generate"]
+
+Weights: TypeAlias = Literal["calibrated", "printed"]
+"""Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""
+
+EVENT_HOURS: Final = (16, 20)
+"""First and last-but-one hour of the daily event."""
+
+SIDE_KM: Final = 10.0
+"""Side of the square in which 20 sites lie, km."""
+
+
+def generate(
+    *,
+    rng: int | np.random.Generator = 0,
+    sites: int = 20,
+    tasks: int = 40,
+    frames: int = 48,
+    slots: int = 12,
+    types: int = 4,
+    reuse: Reuse = "group",
+    accuracy: float = 0.02,
+    rounds_bound: RoundsBound = "printed",
+    clients: int = 30,
+    capable_share: float = 0.3,
+    headroom: float = 3.0,
+    capped: float | None = 0.1,
+    cap_share: tuple[float, float] = (0.85, 1.0),
+    weights: Weights = "calibrated",
+    demand: float = 1.0,
+    noise: float = NOISE,
+    bandwidth: float = BANDWIDTH,
+    round_delay: Literal["sum", "max"] = "sum",
+) -> EdrInstance:
+    """Draw a random instance in the paper's setting, with made-up series in place of its traces.
+
+    Sites, demand, prices, caps, tasks, machines, delays and channels come from streams of their
+    own: a setting of one of them leaves the others as they are.
+
+    Parameters
+    ----------
+    rng
+        Seed or generator; equal seeds give equal instances.
+    sites, tasks, frames, slots, types
+        Numbers J, I (may be 0), T, D and N; frames of an hour, the first at midnight. The paper
+        has 50 or 1000 sites, 100 to 500 tasks, 168 frames, 12 slots and 4 types.
+    reuse
+        Who disturbs whom on the air, see `draw_bands`.
+    accuracy, rounds_bound
+        What the rounds of a task follow from, see `rounds_needed`; 0.01 in the paper.
+    clients
+        Clients of a task, all sites if there are fewer.
+    capable_share
+        Share of the sites that can serve a type.
+    headroom
+        Capacity of a site in terms of the largest load that arrives at it (1 in the paper).
+    capped
+        Share of the other frames that are capped beside hours 16 to 19 of each day; None: no frame
+        is capped at all.
+    cap_share
+        Range of the caps, in terms of the energy that the frame would use if requests were served
+        at average sites and tasks trained at an even rate.
+    weights
+        ``"calibrated"``: see `calibrated_weights`. ``"printed"``: a dollar counts as a second.
+    demand
+        Factor on all requests.
+    noise, bandwidth
+        Power density of noise, dBm/Hz, and band of a link, Hz.
+    round_delay
+        As in `EdrInstance`.
+
+    Returns
+    -------
+    A validated instance whose ``origin`` says that it is drawn.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Zhu et al., section V-A, prints the machines, the channel, the models, and where its traces are
+    from. Chosen here: all series, windows, objectives, speeds, batches and the headroom.
+    """
+    check_sizes(sites=sites, frames=frames, slots=slots, types=types)
+    if not 0 <= demand < np.inf:
+        raise OptionError(f"demand must be a finite factor of at least 0, got {demand}")
+    streams = np.random.default_rng(rng).spawn(8)
+    place, asking, market, event, arriving, building, travelling, air = streams
+    side = SIDE_KM * np.sqrt(sites / 20)
+    position = place.uniform(0.0, side, (sites, 2))
+    kilometres = np.linalg.norm(position[:, None] - position[None], axis=2)
+    size, work = request_sizes(types)
+    requests = demand * _requests(asking, frames, slots, sites, types)
+    machines = draw_machines(building, sites, types, capable_share)
+    data = draw_tasks(
+        arriving,
+        tasks=tasks,
+        frames=frames,
+        sites=sites,
+        clients=clients,
+        accuracy=accuracy,
+        rounds_bound=rounds_bound,
+    )
+    draft = EdrInstance(
+        cap=np.full(frames, np.inf),
+        price=_prices(market, frames),
+        **data,
+        **machines._asdict(),
+        request_size=size,
+        request_work=work,
+        capacity=capacity_for(requests, work, headroom),
+        requests=requests,
+        propagation=draw_propagation(travelling, kilometres, frames, slots),
+        slo=np.tile(building.uniform(0.25, 0.5, types), (frames, slots, 1)),
+        rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
+        round_delay=round_delay,
+        position=position,
+    )
+    shares = _cap_shares(event, frames, capped, cap_share)
+    return finish(draft, shares, weights, _origin(capped, cap_share))
+
+
+def finish(
+    draft: EdrInstance, shares: NDArray[np.float64], weights: Weights, origin: str
+) -> EdrInstance:
+    """Give an instance its caps, its weights and its story.
+
+    Parameters
+    ----------
+    draft
+        The instance without them.
+    shares
+        Caps in terms of the energy of the reference, infinite where there is none, shape [T].
+    weights
+        As in `generate`.
+    origin
+        Where the data come from.
+
+    Raises
+    ------
+    OptionError
+        If the choice of weights is unknown.
+    """
+    if weights not in get_args(Weights):
+        raise OptionError(f"weights must be 'calibrated' or 'printed', got {weights!r}")
+    changes: dict[str, Any] = {"origin": origin}
+    if weights == "calibrated":
+        energy, delay = calibrated_weights(draft)
+        changes |= {"energy_weight": energy, "delay_weight": delay}
+    usual = reference(draft)
+    cap = np.full(draft.frames, np.inf)
+    asked = np.isfinite(shares)
+    cap[asked] = shares[asked] * (usual.inference + usual.training)[asked]
+    return draft.replace(cap=cap, **changes)
+
+
+def check_sizes(**sizes: int) -> None:
+    """Check that numbers of things are at least 1.
+
+    Raises
+    ------
+    OptionError
+        Naming the first one that is not.
+    """
+    for name, value in sizes.items():
+        if value < 1:
+            raise OptionError(f"{name} must be at least 1, got {value}")
+
+
+def _requests(
+    generator: np.random.Generator, frames: int, slots: int, sites: int, types: int
+) -> NDArray[np.float64]:
+    """Draw requests with peaks in the morning and the evening, in equal parts by type."""
+    hour = (np.arange(frames) % 24)[:, None] + np.arange(slots) / slots
+    morning, evening = np.exp(-(((hour - 8) / 2) ** 2)), np.exp(-(((hour - 18) / 2.5) ** 2))
+    profile = 0.25 + 0.75 * (morning + evening)
+    level = generator.uniform(8e3, 4e4, sites)
+    slot = generator.uniform(0.8, 1.2, (frames, slots, sites))
+    asked = profile[:, :, None] * level * slot / types
+    return np.repeat(asked[..., None], types, axis=3)
+
+
+def _prices(generator: np.random.Generator, frames: int) -> NDArray[np.float64]:
+    hour = np.arange(frames) % 24
+    daily = 3e-5 * (1 + 0.5 * np.sin(2 * np.pi * (hour - 10) / 24))
+    spike = np.where(generator.random(frames) < 0.05, 3.0, 1.0)
+    price: NDArray[np.float64] = daily * generator.uniform(0.8, 1.2, frames) * spike
+    return price
+
+
+def _cap_shares(
+    generator: np.random.Generator,
+    frames: int,
+    capped: float | None,
+    cap_share: tuple[float, float],
+) -> NDArray[np.float64]:
+    least, most = cap_share
+    if not 0 <= least <= most < np.inf or not (capped is None or 0 <= capped <= 1):
+        raise OptionError(
+            "needs capped in 0..1 or None and cap_share from 0 upwards, got "
+            f"{capped} and {cap_share}"
+        )
+    if capped is None:
+        return np.full(frames, np.inf)
+    hour = np.arange(frames) % 24
+    daily = (hour >= EVENT_HOURS[0]) & (hour < EVENT_HOURS[1])
+    extra = generator.random(frames) < capped
+    return np.where(daily | extra, generator.uniform(least, most, frames), np.inf)
+
+
+def _origin(capped: float | None, cap_share: tuple[float, float]) -> str:
+    caps = (
+        "No frame is capped."
+        if capped is None
+        else f"Caps: hours 16 to 19 of each day and {100 * capped:g} % of the other frames, "
+        f"{100 * cap_share[0]:g} to {100 * cap_share[1]:g} % of the energy of serving at average "
+        "sites and training at an even rate."
+    )
+    return (
+        "Drawn at random in the setting of Zhu et al.; sites, requests, prices, caps and arrivals "
+        f"are made up in place of the paper's traces, and no number is measured. {caps}"
+    )

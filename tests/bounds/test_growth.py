@@ -76,15 +76,15 @@ def test_horizons_without_a_logarithm_are_left_out_on_request_only():
 
 @pytest.mark.parametrize("runs", [None, 6])
 def test_interval_covers_the_true_exponent(runs):
-    """At 99 % between 1 and 19 of 400 studies miss, with probability above 0.98 and 1 - 1e-7."""
+    """At 95 % between 1 and 49 of 400 studies miss, with probability above 1 - 1e-7."""
     rng = np.random.default_rng(11)
     missed = 0
     for _ in range(400):
         shape = T.shape if runs is None else (runs, *T.shape)
         values = 2 * T**0.66 * np.exp(rng.normal(0, 0.3, shape))
-        found = growth_exponent(T, values, confidence=0.99)
+        found = growth_exponent(T, values)
         missed += not found.low <= 0.66 <= found.high
-    assert 0 < missed < 20
+    assert 0 < missed < 50
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def _drained_into(network: Network, tree: Tree, node: int, sources: int) -> int:
     """Return where the arc leads that drains a sink or a group."""
     drain = node - sources
     if drain < network.group.size:
-        return sources + network.group.size + network.group[drain]
+        return int(sources + network.group.size + network.group[drain])
     return tree.parent.size - 1
 
 
@@ -124,15 +124,15 @@ def _is_basic_below(
 @njit(cache=True)
 def _capacity(network: Network, arc: int, unlimited: int) -> float:
     """Return the capacity of an arc; arcs below `unlimited` have none."""
-    return np.inf if arc < unlimited else network.capacity[arc - unlimited]
+    return np.inf if arc < unlimited else float(network.capacity[arc - unlimited])
 
 
 @njit(cache=True)
 def _room(network: Network, tree: Tree, node: int, unlimited: int, grows: bool) -> float:
     """Return by how much the flow of the basic arc of a node can grow, or shrink."""
     if grows:
-        return _capacity(network, tree.arc[node], unlimited) - tree.flow[node]
-    return tree.flow[node]
+        return float(_capacity(network, tree.arc[node], unlimited) - tree.flow[node])
+    return float(tree.flow[node])
 
 
 @njit(cache=True)
@@ -150,7 +150,7 @@ def _pivot(
     root = tree.parent.size - 1
     drain = entering - unlimited
     if entering < routes:
-        head = sources + np.int64(network.sink[entering])
+        head = sources + int(network.sink[entering])
         reduced = cost[entering] + tree.potential[tail] - tree.potential[head]
     elif drain < 0:
         head = root
@@ -172,9 +172,9 @@ def _pivot(
             room = _room(network, tree, a, unlimited, grows)
             if room < push:
                 push, leaving, on_way_down, filled = room, a, True, grows
-            a = tree.parent[a]
+            a = int(tree.parent[a])
         else:
-            b = tree.parent[b]
+            b = int(tree.parent[b])
     join = a
     b = target
     while b != join:
@@ -182,17 +182,17 @@ def _pivot(
         room = _room(network, tree, b, unlimited, grows)
         if room <= push:
             push, leaving, on_way_down, filled = room, b, False, grows
-        b = tree.parent[b]
+        b = int(tree.parent[b])
 
     if push > 0.0:
         a = origin
         while a != join:
             tree.flow[a] += -push if tree.upward[a] else push
-            a = tree.parent[a]
+            a = int(tree.parent[a])
         b = target
         while b != join:
             tree.flow[b] += push if tree.upward[b] else -push
-            b = tree.parent[b]
+            b = int(tree.parent[b])
     else:
         push = 0.0
     if leaving == NOBODY:
@@ -220,7 +220,7 @@ def _shift(tree: Tree, top: int, change: float) -> None:
     waiting = 1
     while waiting > 0:
         waiting -= 1
-        node = tree.stack[waiting]
+        node = int(tree.stack[waiting])
         tree.potential[node] += change
         tree.depth[node] = tree.depth[tree.parent[node]] + 1
         node = tree.child[node]

@@ -89,5 +89,5 @@ def fill(
 def _room(network: Network, room: NDArray[np.float64], sink: int, sinks: int) -> float:
     """Return how much more a sink can take."""
     if network.group.size == 0:
-        return room[sink]
-    return min(room[sink], room[sinks + network.group[sink]])
+        return float(room[sink])
+    return float(min(room[sink], room[sinks + network.group[sink]]))

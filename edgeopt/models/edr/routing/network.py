@@ -169,8 +169,9 @@ class _Search:
 
     def _dearer(self, low: _Line, most: float) -> _Line:
         """Return a line at a higher price that keeps the budget, or the one at the highest."""
-        gamma = self.problem.energy / self.problem.work
-        spread = float(np.ptp(gamma)) or 1.0
+        if self.problem.routes == 0:
+            return self.line(most)
+        spread = float(np.ptp(self.problem.energy / self.problem.work)) or 1.0
         price = max(2.0 * low.price, 1e-3 * float(np.ptp(self.weight)) / spread)
         while 0.0 < price < most:
             line = self.line(price)

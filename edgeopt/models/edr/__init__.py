@@ -5,3 +5,15 @@ Response for Sustainable Edge AI.
 """
 
 from __future__ import annotations
+
+from edgeopt.models.edr.step_programs import step_nlp, step_program
+from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
+
+__all__ = [
+    "Step",
+    "bisect_step",
+    "step_nlp",
+    "step_program",
+    "step_residual",
+    "take_step",
+]

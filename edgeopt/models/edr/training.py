@@ -1,0 +1,255 @@
+r"""How many rounds to train next: the macro step of a saddle-point method, in closed form.
+
+The step minimises a linear cost plus a quadratic one that keeps it near the last point,
+
+.. math:: \min_X\ c^\top X + \tfrac{1}{2\alpha} \lVert X - x \rVert^2
+    \quad \text{s.t.} \quad 0 \le X \le u, \quad e^\top X \le R.
+
+With the price of energy :math:`\nu` it is :math:`X(\nu) = \min(\max(b - \alpha\nu e, 0), u)`,
+:math:`b = x - \alpha c`, and the price is 0 or the one at which the energy is used up. That price
+is found as in a knapsack with quadratic costs: meet the cap as if nothing but it counted; then
+either every entry below 0 or every entry above its limit is there for good, whichever outweighs the
+other. Each pass fixes at least one entry, nothing is sorted, and the last pass is exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import InputError
+from edgeopt.models.edr.training_kernels import step_in_place
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "Step",
+    "bisect_step",
+    "check_step",
+    "step_data",
+    "step_residual",
+    "take_step",
+]
+
+HALVINGS = 1100
+"""As many as a double has binary places, so that a bisection ends at neighbouring numbers."""
+
+
+class Step(NamedTuple):
+    """A step of the training rounds.
+
+    Parameters
+    ----------
+    rounds
+        Rounds of each task, shape [I].
+    energy_price
+        Price of energy at which the cap holds, cost per Wh; 0 where the cap does not bind. The
+        rounds are unique, the price need not be.
+    """
+
+    rounds: NDArray[np.float64]
+    energy_price: float
+
+
+def take_step(
+    point: ArrayLike,
+    gradient: ArrayLike,
+    energy: ArrayLike,
+    cap: float,
+    upper: ArrayLike,
+    step: float,
+) -> Step:
+    r"""Take the proximal step of training rounds in closed form.
+
+    .. math:: \arg\min_X\ c^\top X + \tfrac{1}{2\alpha} \lVert X - x \rVert^2
+        \quad \text{s.t.} \quad 0 \le X \le u, \quad e^\top X \le R
+
+    Parameters
+    ----------
+    point
+        Last point x, rounds, shape [I].
+    gradient
+        Cost c of a round less the multiplier of its progress, shape [I].
+    energy
+        Energy e >= 0 of a round, Wh, shape [I].
+    cap
+        Energy R >= 0 that there is, Wh; infinity where there is no cap.
+    upper
+        Most rounds u >= 0 that each task may do, may be infinite, shape [I].
+    step
+        Length :math:`\alpha > 0` of the step, rounds squared per unit of cost.
+
+    Returns
+    -------
+    The rounds, which use no more energy than the cap up to the rounding of their sum, and the price
+    of energy. Without a cap nothing is lost; with a cap of 0 the tasks that need energy rest.
+
+    Raises
+    ------
+    InputError
+        If the cap is negative, an energy or limit is negative, the step is not positive, a number
+        is not finite, or shapes differ.
+
+    Notes
+    -----
+    Zhu et al., equation (7). Arrays of doubles are read where they are, without a copy.
+
+    Examples
+    --------
+    >>> rounds, price = take_step([1, 1, 1], [-1, 0, 1], [1, 1, 2], 2.0, [3, 3, 3], 1.0)
+    >>> rounds, price
+    (array([1.5, 0.5, 0. ]), 0.5)
+    """
+    vectors = x, c, e, u = step_data(point, gradient, energy, upper)
+    rounds = np.empty(x.size)
+    price = step_in_place(x, c, e, float(cap), u, float(step), rounds, np.empty((4, x.size)))
+    if price != price:
+        check_step(vectors, cap, step)
+    return Step(rounds, price)
+
+
+def bisect_step(
+    point: ArrayLike,
+    gradient: ArrayLike,
+    energy: ArrayLike,
+    cap: float,
+    upper: ArrayLike,
+    step: float,
+) -> Step:
+    """Take the step by halving an interval around the price of energy; see `take_step`.
+
+    Parameters
+    ----------
+    point, gradient, energy, cap, upper, step
+        As for `take_step`.
+
+    Returns
+    -------
+    The rounds and the price, from the side on which the cap holds.
+
+    Raises
+    ------
+    InputError
+        As `take_step`.
+
+    Notes
+    -----
+    Zhu et al., equation (7).
+    """
+    vectors = x, c, e, u = step_data(point, gradient, energy, upper)
+    check_step(vectors, cap, step)
+    target = x - step * c
+
+    def rounds_at(price: float) -> Floats:
+        return np.clip(target - step * price * e, 0.0, u)
+
+    rounds = rounds_at(0.0)
+    if e @ rounds <= cap:
+        return Step(rounds, 0.0)
+    uses = (e > 0) & (rounds > 0)
+    low, high = 0.0, float((target[uses] / e[uses]).max() / step)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if e @ rounds_at(middle) > cap else (low, middle)
+    rounds = rounds_at(high)
+    if cap == 0:
+        rounds[uses] = 0.0
+    return Step(rounds, high)
+
+
+def step_residual(
+    taken: Step,
+    point: ArrayLike,
+    gradient: ArrayLike,
+    energy: ArrayLike,
+    cap: float,
+    upper: ArrayLike,
+    step: float,
+) -> float:
+    """Return by how much a step misses the conditions of optimality, 0 at the optimum.
+
+    Parameters
+    ----------
+    taken
+        Rounds and price of energy to be checked, from whatever method.
+    point, gradient, energy, cap, upper, step
+        As for `take_step`.
+
+    Returns
+    -------
+    The largest of these: how far the rounds are from what the price asks for, relative to the most
+    that a task wants before it is limited, and 1; energy beyond the cap, relative to the cap, to
+    the energy of the most wanted, and 1; a negative price, as rounds that it moves; and, where
+    energy is left at a positive price, the smaller of both.
+
+    Notes
+    -----
+    Zhu et al., equation (7). The problem is convex: the conditions are sufficient.
+    """
+    x, c, e, u = step_data(point, gradient, energy, upper)
+    rounds, price = np.asarray(taken.rounds, dtype=np.float64), float(taken.energy_price)
+    wanted = x - step * (c + price * e)
+    scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    distance = float(np.abs(rounds - np.clip(wanted, 0.0, u)).max(initial=0.0)) / scale
+    pull = price * step * float(e.max(initial=0.0)) / scale
+    if np.isinf(cap):
+        return max(distance, abs(pull))
+    most = float(e.max(initial=0.0))
+    left = (cap - float(e @ rounds)) / max(1.0, cap, scale * most)
+    return max(distance, -left, -pull, min(left, pull))
+
+
+def step_data(
+    point: ArrayLike, gradient: ArrayLike, energy: ArrayLike, upper: ArrayLike
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the vectors of a step as arrays of doubles, themselves where they are that already.
+
+    Raises
+    ------
+    InputError
+        If they differ in shape.
+    """
+    x = np.ascontiguousarray(point, dtype=np.float64)
+    c = np.ascontiguousarray(gradient, dtype=np.float64)
+    e = np.ascontiguousarray(energy, dtype=np.float64)
+    u = np.ascontiguousarray(upper, dtype=np.float64)
+    if not x.shape == c.shape == e.shape == u.shape == (x.size,):
+        for name, array in (("point", x), ("gradient", c), ("energy", e), ("upper", u)):
+            if array.shape != (x.size,):
+                rule = f"must be a vector with {x.size} entries, one per task"
+                raise InputError(name, rule, value=f"shape {array.shape}")
+    return x, c, e, u
+
+
+def check_step(vectors: tuple[Floats, Floats, Floats, Floats], cap: float, step: float) -> None:
+    """Check the numbers of a step.
+
+    Raises
+    ------
+    InputError
+        At the first number that is not allowed.
+    """
+    if not cap >= 0:
+        raise InputError("cap", "must not be negative (0: no energy, infinity: no cap)", value=cap)
+    if not 0 < step < np.inf:
+        raise InputError("step", "must be positive and finite", value=step)
+    point, gradient, energy, upper = vectors
+    for name, array, sound, rule in (
+        ("point", point, np.isfinite(point), "must be finite"),
+        ("gradient", gradient, np.isfinite(gradient), "must be finite"),
+        ("energy", energy, (energy >= 0) & (energy < np.inf), "must be finite and not negative"),
+        ("upper", upper, upper >= 0, "must not be negative"),
+    ):
+        if not sound.all():
+            first = int(np.argmin(sound))
+            raise InputError(name, rule, index=(first,), value=float(array[first]))
+    with np.errstate(over="ignore"):
+        target = point - step * gradient
+    if not np.isfinite(target).all():
+        raise InputError("step", "leads out of the range of numbers", value=step)

@@ -1,0 +1,209 @@
+"""The macro step: closed form, bisection, general solvers, exact rational arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.errors import InputError
+from edgeopt.models.edr.step_programs import step_nlp, step_program
+from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
+from edgeopt.models.edr.training_kernels import step_in_place
+from edgeopt.solvers import Quality, solve
+
+QUARTERS = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0]
+
+
+@st.composite
+def steps(draw, largest=6, endless=True):
+    """Draw quarters, so that entries tie, rest on a limit, and use up the cap exactly."""
+    tasks = draw(st.integers(1, largest))
+    cap = draw(st.sampled_from([*QUARTERS, 5.0, 8.0, 20.0, *([np.inf] if endless else [])]))
+    limits = [*QUARTERS, 5.0, *([np.inf] if endless else [])]
+
+    def vector(values):
+        return np.array(draw(st.lists(st.sampled_from(values), min_size=tasks, max_size=tasks)))
+
+    signed = [*QUARTERS, *(-q for q in QUARTERS), -8.0, 8.0]
+    return (
+        vector(QUARTERS), vector(signed), vector(QUARTERS), cap, vector(limits),
+        draw(st.sampled_from([0.25, 1.0, 4.0])),
+    )  # fmt: skip
+
+
+def exact(point, gradient, energy, cap, upper, step):
+    """Find the step in rational arithmetic, by trying every breakpoint of the energy used."""
+    x, c, e = ([Fraction(float(v)) for v in array] for array in (point, gradient, energy))
+    u = [None if np.isinf(v) else Fraction(float(v)) for v in upper]
+    alpha = Fraction(step)
+    b = [xi - alpha * ci for xi, ci in zip(x, c, strict=True)]
+
+    def rounds(price):
+        free = [max(bi - alpha * price * ei, 0) for bi, ei in zip(b, e, strict=True)]
+        return [v if ui is None else min(v, ui) for v, ui in zip(free, u, strict=True)]
+
+    def used(price):
+        return sum(ei * v for ei, v in zip(e, rounds(price), strict=True))
+
+    if np.isinf(cap) or used(Fraction(0)) <= Fraction(cap):
+        return rounds(Fraction(0))
+    limit = Fraction(cap)
+    breaks = {Fraction(0)}
+    for bi, ei, ui in zip(b, e, u, strict=True):
+        if ei > 0:
+            breaks |= {bi / (alpha * ei)} | (set() if ui is None else {(bi - ui) / (alpha * ei)})
+    points = sorted(q for q in breaks if q >= 0)
+    low = max(q for q in points if used(q) > limit)
+    high = min(q for q in points if used(q) <= limit)
+    share = (used(low) - limit) / (used(low) - used(high))
+    return rounds(low + share * (high - low))
+
+
+@given(steps())
+def test_the_closed_form_is_exact(data):
+    taken = take_step(*data)
+    np.testing.assert_allclose(taken.rounds, [float(v) for v in exact(*data)], rtol=0, atol=1e-13)
+    point, _, energy, cap, upper, _ = data
+    assert energy @ taken.rounds <= cap * (1 + 4e-16)
+    assert (taken.rounds >= 0).all()
+    assert (taken.rounds <= upper).all()
+    assert taken.energy_price >= 0
+    assert step_residual(taken, *data) <= 1e-13
+    assert taken.rounds.shape == point.shape
+
+
+@given(steps())
+def test_bisection_agrees(data):
+    taken, halved = take_step(*data), bisect_step(*data)
+    np.testing.assert_allclose(halved.rounds, taken.rounds, rtol=0, atol=1e-12)
+    assert step_residual(halved, *data) <= 1e-12
+    if data[3] > 0 and taken.energy_price > 0 and np.isinf(data[4]).all():
+        assert halved.energy_price == pytest.approx(taken.energy_price, rel=1e-12)
+
+
+@pytest.mark.parametrize("tasks", [40, 500])
+def test_many_tasks_at_many_scales(tasks):
+    rng = np.random.default_rng(tasks)
+    for _ in range(60):
+        scale = 10.0 ** rng.uniform(-3, 3, size=2)
+        data = (
+            rng.uniform(0, 5, tasks),
+            scale[0] * rng.normal(size=tasks),
+            scale[1] * rng.exponential(size=tasks) * (rng.random(tasks) < 0.9),
+            scale[1] * tasks * rng.uniform(0, 2),
+            rng.choice([0.0, 1.0, 4.0, np.inf], tasks),
+            10.0 ** rng.uniform(-2, 2),
+        )
+        wanted = max(1.0, float(np.abs(data[0] - data[5] * data[1]).max()))
+        taken, halved = take_step(*data), bisect_step(*data)
+        np.testing.assert_allclose(taken.rounds, halved.rounds, rtol=0, atol=1e-12 * wanted)
+        assert step_residual(taken, *data) <= 1e-13
+        assert data[2] @ taken.rounds <= data[3] * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_general_solvers_agree(seed):
+    # Without ties: where a multiplier and its slack are both 0, interior points come only as near
+    # as the square root of their tolerance.
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        tasks = int(rng.integers(1, 9))
+        data = (
+            rng.uniform(0, 5, tasks),
+            10.0 ** rng.uniform(-1, 1) * rng.normal(size=tasks),
+            rng.choice([0.0, 1.0, 2.0, rng.uniform()], tasks),
+            rng.choice(
+                [0.0, np.inf, rng.uniform(0, 1), rng.uniform(0, 10)], p=[0.1, 0.2, 0.3, 0.4]
+            ),
+            rng.choice([0.0, 1.0, rng.uniform(0, 5)], tasks),
+            10.0 ** rng.uniform(-1, 1),
+        )
+        taken = take_step(*data)
+        convex = solve(step_program(*data), "clarabel", tolerance=1e-10)
+        assert convex.quality is Quality.OPTIMAL
+        np.testing.assert_allclose(convex.values["rounds"], taken.rounds, rtol=0, atol=1e-6)
+        smooth = solve(step_nlp(*data), "casadi:ipopt", tolerance=1e-12, bound_relax_factor=0.0)
+        values = [smooth.values[f"rounds[task={i}]"] for i in range(tasks)]
+        np.testing.assert_allclose(values, taken.rounds, rtol=0, atol=1e-6)
+
+
+def test_prices_are_duals():
+    data = ([1, 1, 1], [-1, 0, 1], [1, 1, 2], 2.0, [3, 3, 3], 1.0)
+    assert take_step(*data).energy_price == pytest.approx(0.5, abs=1e-15)
+    duals = solve(step_program(*data), "clarabel", tolerance=1e-10).duals
+    assert duals["cap"] == pytest.approx(-0.5, abs=1e-7)
+    duals = solve(step_nlp(*data), "casadi:ipopt").duals
+    assert duals["cap"] == pytest.approx(-0.5, abs=1e-7)
+
+
+@pytest.mark.parametrize("step", [take_step, bisect_step])
+def test_extremes(step):
+    point, gradient, energy = [2.0, 1.0, 4.0], [0.0, -1.0, 2.0], [3.0, 0.0, 1.0]
+    upper = [np.inf, 5.0, 1.0]
+    free = step(point, gradient, energy, np.inf, upper, 1.0)
+    assert free.rounds.tolist() == [2.0, 2.0, 1.0]
+    assert free.energy_price == 0.0
+    # Without energy only what needs none goes on, at the price at which the last task rests.
+    none = step(point, gradient, energy, 0.0, upper, 1.0)
+    assert none.rounds.tolist() == [0.0, 2.0, 0.0]
+    assert none.energy_price == pytest.approx(2.0)
+    assert step(point, gradient, energy, 1.0, [0.0, 0.0, 0.0], 1.0).rounds.tolist() == [0, 0, 0]
+    assert step(point, gradient, [0.0] * 3, 0.0, upper, 1.0).rounds.tolist() == [2.0, 2.0, 1.0]
+    assert step([], [], [], 1.0, [], 1.0).rounds.size == 0
+
+
+@pytest.mark.parametrize("step", [take_step, bisect_step, step_program, step_nlp])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"cap": -1.0}, "cap"),
+        ({"cap": np.nan}, "cap"),
+        ({"step": 0.0}, "step"),
+        ({"step": np.inf}, "step"),
+        ({"energy": [1.0, -1.0]}, r"energy\[1\] = -1.0"),
+        ({"energy": [1.0, np.inf]}, r"energy\[1\]"),
+        ({"upper": [-1.0, 1.0]}, r"upper\[0\]"),
+        ({"gradient": [np.nan, 1.0]}, r"gradient\[0\]"),
+        ({"point": [np.inf, 1.0]}, r"point\[0\]"),
+        ({"gradient": [1e300, 1.0], "step": 1e20}, "step"),
+        ({"upper": [1.0]}, "upper"),
+        ({"point": [[1.0, 1.0]]}, "point"),
+    ],
+)
+def test_wrong_numbers_are_named(step, change, named):
+    sound = {
+        "point": [1.0, 1.0], "gradient": [0.0, 0.0], "energy": [1.0, 1.0],
+        "cap": 1.0, "upper": [2.0, 2.0], "step": 1.0,
+    }  # fmt: skip
+    with pytest.raises(InputError, match=named):
+        step(**sound | change)
+
+
+def test_arrays_are_read_in_place():
+    point, gradient, energy, upper = np.array([[1.0, 1.0], [0.5, 0.0], [1.0, 2.0], [3.0, 3.0]])
+    kept = [array.copy() for array in (point, gradient, energy, upper)]
+    rounds = np.empty(2)
+    price = step_in_place(point, gradient, energy, 1.0, upper, 1.0, rounds, np.empty((4, 2)))
+    taken = take_step(point, gradient, energy, 1.0, upper, 1.0)
+    assert taken.rounds.tolist() == rounds.tolist()
+    assert taken.energy_price == price
+    for before, after in zip(kept, (point, gradient, energy, upper), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_the_residual_sees_what_is_wrong():
+    data = ([1, 1, 1], [-1, 0, 1], [1, 1, 2], 2.0, [3, 3, 3], 1.0)
+    best = take_step(*data)
+    assert step_residual(best, *data) <= 1e-15
+    wrong = [
+        Step(best.rounds + 0.1 * np.eye(3)[0], best.energy_price),
+        Step(best.rounds, best.energy_price + 0.1),
+        Step(np.array([2.0, 1.0, 0.0]), 0.0),  # as without a cap
+        Step(np.array([1.0, 0.0, 0.0]), 1.0),  # consistent, but energy is left
+        Step(np.array([3.0, 2.0, 2.0]), -1.0),
+    ]
+    assert all(step_residual(other, *data) > 0.02 for other in wrong)

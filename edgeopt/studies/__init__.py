@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.entries import Benchmark, BenchmarkEntry, Measure, Picture, PolicyEntry, Source
+from edgeopt.studies.entries import (
+    Account,
+    Benchmark,
+    BenchmarkEntry,
+    Measure,
+    Picture,
+    PolicyEntry,
+    Source,
+)
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.result import Case, Settings, Study
 from edgeopt.studies.run import study
 from edgeopt.studies.system import System
 
 __all__ = [
+    "Account",
     "Benchmark",
     "BenchmarkEntry",
     "Case",

@@ -9,11 +9,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
+    import pandas as pd
     from matplotlib.figure import Figure
 
     from edgeopt.studies.result import Case
 
-__all__ = ["Benchmark", "BenchmarkEntry", "Measure", "Picture", "PolicyEntry", "Source"]
+__all__ = [
+    "Account",
+    "Benchmark",
+    "BenchmarkEntry",
+    "Measure",
+    "Picture",
+    "PolicyEntry",
+    "Source",
+]
 
 
 @dataclass(frozen=True)
@@ -209,3 +218,28 @@ class Picture:
     title: Callable[[Case], str]
     draw: Callable[[Case], Figure]
     caption: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """A table that leaves nothing out: one row per slot, task or whatever a policy answers for.
+
+    Parameters
+    ----------
+    name
+        File name without suffix.
+    title
+        Heading on the page, such as ``"Every frame"``.
+    rows
+        ``rows(case, policy)`` returns a `pandas.DataFrame`; its columns are headings with units.
+    bad
+        Columns in which a number above zero is marked.
+    caption
+        What the columns mean, where their headings do not say it.
+    """
+
+    name: str
+    title: str
+    rows: Callable[[Case, str], pd.DataFrame]
+    bad: Sequence[str] = ()
+    caption: str = ""

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.entries import Picture
+    from edgeopt.studies.entries import Account, Picture
     from edgeopt.studies.result import Case, Study
 
-__all__ = ["render", "write"]
+__all__ = ["render", "whole", "write"]
 
 
 def write(study: Study, folder: Path) -> Path:
@@ -30,6 +31,10 @@ def write(study: Study, folder: Path) -> Path:
         What to show.
     folder
         Directory to write to; made if it does not exist.
+
+    Notes
+    -----
+    Every account of the system becomes a file too, ``NAME.csv`` with one block per policy.
 
     Returns
     -------
@@ -46,8 +51,30 @@ def write(study: Study, folder: Path) -> Path:
         path = folder / "pictures" / f"{picture.name}{suffix}.svg"
         path.write_text(standalone_svg(figure), encoding="utf-8")
     study.table.to_csv(folder / "table.csv", index=False)
+    for account in study.system.accounts:
+        whole(study, account).to_csv(folder / f"{account.name}.csv", index=False)
     (folder / "study.json").write_text(study.to_json() + "\n", encoding="utf-8")
     return page
+
+
+def whole(study: Study, account: Account) -> pd.DataFrame:
+    """Join an account of all instances and policies, named in the first two columns.
+
+    Parameters
+    ----------
+    study, account
+        What to write, and which of its accounts.
+    """
+    import pandas as pd
+
+    parts = []
+    for case in study.cases:
+        for policy in case.trajectories:
+            rows = account.rows(case, policy)
+            rows.insert(0, "policy", policy)
+            rows.insert(0, "instance", case.name)
+            parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
 
 
 def render(study: Study) -> str:
@@ -114,6 +141,7 @@ def _shown(
             case.entries[name].title for name in dict.fromkeys(case.references.values())
         ],
         "best": None if best is None else best["policy"],
+        "accounts": [_account(case, account) for account in case.system.accounts],
         "pictures": [
             {
                 "name": picture.name,
@@ -126,5 +154,18 @@ def _shown(
                 ),
             }
             for picture in case.system.pictures
+        ],
+    }
+
+
+def _account(case: Case, account: Account) -> dict[str, Any]:
+    """Gather one account of every policy."""
+    return {
+        "title": account.title,
+        "caption": account.caption,
+        "bad": set(account.bad),
+        "policies": [
+            (case.entries[policy].title, account.rows(case, policy).to_dict("split"))
+            for policy in case.trajectories
         ],
     }

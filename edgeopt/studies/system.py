@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from edgeopt.online.simulate import Trajectory
     from edgeopt.studies.entries import (
+        Account,
         Benchmark,
         BenchmarkEntry,
         Measure,
@@ -103,6 +104,8 @@ class System:
         policy is compared with the variant of it that is like its own.
     measures, pictures
         Extra columns and drawings.
+    accounts
+        Tables in full, one per policy each, folded on the page and written beside it.
     notes
         ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
     bound_of
@@ -143,6 +146,7 @@ class System:
     reference: str = ""
     measures: Sequence[Measure] = ()
     pictures: Sequence[Picture] = ()
+    accounts: Sequence[Account] = ()
     notes: Callable[[Case], Sequence[str]] = lambda _: ()
     bound_of: Callable[[Any], str] | None = None
 

@@ -14,12 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.online.simulate import Trajectory
-from edgeopt.studies import Benchmark, BenchmarkEntry, Measure, PolicyEntry, Source, System
+from edgeopt.studies import (
+    Account,
+    Benchmark,
+    BenchmarkEntry,
+    Measure,
+    PolicyEntry,
+    Source,
+    System,
+)
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from edgeopt.studies import Case
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,19 @@ def _patience(instance: Offers, trajectory: Trajectory) -> np.ndarray:
     return trajectory.decisions.sum(axis=1).astype(float)
 
 
+def _every_slot(case: Case, policy: str) -> pd.DataFrame:
+    import pandas as pd
+
+    trajectory = case.trajectories[policy]
+    return pd.DataFrame(
+        {
+            "slot": np.arange(trajectory.horizon),
+            "reward": trajectory.reward.mean(axis=0),
+            "broken": trajectory.violations.mean(axis=0),
+        }
+    )
+
+
 SYSTEM = System(
     name="stopping",
     title="Stop once, on the best offer",
@@ -140,6 +165,7 @@ SYSTEM = System(
     value="reward",
     measures=(Measure("patience", "Slots waited", _patience),),
     pictures=(RATIOS, VALUE_OVER_TIME),
+    accounts=(Account("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
     bound_of=lambda policy: "prophet",
 )
 

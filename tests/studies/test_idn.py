@@ -17,9 +17,10 @@ from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.idn import SYSTEM
 from edgeopt.studies.idn.benchmarks import export, solve
 from edgeopt.studies.idn.heat_map import hosted_share, popular_task
-from edgeopt.studies.idn.layers import layer_name, layers, lead
+from edgeopt.studies.idn.layers import layer_name, layers
 from edgeopt.studies.idn.network import layered
 from edgeopt.studies.idn.updates import running_mean
+from edgeopt.studies.pictures.shown import lead
 from tests.studies.test_page import assert_self_contained, overlapping
 
 if TYPE_CHECKING:

@@ -103,6 +103,21 @@ def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
 
 
+def test_accounts_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
+    page = stopped.page(tmp_path).read_text(encoding="utf-8")
+    written = pd.read_csv(tmp_path / "slots.csv")
+    assert list(written.columns) == ["instance", "policy", "slot", "reward", "broken"]
+    for case in stopped.cases:
+        for name, trajectory in case.trajectories.items():
+            rows = written[(written["instance"] == case.name) & (written["policy"] == name)]
+            assert rows["slot"].tolist() == list(range(trajectory.horizon))
+            assert rows["reward"].sum() == pytest.approx(case.values(name).mean())
+            assert f"<summary>Every slot: {case.entries[name].title}</summary>" in page
+    marked = page.count('<td class="bad">')
+    assert marked == int((written["broken"] > 0).sum()) > 0
+    assert page.count("<details>") == len(written.groupby(["instance", "policy"]))
+
+
 def test_same_study_same_page(stopped: Study) -> None:
     assert render(stopped) == render(stopped)
 

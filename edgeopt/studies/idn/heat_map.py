@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.idn.layers import layer_name, layers, lead
+from edgeopt.studies.idn.layers import layer_name, layers
 from edgeopt.studies.pictures.canvas import blank
+from edgeopt.studies.pictures.shown import lead
 from edgeopt.studies.wording import listed, number
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the detailed pictures show: one policy, and the nodes in layers from the cloud to users."""
+"""The nodes of a network in layers, from the cloud to users."""
 
 from __future__ import annotations
 
@@ -10,17 +10,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.studies.result import Case
 
-__all__ = ["layer_name", "layers", "lead"]
-
-
-def lead(case: Case) -> str:
-    """Name the policy to show in detail: INFIDA if it takes part, else the best one."""
-    best = case.best()
-    if case.system.reference in case.entries or best is None:
-        return case.system.reference
-    return str(best["policy"])
+__all__ = ["layer_name", "layers"]
 
 
 def layers(instance: IdnInstance) -> NDArray[np.int64]:

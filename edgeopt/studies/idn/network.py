@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.idn.layers import layer_name, layers, lead
+from edgeopt.studies.idn.layers import layer_name, layers
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank
+from edgeopt.studies.pictures.shown import lead
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ def _title(case: Case) -> str:
     system = case.system
     total = system.so_far(case.trajectories[str(best["policy"])]).mean(axis=0)
     if not total[-1] > 0:
-        return f"No policy earns any {system.value}"
+        return f"No policy {'earns' if system.sense == 'max' else 'has'} any {system.value}"
     first = (
         f"{case.entries[str(best['policy'])].title} ends with the "
         f"{'most' if system.sense == 'max' else 'least'} {system.value}"

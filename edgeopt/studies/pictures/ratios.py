@@ -28,7 +28,9 @@ def _title(case: Case) -> str:
             f"{case.label} is {number(case.benchmark.value)}: there is nothing to have a share of"
         )
     fails = case.system.broken[0]
-    first = f"{_name(case, best)} reaches {percent(best['ratio'])} of {case.label}"
+    # A share is reached from below; a cost stands at a multiple.
+    reaches = "reaches" if case.system.sense == "max" else "is at"
+    first = f"{_name(case, best)} {reaches} {percent(best['ratio'])} of {case.label}"
     if best["violated"] == 0:
         return f"{first} and {fails} no {case.system.obligation}" if _promises(case) else first
     lost = f"but {fails} {percent(best['violated_share'], 0)} of the {case.system.obligation}s"

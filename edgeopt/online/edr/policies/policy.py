@@ -1,0 +1,302 @@
+"""What all EDR policies share: wishes made feasible, deadlines guarded, requests routed by LP."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.edr import budget as budgets
+from edgeopt.online.edr import repair
+from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
+from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.models.edr.routing import RoutingPlan
+    from edgeopt.models.edr.routing.problem import Elastic
+    from edgeopt.online.edr.events import Decision, Feedback, Observation
+    from edgeopt.online.simulate import Kernel
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["EdrPolicy", "EdrState"]
+
+MemoryT = TypeVar("MemoryT")
+
+
+@dataclass(frozen=True, eq=False)
+class EdrState(Generic[MemoryT]):
+    """What a policy remembers.
+
+    Attributes
+    ----------
+    instance
+        Sites and request types; no requests, prices or tasks.
+    memory
+        What the policy itself keeps from frame to frame.
+    frame
+        The frame that is going on; None before the first one.
+    needs
+        Energy that its slots are expected to need, Wh, shape [D], where the budget asks for it.
+    requests
+        Requests of the last frame that is over, shape [D, J, N]; None before there is one.
+    energy
+        Energy of inference in that frame, Wh; None before there is one.
+    plan
+        Last routing plan, from which the next one starts.
+    """
+
+    instance: EdrInstance
+    memory: MemoryT
+    frame: Frame | None = None
+    needs: Floats | None = None
+    requests: Floats | None = None
+    energy: float | None = None
+    plan: RoutingPlan | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EdrPolicy(ABC, Generic[MemoryT]):
+    """A policy that says how many rounds it wishes to train; the rest is taken care of.
+
+    A policy of your own extends this class with `wish`. The wish is cut to what is left of each
+    task, raised where a deadline would get out of reach, and cut again until it keeps the cap and
+    the sites; so training gives way to the cap, deadlines or not. Requests of a slot are routed by
+    the linear programme of the slot at the price that `terms` expects. On live events, step it by
+    hand: ``start`` once, then ``decide`` and ``learn`` for every `Frame` and `Slot`.
+
+    Parameters
+    ----------
+    elastic
+        What gives way when a slot cannot both serve all requests and keep its energy budget:
+        ``"soft"`` the budget, ``"shed"`` requests.
+    budget
+        How the energy that training leaves is split over slots, see
+        :func:`edgeopt.online.edr.slot_budget`. ``"proportional"`` and ``"price"`` go by the
+        requests of the last frame, or by those of the frame itself where the environment has
+        foresight.
+    reserve
+        Energy of a capped frame that training leaves to inference: ``"last"`` what inference has
+        used in the frame before, None nothing.
+    guard
+        A task may catch up at this multiple of its even rate; what it could not catch up later is
+        trained now. None: no guard.
+    training_room
+        Share of a site's computation that training may use in a frame.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    Zhu et al., Algorithm 0. There nothing keeps training within the sites and nothing is said of
+    frames whose cap is too small.
+    """
+
+    title: ClassVar[str]
+    """Name of the policy without its options."""
+
+    deterministic: ClassVar[bool] = True
+    """Whether all runs are the same, so that one is enough."""
+
+    elastic: Elastic = "soft"
+    budget: Budget = "even"
+    reserve: Literal["last"] | None = "last"
+    guard: float | None = 3.0
+    training_room: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("elastic", ("soft", "shed")),
+            ("budget", BUDGETS),
+            ("reserve", ("last", None)),
+        ):
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+        if self.guard is not None and not self.guard > 0:
+            raise OptionError(f"guard = {self.guard}: must be positive, or None for no guard")
+        if not 0 <= self.training_room <= 1:
+            raise OptionError(f"training_room = {self.training_room}: must lie in [0, 1]")
+
+    @property
+    def name(self) -> str:
+        """Title, and the options that are not default."""
+        changed = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return ", ".join([self.title, *changed])
+
+    # --- what a policy may say of its own ----------------------------------------------------
+
+    @abstractmethod
+    def begin(self, instance: EdrInstance) -> MemoryT:
+        """Return the memory before the first frame."""
+
+    @abstractmethod
+    def wish(
+        self, memory: MemoryT, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Floats | Ints, MemoryT]:
+        """Say how many rounds to train.
+
+        Parameters
+        ----------
+        memory
+            Memory so far.
+        frame
+            The frame that begins.
+        cap
+            Energy that training may use, Wh: the frame's cap less the reserve, at least 0.
+        rng
+            Coins, only of a policy that is not deterministic.
+
+        Returns
+        -------
+        Rounds, shape [I], fractions to be rounded up; and the memory after it.
+        """
+
+    def terms(self, memory: MemoryT, frame: Frame) -> Terms:
+        """Say what energy and delay cost in a frame; by default at the last known price."""
+        return Terms(frame.price)
+
+    def settle(self, memory: MemoryT, frame: Frame, settled: Settled) -> MemoryT:
+        """Return the memory after a frame, which tells its price and the rounds carried out."""
+        return memory
+
+    def route(self, state: EdrState[MemoryT], slot: Slot, budget: float) -> RoutingPlan | Flows:
+        """Route the requests of a slot; by default at least cost."""
+        assert state.frame is not None
+        terms = self.terms(state.memory, state.frame)
+        return budgets.route(state.instance, slot, terms, budget, self.elastic, state.plan)
+
+    # --- start, decide, learn ----------------------------------------------------------------
+
+    def start(self, instance: EdrInstance) -> EdrState[MemoryT]:
+        """Return the state before the first frame."""
+        return EdrState(instance, self.begin(instance))
+
+    def decide(
+        self, state: EdrState[MemoryT], observation: Observation, rng: np.random.Generator
+    ) -> tuple[Decision, EdrState[MemoryT]]:
+        """Answer a frame with rounds [I], a slot with a routing plan.
+
+        Raises
+        ------
+        OptionError
+            If a slot comes before its frame, or the wish is no list of numbers >= 0.
+        """
+        if isinstance(observation, Frame):
+            return self._train(state, observation, rng)
+        return self._serve(state, observation)
+
+    def learn(
+        self,
+        state: EdrState[MemoryT],
+        observation: Observation,
+        decision: Decision,
+        feedback: Feedback,
+    ) -> EdrState[MemoryT]:
+        """Take note of a frame that is over."""
+        if not isinstance(feedback, Settled):
+            return state
+        assert state.frame is not None
+        return replace(
+            state,
+            memory=self.settle(state.memory, state.frame, feedback),
+            requests=feedback.requests,
+            energy=feedback.energy - feedback.training_energy,
+        )
+
+    def compiled(self, environment: Any, state: EdrState[MemoryT]) -> Kernel | None:
+        """Return a stand-in for the loop that lives through one run where all are the same."""
+        from edgeopt.online.edr.environment import EdrEnvironment
+
+        if self.deterministic and isinstance(environment, EdrEnvironment):
+            return environment.repeated(self, state)
+        return None
+
+    # --- the rest ----------------------------------------------------------------------------
+
+    def _train(
+        self, state: EdrState[MemoryT], frame: Frame, rng: np.random.Generator
+    ) -> tuple[Ints, EdrState[MemoryT]]:
+        cap = frame.cap
+        if self.reserve == "last" and state.energy is not None:
+            cap = max(cap - state.energy, 0.0)
+        wish, memory = self.wish(state.memory, frame, cap, rng)
+        rounds = self.feasible(state.instance, frame, cap, wish)
+        return rounds, replace(state, memory=memory, frame=frame, needs=None)
+
+    def feasible(
+        self, instance: EdrInstance, frame: Frame, cap: float, wish: Floats | Ints
+    ) -> Ints:
+        """Return the rounds nearest to a wish that a frame can carry out.
+
+        Parameters
+        ----------
+        instance
+            Sites.
+        frame
+            The frame.
+        cap
+            Energy that training may use, Wh.
+        wish
+            Rounds wished for, shape [I].
+
+        Returns
+        -------
+        Whole rounds, shape [I].
+
+        Raises
+        ------
+        OptionError
+            If the wish has another shape, or an entry is negative or no number.
+        """
+        if wish.shape != frame.active.shape or not (wish >= 0).all():
+            raise OptionError(f"a wish must be numbers >= 0, one for each of {frame.active.size}")
+        rounds = np.ceil(np.minimum(wish, frame.remaining) - 1e-9).astype(np.int64)
+        if self.guard is not None:
+            left = frame.deadline - frame.frame
+            least = repair.deadline_guard(frame.remaining, frame.even_rate, left, self.guard)
+            rounds = np.maximum(rounds, least)
+        order = repair.latest_deadline_first(frame.deadline)
+        rounds = repair.repair_cap(rounds, frame.round_energy, order, cap)
+        room = self.training_room * instance.slots * instance.capacity
+        return repair.repair_work(rounds, frame.round_work, order, room)
+
+    def _serve(
+        self, state: EdrState[MemoryT], slot: Slot
+    ) -> tuple[RoutingPlan | Flows, EdrState[MemoryT]]:
+        if state.frame is None or state.frame.frame != slot.frame:
+            raise OptionError(f"frame {slot.frame} must be shown before its slots")
+        state = self._expect(state, slot)
+        budget = budgets.slot_budget(self.budget, slot, state.instance.slots, state.needs)
+        decision = self.route(state, slot, budget)
+        return decision, replace(state, plan=None if isinstance(decision, Flows) else decision)
+
+    def _expect(self, state: EdrState[MemoryT], slot: Slot) -> EdrState[MemoryT]:
+        """Note what the slots of a capped frame will need, as far as the budget goes by it."""
+        frame = state.frame
+        assert frame is not None
+        requests = state.requests if frame.forecast is None else frame.forecast
+        if requests is None or slot.cap == np.inf or self.budget in ("even", "left"):
+            return state
+        needs = state.needs
+        if slot.slot == 0:
+            terms = self.terms(state.memory, frame)
+            needs = budgets.expected_needs(
+                self.budget, state.instance, slot, requests, terms, self.elastic
+            )
+        if needs is None:
+            return state
+        return replace(state, needs=budgets.update_needs(state.instance, slot, requests, needs))

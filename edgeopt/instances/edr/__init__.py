@@ -11,16 +11,36 @@ from edgeopt.instances.edr.generate import generate
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.reference import Reference, calibrated_weights, reference
 from edgeopt.instances.edr.rounds import rounds_needed
-from edgeopt.instances.edr.special import small
+from edgeopt.instances.edr.special import (
+    falling_cap,
+    forced_excess,
+    half_a_round,
+    jensen,
+    lemma5,
+    mixed_price,
+    never_trained,
+    small,
+    theorem3,
+    uneven_demand,
+)
 
 __all__ = [
     "EdrInstance",
     "Reference",
     "calibrated_weights",
     "draw_bands",
+    "falling_cap",
+    "forced_excess",
     "generate",
+    "half_a_round",
+    "jensen",
+    "lemma5",
     "link_rates",
+    "mixed_price",
+    "never_trained",
     "reference",
     "rounds_needed",
     "small",
+    "theorem3",
+    "uneven_demand",
 ]

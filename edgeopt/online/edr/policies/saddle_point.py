@@ -1,0 +1,278 @@
+"""The online control of the paper: saddle-point steps on fractions of rounds, then rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.edr.budget import Terms
+from edgeopt.online.edr.forecast import PriceForecast, check_forecast, expected_price
+from edgeopt.online.edr.policies.policy import EdrPolicy
+from edgeopt.online.edr.relaxed import RelaxedFrame, TrainingSet, live, typical, unit_cost
+from edgeopt.online.primal_dual import PrimalDual, SaddleState, ScaledStep, StepRule
+from edgeopt.rounding import pairwise, reduced_limit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.online.edr.events import Frame, Settled
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["SaddleMemory", "SaddlePoint"]
+
+
+@dataclass(frozen=True, eq=False)
+class SaddleMemory:
+    """What the saddle-point policy keeps from frame to frame.
+
+    Attributes
+    ----------
+    instance
+        The sites.
+    saddle
+        Fractional rounds of the frame and multipliers of the tasks' averages, shape [I] each.
+    lost
+        Fractions that rounding has lost and that are to be made up for, shape [I].
+    carried
+        What of them the rounding of the frame adds to the fractions, shape [I].
+    live
+        Whether each task could train in the last frame, shape [I].
+    rule
+        Step sizes, once a task has shown what a round costs.
+    past
+        Cost and progress of the last frame, the cost at its true price once that is known.
+    allowed
+        What could be trained in the last frame.
+    """
+
+    instance: EdrInstance
+    saddle: SaddleState
+    lost: Floats
+    carried: Floats
+    live: NDArray[np.bool_]
+    rule: StepRule | None = None
+    past: RelaxedFrame | None = None
+    allowed: TrainingSet | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SaddlePoint(EdrPolicy[SaddleMemory]):
+    r"""Learn how many rounds to train by saddle-point steps, and round them at random.
+
+    Every task has a multiplier that grows while the task lacks rounds against its even rate. The
+    rounds of a frame follow from those of the last one by a proximal step along cost less
+    multiplier, within the energy cap; they are fractions, which pairwise rounding makes whole.
+
+    Parameters
+    ----------
+    index
+        Energy and cap that the step keeps to: ``"current"``, those of the frame it is for, or
+        ``"stale"``, those of the frame before, as printed. Only the first keeps the cap.
+    gradient
+        Cost that the step goes down along: ``"current"``, of this frame at the expected price, or
+        ``"stale"``, of the frame before at its true price, as printed.
+    init
+        Rounds in a task's first frame: its even ``"rate"``, or ``"zero"``.
+    residual
+        What becomes of the last fraction in rounding: ``"bernoulli"``, up or down at random, keeps
+        every expectation and exceeds the energy of the fractions by less than one round;
+        ``"floor"``, as printed, never exceeds it and trains less than asked.
+    carry
+        For ``"floor"``: add what rounding has lost to the next frame's fractions.
+    margin
+        For ``"bernoulli"``: keep the energy of the largest round free for it, so that the cap
+        holds for the whole rounds too. A task whose round alone exceeds the cap does not train.
+    price_forecast
+        Price expected of a frame: ``"last"``, ``"mean"``, ``"day"`` or `GivenPrices`.
+    alpha0, mu0
+        Factors of the sizes of descent and ascent, see `ScaledStep`; None: :math:`T^{-1/3}`.
+    cost_scale
+        Typical cost of a round, from which step sizes get their unit; None: the mean of the first
+        frame that has tasks.
+    step
+        A step rule instead of the scaled one.
+    elastic, budget, reserve, guard, training_room
+        As for `EdrPolicy`.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range; if `carry` comes with ``"bernoulli"``, which loses
+        nothing, or `margin` with ``"floor"``, which needs none.
+
+    Notes
+    -----
+    Zhu et al., Algorithms 0, 1 and 2. There the step is neither bounded by the rounds left nor by
+    what the sites can compute, deadlines are not guarded, and sizes have no units.
+    """
+
+    title: ClassVar[str] = "Saddle point"
+    deterministic: ClassVar[bool] = False
+
+    index: Literal["current", "stale"] = "current"
+    gradient: Literal["current", "stale"] = "current"
+    init: Literal["rate", "zero"] = "rate"
+    residual: Literal["bernoulli", "floor"] = "bernoulli"
+    carry: bool = False
+    margin: bool = False
+    price_forecast: PriceForecast = "last"
+    alpha0: float | None = None
+    mu0: float | None = None
+    cost_scale: float | None = None
+    step: StepRule | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, known in (
+            ("index", ("current", "stale")),
+            ("gradient", ("current", "stale")),
+            ("init", ("rate", "zero")),
+            ("residual", ("bernoulli", "floor")),
+        ):
+            if getattr(self, name) not in known:
+                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+        if self.carry and self.residual == "bernoulli":
+            raise OptionError("carry goes with residual='floor': 'bernoulli' loses nothing")
+        if self.margin and self.residual == "floor":
+            raise OptionError("margin goes with residual='bernoulli': 'floor' needs none")
+        check_forecast(self.price_forecast)
+        ScaledStep(
+            1, 1.0, 1.0 if self.cost_scale is None else self.cost_scale, self.alpha0, self.mu0
+        )
+        if self.step is not None and (self.alpha0, self.mu0, self.cost_scale) != (None,) * 3:
+            raise OptionError(
+                "step takes the place of alpha0, mu0 and cost_scale: give one of them"
+            )
+
+    def begin(self, instance: EdrInstance) -> SaddleMemory:
+        """Begin with no rounds and no multipliers."""
+        nothing = np.zeros(instance.tasks)
+        saddle = SaddleState(nothing, nothing)
+        return SaddleMemory(instance, saddle, nothing, nothing, np.zeros(instance.tasks, np.bool_))
+
+    def wish(
+        self, memory: SaddleMemory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Ints, SaddleMemory]:
+        """Step to the frame's fractions, and round them."""
+        memory = self.relax(memory, frame, cap)
+        return self.round(memory, frame, rng)
+
+    def relax(self, memory: SaddleMemory, frame: Frame, cap: float) -> SaddleMemory:
+        """Return the memory with the fractional rounds of a frame in ``saddle.point``.
+
+        Parameters
+        ----------
+        memory
+            Memory after the frame before.
+        frame
+            The frame that begins.
+        cap
+            Energy that training may use, Wh.
+
+        Returns
+        -------
+        The memory; for ``index="current"`` its point keeps the cap, up to rounding.
+        """
+        alive = live(frame)
+        fresh = alive & ~memory.live
+        cost = unit_cost(memory.instance, frame, expected_price(self.price_forecast, frame))
+        rule = memory.rule or self._rule(memory.instance, frame, cost)
+        carried, allowed = self._allowed(memory.lost, frame, cap)
+        limits = allowed
+        if self.index == "stale" and memory.allowed is not None:
+            energy = np.where(fresh, allowed.energy, memory.allowed.energy)
+            limits = TrainingSet(energy, memory.allowed.cap, allowed.upper)
+        # A task that has left or is done has no say any more.
+        saddle = replace(
+            memory.saddle,
+            point=np.where(alive, memory.saddle.point, 0.0),
+            multipliers=np.where(alive, memory.saddle.multipliers, 0.0),
+        )
+        if memory.past is not None and rule is not None:
+            along = memory.past
+            if self.gradient == "current":
+                along = RelaxedFrame(cost, frame.even_rate, alive)
+            known = limits._replace(upper=np.where(fresh, 0.0, limits.upper))
+            saddle = PrimalDual(rule).descend(saddle, along, known)
+        if fresh.any():
+            first = frame.even_rate if self.init == "rate" else np.zeros(alive.size)
+            saddle = replace(saddle, point=limits.shrink(np.where(fresh, first, saddle.point)))
+        return replace(
+            memory, saddle=saddle, live=alive, carried=carried, rule=rule, allowed=allowed
+        )
+
+    def round(
+        self, memory: SaddleMemory, frame: Frame, rng: np.random.Generator
+    ) -> tuple[Ints, SaddleMemory]:
+        """Return whole rounds for the fractions of a frame, shape [I], and the memory after it.
+
+        Parameters
+        ----------
+        memory
+            Memory with the fractions, from `relax`.
+        frame
+            The frame that begins.
+        rng
+            Coins of the rounding.
+        """
+        point, energy = memory.saddle.point + memory.carried, frame.round_energy
+        if not memory.live.any():
+            return np.zeros(point.size, dtype=np.int64), memory
+        if self.carry:
+            rounds, lost = pairwise(
+                point, energy, rng=rng, residual="floor", carry=np.zeros(point.size)
+            )
+            # What had to wait for room waits on.
+            return rounds, replace(memory, lost=lost + (memory.lost - memory.carried))
+        room = None
+        if self.margin:
+            assert memory.allowed is not None
+            room = float(energy[memory.allowed.upper > 0].max(initial=0.0))
+        return pairwise(point, energy, rng=rng, residual=self.residual, margin=room), memory
+
+    def settle(self, memory: SaddleMemory, frame: Frame, settled: Settled) -> SaddleMemory:
+        """Raise the multipliers by what the fractions lacked, and note the true cost."""
+        cost = unit_cost(memory.instance, frame, settled.price)
+        past = RelaxedFrame(cost, frame.even_rate, live(frame))
+        if memory.rule is None:
+            return replace(memory, past=past)
+        return replace(
+            memory, past=past, saddle=PrimalDual(memory.rule).ascend(memory.saddle, past)
+        )
+
+    def terms(self, memory: SaddleMemory, frame: Frame) -> Terms:
+        """Route at the expected price."""
+        return Terms(expected_price(self.price_forecast, frame))
+
+    def _rule(self, instance: EdrInstance, frame: Frame, cost: Floats) -> StepRule | None:
+        """Return the step sizes, None while no task has shown what a round costs."""
+        if self.step is not None:
+            return self.step
+        scale = typical(frame, cost)
+        if scale is None:
+            return None
+        unit = scale.cost if self.cost_scale is None else self.cost_scale
+        return ScaledStep(instance.frames, scale.rate, unit, self.alpha0, self.mu0)
+
+    def _allowed(self, lost: Floats, frame: Frame, cap: float) -> tuple[Floats, TrainingSet]:
+        """Return what rounding adds to the fractions, shape [I], and what that leaves to them."""
+        energy = frame.round_energy
+        upper = np.where(live(frame), frame.remaining, 0).astype(np.float64)
+        carried = np.minimum(lost, upper)
+        if self.margin and np.isfinite(cap):
+            upper[energy > cap] = 0.0
+            if upper.any():
+                cap = reduced_limit(cap, np.where(upper > 0, energy, 0.0), residual="bernoulli")
+        if carried.any():
+            used = float(energy @ carried)
+            if used <= cap:
+                cap -= used
+            else:
+                carried = np.zeros_like(carried)
+        return carried, TrainingSet(energy, cap, upper - carried)

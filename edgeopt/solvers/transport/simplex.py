@@ -17,7 +17,8 @@ sinks, such as those of a similar problem, give a start close to the optimum wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,10 @@ class TransportFlow:
     unserved: Floats
     sink_price: Floats
     group_price: Floats
+
+    def priced_as(self, other: TransportFlow) -> TransportFlow:
+        """Return the flow with the prices of another one."""
+        return replace(self, sink_price=other.sink_price, group_price=other.group_price)
 
 
 class TransportSimplex:
@@ -115,7 +120,6 @@ class TransportSimplex:
         )
         self.pivots = 0
         self._tree: Tree | None = None
-        self._routes = 0
 
     def solve(
         self, cost: Floats, unserved: Floats, *, sink_price: Floats | None = None
@@ -153,6 +157,29 @@ class TransportSimplex:
             raise SolverError(f"network simplex: no end after {limit} pivots")
         self.pivots += pivots
         return self._read(self._tree, cost.size)
+
+    def with_routes(
+        self, first: NDArray[np.int64], sink: NDArray[np.int32], position: NDArray[np.int64]
+    ) -> TransportSimplex:
+        """Return the problem with more routes; solving it goes on from the last tree.
+
+        Parameters
+        ----------
+        first, sink
+            All routes, old and new.
+        position
+            Where each old route is among them, shape [old routes].
+        """
+        wider = copy.copy(self)
+        wider.network = self.network._replace(first=first, sink=sink)
+        if self._tree is not None:
+            old = self._tree.arc
+            moved = old + (sink.size - position.size)
+            basic = np.flatnonzero((old >= 0) & (old < position.size))
+            moved[basic] = position[old[basic]]
+            moved[-1] = old[-1]
+            wider._tree = self._tree._replace(arc=moved)
+        return wider
 
     def _read(self, tree: Tree, routes: int) -> TransportFlow:
         sources = self.network.supply.size

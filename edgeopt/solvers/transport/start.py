@@ -41,7 +41,7 @@ def fill(
         into = sources + sinks + network.group[sink] if grouped and sink < sinks else root
         attach(tree, node, into, drain_arcs + node, True, 0.0)
     room = network.capacity.copy()
-    for source in range(sources):
+    for source in np.argsort(_urgency(network, cost, price)):
         left = network.supply[source]
         while True:
             best, route = np.inf, NOBODY
@@ -83,6 +83,24 @@ def fill(
         if arc >= drain_arcs + sources:
             drain = arc - drain_arcs - sources
             tree.flow[node] = network.capacity[drain] - room[drain]
+
+
+@njit(cache=True)
+def _urgency(
+    network: Network, cost: NDArray[np.float64], price: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how much dearer the second sink of each source is than the first, negated."""
+    urgency = np.empty(network.supply.size)
+    for source in range(urgency.size):
+        best, second = np.inf, np.inf
+        for route in range(network.first[source], network.first[source + 1]):
+            value = cost[route] + price[network.sink[route]]
+            if value < best:
+                best, second = value, best
+            elif value < second:
+                second = value
+        urgency[source] = -np.inf if second == np.inf else best - second
+    return urgency
 
 
 @njit(cache=True)

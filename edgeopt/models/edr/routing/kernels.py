@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["cheapest_total", "weigh"]
+__all__ = ["cheapest_routes", "cheapest_total", "cost_routes", "weigh"]
 
 
 @njit(cache=True)
@@ -61,3 +61,69 @@ def weigh(
         kind = row % types
         for route in range(first[row], first[row + 1]):
             out[route] = (cost[route] + energy_price * energy[site[route], kind]) / work[kind]
+
+
+@njit(cache=True)
+def cost_routes(
+    first: NDArray[np.int64],
+    site: NDArray[np.int32],
+    seconds: Floats,
+    energy: Floats,
+    per_energy: float,
+    per_second: float,
+) -> Floats:
+    """Return the cost of a request on each route, shape [A]."""
+    cost = np.empty(site.size)
+    types = energy.shape[1]
+    for row in range(first.size - 1):
+        kind = row % types
+        for route in range(first[row], first[row + 1]):
+            cost[route] = per_energy * energy[site[route], kind] + per_second * seconds[route]
+    return cost
+
+
+@njit(cache=True)
+def cheapest_routes(
+    first: NDArray[np.int64],
+    site: NDArray[np.int32],
+    cost: Floats,
+    energy: Floats,
+    work: Floats,
+    energy_price: float,
+    price: Floats,
+    few: int,
+    chosen: NDArray[np.bool_],
+    tolerance: float,
+) -> int:
+    """Choose the cheapest routes of each row at prices, where a better one than chosen exists.
+
+    ``price`` is the price of a GFLOP, shape [S, J]; ``chosen`` is changed in place, shape [A].
+
+    Returns
+    -------
+    Number of rows that had a route cheaper than all their chosen ones, by more than ``tolerance``.
+    """
+    sites, types = energy.shape
+    best, place = np.empty(few), np.empty(few, dtype=np.int64)
+    improved = 0
+    for row in range(first.size - 1):
+        slot, kind = row // (sites * types), row % types
+        least, kept = np.inf, 0
+        for route in range(first[row], first[row + 1]):
+            k = site[route]
+            each = cost[route] + energy_price * energy[k, kind] + price[slot, k] * work[kind]
+            if chosen[route]:
+                least = min(least, each)
+            if kept < few or each < best[kept - 1]:
+                # Sorted insertion; the list is short.
+                at = kept if kept < few else few - 1
+                while at > 0 and best[at - 1] > each:
+                    best[at], place[at] = best[at - 1], place[at - 1]
+                    at -= 1
+                best[at], place[at] = each, route
+                kept = min(kept + 1, few)
+        if kept > 0 and best[0] < least - tolerance:
+            improved += 1
+            for i in range(kept):
+                chosen[place[i]] = True
+    return improved

@@ -1,10 +1,13 @@
-r"""Routing by network flows: one compiled simplex method, one price of energy.
+r"""Routing by network flows: one compiled simplex method, one price of energy, few routes.
 
 In GFLOP a routing problem is a transportation problem; only the energy budget couples its routes
 otherwise. At a price :math:`\nu` of energy the optimum is a line in the price, its cost plus
 :math:`\nu` times its energy, and the least of all lines is concave. Two lines on either side of
 the budget cross at the next price to try; when nothing lies below the crossing, both plans are
 optimal there, and the mixture of them that uses up the budget is the optimum.
+
+Large problems begin with a few of the cheapest routes of every row. The others are priced at the
+end, and those that are cheaper than all that their row has come in, until none is.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.errors import SolverError
-from edgeopt.models.edr.routing.kernels import weigh
+from edgeopt.models.edr.routing.kernels import cheapest_routes, weigh
 from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
 from edgeopt.solvers.transport import TransportSimplex
 
@@ -29,8 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_by_network"]
 
+FEW = 8
+"""Routes of a row to begin with, and to add at a time."""
+SMALL = 30_000
+"""Problems with up to this many routes take all of them from the start."""
 FLAT = 1e-12
 """Two values within this share of their size are equal."""
+STRIDE = 1.05
+"""Factor of the first step away from a price that is thought to be near."""
 MOST = 200
 """Prices to try; a handful is usual."""
 
@@ -48,9 +57,13 @@ class _Line(NamedTuple):
 
 
 def solve_by_network(
-    problem: RoutingProblem, penalties: Penalties, start: RoutingPlan | None = None
+    problem: RoutingProblem,
+    penalties: Penalties,
+    start: RoutingPlan | None = None,
+    *,
+    gap: float = 1e-6,
 ) -> RoutingPlan:
-    """Solve a routing problem to optimality.
+    """Solve a routing problem.
 
     Parameters
     ----------
@@ -60,69 +73,112 @@ def solve_by_network(
         Prices of unserved requests and of excess.
     start
         Plan of a similar problem with the same sites and slots; its prices lead the way.
+    gap
+        Relative gap at which no more routes are taken in; none is left with few routes.
 
     Returns
     -------
     RoutingPlan
-        An optimal plan with the bound that its prices prove.
+        The plan with the bound that its prices prove.
     """
     began = time.perf_counter()
-    search = _Search(problem, penalties, start)
-    low, high = search.run()
-    share = 0.0
-    if high is not low:
-        share = (low.energy - problem.budget) / (low.energy - high.energy)
-    flow, unserved = np.zeros(problem.routes), np.zeros(problem.demand.size)
-    for line, part in ((low, 1.0 - share), (high, share)):
-        if part > 0.0:
-            kind = problem.row[line.flow.route] % problem.types
-            flow[line.flow.route] += part * line.flow.amount / problem.work[kind]
-            unserved += part * line.flow.unserved
-    proof = high.flow
-    room = np.zeros(problem.sites) if proof.group_price.size == 0 else proof.group_price
-    prices = Prices(high.price, proof.sink_price.reshape(problem.capacity.shape), room)
-    work = np.tile(problem.work, problem.slots * problem.sites)
-    return RoutingPlan(
-        problem=problem,
-        flow=flow,
-        unserved=(unserved / work).reshape(problem.demand.shape),
-        penalties=penalties,
-        prices=prices,
-        bound=dual_bound(problem, prices, penalties),
-        seconds=time.perf_counter() - began,
-        method="network",
-    )
+    guess = Prices(0.0, np.zeros(problem.capacity.shape), np.zeros(problem.sites))
+    if start is not None and start.prices.site.shape == problem.capacity.shape:
+        guess = start.prices
+    chosen = np.full(problem.routes, problem.routes <= SMALL)
+    _choose(problem, guess, chosen, 0.0)
+    search: _Search | None = None
+    while True:
+        routes = np.flatnonzero(chosen)
+        search = _Search(problem, penalties, routes, guess, search)
+        flow, unserved, guess = search.run()
+        plan = RoutingPlan(
+            problem=problem,
+            flow=flow,
+            unserved=unserved,
+            penalties=penalties,
+            prices=guess,
+            bound=dual_bound(problem, guess, penalties),
+            seconds=time.perf_counter() - began,
+            method="network",
+        )
+        if routes.size == problem.routes or plan.gap <= gap:
+            return plan
+        scale = FLAT * float(np.abs(problem.cost).max(initial=0.0))
+        if not _choose(problem, guess, chosen, scale):
+            return plan
+
+
+def _choose(
+    problem: RoutingProblem, prices: Prices, chosen: NDArray[np.bool_], tolerance: float
+) -> int:
+    """Choose cheap routes in place; return the number of rows that got some."""
+    return int(
+        cheapest_routes(
+            problem.first, problem.site, problem.cost, problem.energy, problem.work, prices.energy,
+            prices.site + prices.room, FEW, chosen, tolerance,
+        )
+    )  # fmt: skip
 
 
 class _Search:
-    """The search for the price of energy at which the budget is used up."""
+    """The search, on some of the routes, for the price of energy that uses up the budget."""
 
     def __init__(
-        self, problem: RoutingProblem, penalties: Penalties, start: RoutingPlan | None
+        self,
+        whole: RoutingProblem,
+        penalties: Penalties,
+        routes: NDArray[np.int64],
+        guess: Prices,
+        last: _Search | None,
     ) -> None:
-        self.problem, self.penalties = problem, penalties
+        self.whole, self.penalties, self.routes = whole, penalties, routes
+        problem = whole if routes.size == whole.routes else whole.restricted(routes)
+        self.problem, self.weight = problem, np.empty(problem.routes)
+        self.simplex: TransportSimplex
         slots, sites = problem.capacity.shape
-        self.work = np.tile(problem.work, slots * sites)
-        sink = problem.site
-        if slots > 1:
-            sink = sink + problem.slot * sites
+        work = np.tile(problem.work, slots * sites)
+        self.unserved = penalties.unserved / work
+        self.guess = min(guess.energy, penalties.excess)
+        self.sink_price = (guess.site + guess.room).ravel()
+        sink = problem.site if slots == 1 else problem.site + (problem.slot * sites)
+        if last is not None:
+            position = np.searchsorted(routes, last.routes)
+            self.simplex = last.simplex.with_routes(problem.first, sink, position)
+            return
         coupled = problem.coupled
         self.simplex = TransportSimplex(
             problem.first,
             sink,
-            problem.demand.ravel() * self.work,
+            problem.demand.ravel() * work,
             problem.capacity.ravel(),
             np.tile(np.arange(sites), slots) if coupled else None,
             problem.room if coupled else None,
         )
-        self.weight = np.empty(problem.routes)
-        self.unserved = penalties.unserved / self.work
-        self.guess, self.sink_price = 0.0, None
-        if start is not None and start.prices.site.shape == problem.capacity.shape:
-            self.guess = min(start.prices.energy, penalties.excess)
-            self.sink_price = (start.prices.site + start.prices.room).ravel()
 
-    def line(self, price: float) -> _Line:
+    def run(self) -> tuple[Floats, Floats, Prices]:
+        """Return flows on all routes, unserved requests, and prices that prove both."""
+        low, high = self._bracket()
+        share = 0.0
+        if high is not low:
+            share = (low.energy - self.problem.budget) / (low.energy - high.energy)
+        whole = self.whole
+        flow, unserved = np.zeros(whole.routes), np.zeros(whole.demand.size)
+        for line, part in ((low, 1.0 - share), (high, share)):
+            if part > 0.0:
+                requests = line.flow.amount / self.problem.work[self._kind(line.flow)]
+                flow[self.routes[line.flow.route]] += part * requests
+                unserved += part * line.flow.unserved
+        unserved /= np.tile(whole.work, whole.slots * whole.sites)
+        proof = high.flow
+        room = proof.group_price if proof.group_price.size else np.zeros(whole.sites)
+        prices = Prices(high.price, proof.sink_price.reshape(whole.capacity.shape), room)
+        return flow, unserved.reshape(whole.demand.shape), prices
+
+    def _kind(self, flow: TransportFlow) -> NDArray[np.int64]:
+        return self.problem.row_of(flow.route) % self.problem.types
+
+    def _line(self, price: float) -> _Line:
         """Solve at a price of energy, from wherever the last solve ended."""
         problem = self.problem
         weigh(
@@ -130,59 +186,70 @@ class _Search:
             self.weight,
         )  # fmt: skip
         flow = self.simplex.solve(self.weight, self.unserved, sink_price=self.sink_price)
-        kind = problem.row[flow.route] % problem.types
+        kind = self._kind(flow)
         requests = flow.amount / problem.work[kind]
         cost = float(requests @ problem.cost[flow.route]) + float(self.unserved @ flow.unserved)
         energy = float(requests @ problem.energy[problem.site[flow.route], kind])
         return _Line(price, cost, energy, flow)
 
-    def run(self) -> tuple[_Line, _Line]:
+    def _bracket(self) -> tuple[_Line, _Line]:
         """Return the lines to mix: the first uses the budget or more, the second at most that.
 
         Both are the same where no mixture is needed.
         """
-        budget, most = self.problem.budget, self.penalties.excess
+        budget = self.problem.budget
         if np.isposinf(budget):
-            free = self.line(0.0)
+            free = self._line(0.0)
             return free, free
-        here = self.line(self.guess)
+        here = self._line(self.guess)
         if here.energy > budget:
-            low, high = here, self._dearer(here, most)
+            low, high = self._dearer(here)
             if high.energy > budget:
                 return high, high
         else:
-            low, high = self.line(0.0) if here.price > 0.0 else here, here
+            low, high = self._cheaper(here)
             if low.energy <= budget:
                 return low, low
         for _ in range(MOST):
             price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)
-            here = self.line(price)
-            if here.at(price) >= high.at(price) - FLAT * max(abs(high.at(price)), 1e-300):
+            here = self._line(price)
+            if here.at(price) >= high.at(price) - FLAT * abs(high.at(price)):
                 # Nothing lies below the crossing: its prices prove the mixture.
-                return low, high._replace(price=price, flow=_priced_as(high.flow, here.flow))
+                proof = here.flow
+                flow = high.flow.priced_as(proof)
+                return low, high._replace(price=price, flow=flow)
             if here.energy > budget:
                 low = here
             else:
                 high = here
         raise SolverError(f"no price of energy found in {MOST} steps")
 
-    def _dearer(self, low: _Line, most: float) -> _Line:
-        """Return a line at a higher price that keeps the budget, or the one at the highest."""
-        if self.problem.routes == 0:
-            return self.line(most)
-        spread = float(np.ptp(self.problem.energy / self.problem.work)) or 1.0
-        price = max(2.0 * low.price, 1e-3 * float(np.ptp(self.weight)) / spread)
+    def _dearer(self, low: _Line) -> tuple[_Line, _Line]:
+        """Return lines on either side of the budget above a price, or twice the dearest one."""
+        most, factor = self.penalties.excess, STRIDE
+        price = low.price * factor
+        if price == 0.0 and self.problem.routes:
+            spread = float(np.ptp(self.problem.energy / self.problem.work)) or 1.0
+            price = 1e-1 * float(np.ptp(self.weight)) / spread
         while 0.0 < price < most:
-            line = self.line(price)
+            line = self._line(price)
             if line.energy <= self.problem.budget:
-                return line
-            price *= 4.0
-        return self.line(most)
+                return low, line
+            low, factor = line, min(factor**3, 10.0)
+            price *= factor
+        line = self._line(most)
+        return low, line
 
-
-def _priced_as(flow: TransportFlow, other: TransportFlow) -> TransportFlow:
-    """Return a flow with the prices of another one."""
-    from dataclasses import replace
-
-    return replace(flow, sink_price=other.sink_price, group_price=other.group_price)
+    def _cheaper(self, high: _Line) -> tuple[_Line, _Line]:
+        """Return lines on either side of the budget below a price, or the free one twice."""
+        factor = STRIDE
+        price = high.price / factor
+        while price > 1e-2 * self.guess:
+            line = self._line(price)
+            if line.energy > self.problem.budget:
+                return line, high
+            high, factor = line, min(factor**3, 10.0)
+            price /= factor
+        line = self._line(0.0) if high.price > 0.0 else high
+        return line, high

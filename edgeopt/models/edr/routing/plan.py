@@ -72,9 +72,18 @@ class RoutingPlan:
     method: str
 
     @cached_property
+    def _used(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.flow)
+
+    @cached_property
+    def _kind(self) -> NDArray[np.int64]:
+        return self.problem.row_of(self._used) % self.problem.types
+
+    @cached_property
     def energy(self) -> float:
         """Energy of all requests, Wh."""
-        return float(self.flow @ self.problem.route_energy)
+        used, problem = self._used, self.problem
+        return float(self.flow[used] @ problem.energy[problem.site[used], self._kind])
 
     @property
     def excess(self) -> float:
@@ -106,10 +115,10 @@ class RoutingPlan:
     @cached_property
     def load(self) -> Floats:
         """Computation of requests on each site, GFLOP, shape [S, J]."""
-        problem = self.problem
-        used = np.flatnonzero(self.flow)
-        where = problem.slot[used] * problem.sites + problem.site[used]
-        work = self.flow[used] * problem.work[problem.type[used]]
+        problem, used = self.problem, self._used
+        slot = problem.row_of(used) // (problem.sites * problem.types)
+        where = slot * problem.sites + problem.site[used]
+        work = self.flow[used] * problem.work[self._kind]
         total = np.bincount(where, weights=work, minlength=problem.capacity.size)
         return total.astype(np.float64).reshape(problem.capacity.shape)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.models.edr.routing.kernels import cost_routes
 from edgeopt.models.edr.routing.routes import Conditions, find_routes
 
 if TYPE_CHECKING:
@@ -122,6 +123,19 @@ class RoutingProblem:
     def row(self) -> NDArray[np.int64]:
         """Row (slot, origin, type) of each route, flat, shape [A]."""
         return np.repeat(np.arange(self.demand.size), np.diff(self.first))
+
+    def row_of(self, routes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of some routes, without counting through all of them."""
+        return np.searchsorted(self.first, routes, side="right") - 1
+
+    def restricted(self, routes: NDArray[np.int64]) -> Self:
+        """Return the problem on some of its routes, in ascending order."""
+        return self.replace(
+            first=np.searchsorted(routes, self.first),
+            site=self.site[routes],
+            seconds=self.seconds[routes],
+            cost=self.cost[routes],
+        )
 
     @property
     def slot(self) -> NDArray[np.int64]:
@@ -248,11 +262,7 @@ def routing_problem(
     energy = instance.request_energy
     weight = instance.energy_weight if energy_weight is None else energy_weight
     per_second = instance.delay_weight if delay_weight is None else delay_weight
-    kind = np.tile(np.arange(instance.types), len(shown) * instance.sites)
-    cost = (weight * price + energy_price) * energy[
-        routes.site, np.repeat(kind, np.diff(routes.first))
-    ]
-    cost += per_second * routes.seconds
+    cost = cost_routes(*routes, energy, weight * price + energy_price, per_second)
     return RoutingProblem(
         demand=np.stack([one.requests for one in shown]),
         capacity=np.broadcast_to(each, (len(shown), instance.sites)),

@@ -73,7 +73,7 @@ def solve_routing(
         return solve_in_order(problem, elastic)
     penalties = problem.penalties(elastic)
     if method == "network":
-        return solve_by_network(problem, penalties, start)
+        return solve_by_network(problem, penalties, start, gap=gap)
     from edgeopt.models.edr.routing import highs
 
     if method == "highs":

@@ -6,14 +6,23 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
+from edgeopt.models.edr.matrix import colocation_matrix
+from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.programs import colocation
+from edgeopt.models.edr.served import served_cap
 from edgeopt.models.edr.step_programs import step_nlp, step_program
 from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
 
 __all__ = [
     "Step",
     "bisect_step",
+    "colocation",
+    "colocation_matrix",
+    "late_price",
+    "served_cap",
     "step_nlp",
     "step_program",
     "step_residual",
     "take_step",
+    "unserved_price",
 ]

@@ -1,0 +1,92 @@
+"""Caps that leave room for serving all requests: where a cap asks for less than that, it yields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.errors import InputError
+from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
+from edgeopt.models.edr.routing.network import solve_by_network
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["check_cap", "least_energy", "served_cap"]
+
+STEEP = 1e4
+"""Price of an unserved request, in units of the energy of the hungriest one."""
+
+
+def served_cap(instance: EdrInstance) -> Floats:
+    """Return the cap of each frame, raised to what serving alone needs at least, Wh, shape [T].
+
+    Parameters
+    ----------
+    instance
+        What is given.
+
+    Returns
+    -------
+    The caps; infinite where there is none. Training fits where a cap has not been raised.
+
+    Notes
+    -----
+    The paper does not say what becomes of frames whose requests alone need more energy than the
+    cap. Here requests come first.
+    """
+    cap = instance.cap.copy()
+    for t in np.flatnonzero(np.isfinite(cap)).tolist():
+        asked = instance.requests[t].sum(axis=(0, 1))
+        energy = np.where(instance.capable, instance.request_energy, 0.0).max(axis=0)
+        # Most caps hold however requests are routed.
+        if asked @ energy > cap[t]:
+            cap[t] = max(cap[t], least_energy(instance, t))
+    return cap
+
+
+def least_energy(instance: EdrInstance, frame: int) -> float:
+    """Return the least energy with which a frame's requests are served, as many as can be, Wh.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    frame
+        The frame.
+    """
+    total = 0.0
+    most = float(instance.request_energy.max(initial=0.0)) or 1.0
+    for slot in range(instance.slots):
+        problem = routing_problem(
+            instance, conditions(instance, frame, slot), price=1.0, energy_weight=1.0,
+            delay_weight=0.0,
+        )  # fmt: skip
+        total += solve_by_network(problem, Penalties(STEEP * most, np.inf)).energy
+    return total
+
+
+def check_cap(instance: EdrInstance, cap: ArrayLike | None) -> Floats:
+    """Return a cap for each frame, the instance's by default.
+
+    Raises
+    ------
+    InputError
+        If there is not one per frame, or one is negative or no number.
+    """
+    if cap is None:
+        return instance.cap
+    limit = np.asarray(cap, dtype=np.float64)
+    if limit.shape != (instance.frames,):
+        rule = f"must have {instance.frames} entries, one per frame"
+        raise InputError("cap", rule, value=f"shape {limit.shape}")
+    sound = limit >= 0
+    if not sound.all():
+        first = int(np.argmin(sound))
+        raise InputError("cap", "must not be negative", index=(first,), value=float(limit[first]))
+    return limit

@@ -1,0 +1,196 @@
+"""Problem P: declarative and compiled twins, the elimination of z, brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.repn import generate_standard_repn
+
+from edgeopt.errors import InputError
+from edgeopt.instances.edr import small
+from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
+from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.programs import colocation
+from edgeopt.models.edr.served import served_cap
+from edgeopt.solvers import solve
+from tests.strategies import edr_instances
+
+AXES = {
+    "x": ("frame", "task"),
+    "missing": ("task",),
+    "y": ("frame", "slot", "origin", "site", "type"),
+    "unserved": ("frame", "slot", "origin", "type"),
+    "z": ("frame", "site"),
+    "z_slot": ("frame", "slot", "site"),
+    "eq_1a": ("task",),
+    "eq_1b": ("frame",),
+    "eq_1d": ("frame", "slot", "origin", "type"),
+    "eq_1f": ("frame", "site"),
+    "eq_1g": ("frame", "site"),
+    "eq_1h": ("frame", "slot", "site"),
+}
+CLOSE = {"rel": 1e-9, "abs": 1e-9}
+
+
+def label(component):
+    """Return how the compiled twin names a component of the Pyomo model."""
+    name = component.parent_component().name
+    index = component.index() if isinstance(component.index(), tuple) else (component.index(),)
+    inside = ", ".join(f"{axis}={n}" for axis, n in zip(AXES[name], index, strict=True))
+    return f"{name}[{inside}]"
+
+
+def linear(expression):
+    """Return the coefficients of an expression by label, zeros left out, and its constant."""
+    form = generate_standard_repn(expression)
+    assert form.is_linear()
+    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
+    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
+
+
+@given(edr_instances(), st.booleans())
+def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
+    model = colocation(instance, relax=relax)
+    program = colocation_matrix(instance, relax=relax, eliminate=False)
+    columns = {program.column_label(j): j for j in range(program.shape[1])}
+    variables = list(model.component_data_objects(pyo.Var))
+    assert {label(var) for var in variables} == set(columns)
+    for var in variables:
+        j = columns[label(var)]
+        assert var.lb == program.lower[j]
+        assert (np.inf if var.ub is None else var.ub) == program.upper[j]
+        assert var.is_integer() == program.integer[j]
+
+    coefficients, constant = linear(model.cost.expr)
+    assert program.sense == "min"
+    assert program.offset == pytest.approx(constant, **CLOSE)
+    dense = dict.fromkeys(columns, 0.0) | coefficients
+    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
+
+    constraints = list(model.component_data_objects(pyo.Constraint))
+    rows = {program.row_label(i): i for i in range(program.shape[0])}
+    assert {label(constraint) for constraint in constraints} == set(rows)
+    matrix = program.matrix.toarray()
+    for constraint in constraints:
+        i = rows[label(constraint)]
+        coefficients, constant = linear(constraint.body)
+        found = {program.column_label(j): matrix[i, j] for j in np.flatnonzero(matrix[i])}
+        assert found == pytest.approx(coefficients, **CLOSE)
+        lower, upper = pyo.value(constraint.lower), pyo.value(constraint.upper)
+        sides = (-np.inf if lower is None else lower, np.inf if upper is None else upper)
+        shifted = tuple(side - constant for side in sides)
+        assert shifted == pytest.approx((program.row_lower[i], program.row_upper[i]), **CLOSE)
+
+
+@given(edr_instances(), st.booleans())
+def test_eliminating_training_is_exact(instance, relax):
+    whole = solve(colocation_matrix(instance, relax=relax, eliminate=False), gap=1e-9)
+    reduced = solve(colocation_matrix(instance, relax=relax), gap=1e-9)
+    assert reduced.objective == pytest.approx(whole.objective, rel=1e-7, abs=1e-7)
+    # A point of the reduced program extends to one of the whole: spread training evenly over what
+    # requests leave of each slot.
+    values = spread_evenly(instance, reduced.values)
+    program = colocation_matrix(instance, relax=True, eliminate=False)
+    product = program.matrix @ values
+    assert (product >= program.row_lower - 1e-6).all()
+    assert (product <= program.row_upper + 1e-6).all()
+    assert (values >= program.lower - 1e-6).all()
+    # And the other way round: what the whole program found fits the reduced one.
+    program = colocation_matrix(instance, relax=True)
+    product = program.matrix @ whole.values[: program.shape[1]]
+    assert (product >= program.row_lower - 1e-6).all()
+    assert (product <= program.row_upper + 1e-6).all()
+
+
+def spread_evenly(instance, values):
+    columns = colocation_columns(instance)
+    count = len(columns.rounds)
+    done = np.zeros((instance.frames, instance.tasks))
+    done[tuple(columns.rounds.T)] = values[:count]
+    flow = values[count + instance.tasks :][: len(columns.route)]
+    left = np.tile(instance.capacity, (instance.frames, instance.slots, 1))
+    t, s, _, k, n = columns.route.T
+    np.subtract.at(left, (t, s, k), flow * instance.request_work[n])
+    training = done @ instance.round_work
+    spare = left.sum(axis=1)
+    share = np.divide(training, spare, out=np.zeros_like(training), where=spare > 0)
+    each = left * share[:, None]
+    trains = np.zeros(training.shape, dtype=bool)
+    for f, i in columns.rounds:
+        trains[f] |= instance.round_work[i] > 0
+    return np.concatenate([values, training[trains], each.swapaxes(1, 2)[trains].ravel()])
+
+
+@given(edr_instances(frames=2, slots=2, sites=2, tasks=2))
+@settings(max_examples=60)
+def test_the_optimum_is_that_of_the_best_rounds(instance):
+    program = colocation_matrix(instance)
+    best = solve(program, gap=1e-9).objective
+    relaxed = solve(program.relaxed()).objective
+    assert relaxed <= best + 1e-7 * max(1.0, abs(best))
+    choices = [range(int(instance.rounds[i]) + 1) for _, i in np.argwhere(instance.active)]
+    values = []
+    for rounds in itertools.product(*choices):
+        lower, upper = program.lower.copy(), program.upper.copy()
+        lower[: len(rounds)] = upper[: len(rounds)] = rounds
+        fixed = solve(program.relaxed().replace(lower=lower, upper=upper), raises=False)
+        if fixed.values is not None:
+            values.append(fixed.objective)
+    assert best == pytest.approx(min(values), rel=1e-7, abs=1e-7)
+
+
+@given(edr_instances())
+@settings(max_examples=60)
+def test_the_penalties_are_dearer_than_what_they_replace(instance):
+    late, lost = late_price(instance), unserved_price(instance)
+    assert (late >= 0).all()
+    for i in range(instance.tasks):
+        window = slice(instance.arrival[i], instance.deadline[i] + 1)
+        mean = instance.round_cost[window, i].mean()
+        assert late[i] == pytest.approx(2 * max(mean, 0.0), rel=1e-12)
+    columns = colocation_columns(instance)
+    t, s, j, k, n = columns.route.T
+    energy = instance.energy_per_work[k] * instance.request_work[n]
+    cost = instance.energy_weight * instance.price[t] * energy
+    delay = [instance.request_seconds(*pair)[at] for *pair, at in zip(t, s, zip(j, k, n))]  # noqa: B905
+    cost += instance.delay_weight * np.array(delay)
+    assert (cost <= lost[n] / 2 * (1 + 1e-12)).all()
+
+
+@given(edr_instances(capped=True))
+@settings(max_examples=60)
+def test_a_raised_cap_leaves_just_enough_to_serve_all_that_can_be(instance):
+    cap = served_cap(instance)
+    assert (cap >= instance.cap).all()
+    # The same from the linear program: as many requests as can be, then with the least energy.
+    program = colocation_matrix(instance, cap=np.full(instance.frames, np.inf), relax=True)
+    columns = colocation_columns(instance)
+    first = len(columns.rounds) + instance.tasks
+    t, _, _, k, n = columns.route.T
+    upper = program.upper.copy()
+    upper[: len(columns.rounds)] = 0.0
+    for frame in np.flatnonzero(np.isfinite(instance.cap)):
+        if not program.shape[1]:
+            continue
+        cost = np.zeros(program.shape[1])
+        cost[first : first + t.size] = instance.request_energy[k, n] * (t == frame)
+        cost[first + t.size :] = 1e4 * (columns.asked[:, 0] == frame)
+        found = solve(program.replace(cost=cost, upper=upper)).values
+        least = cost[first : first + t.size] @ found[first : first + t.size]
+        assert cap[frame] == pytest.approx(max(instance.cap[frame], least), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cap", "named"), [([1.0], "shape"), ([-1.0] * 9, r"cap\[0\] = -1.0"), ([np.nan] * 9, "cap")]
+)
+@pytest.mark.parametrize("build", [colocation, colocation_matrix])
+def test_wrong_caps_are_named(build, cap, named):
+    instance = small(0)
+    wrong = cap if len(cap) == 1 else cap[:1] * instance.frames
+    with pytest.raises(InputError, match=named):
+        build(instance, cap=wrong)

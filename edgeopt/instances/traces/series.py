@@ -1,0 +1,222 @@
+"""Hourly series: prices and loads, hour by hour without gaps."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.instances.traces.columns import read_fields, read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.traces.columns import Rule
+
+__all__ = ["WEEK_HOURS", "HourlySeries", "read_hourly_load", "read_hourly_price", "week_of"]
+
+WEEK_HOURS: Final = 168
+"""Hours of a week in which no clock changes."""
+
+KILO: Final = 1e3
+"""Wh in a kWh."""
+
+_HOUR: Final = timedelta(hours=1)
+
+
+class HourlySeries(NamedTuple):
+    """One number per hour, without gaps.
+
+    Attributes
+    ----------
+    start
+        Beginning of the first hour, in the clock of the file.
+    value
+        Numbers of the hours, shape [H].
+    """
+
+    start: datetime
+    value: NDArray[np.float64]
+
+
+def read_hourly_price(path: str | os.PathLike[str], column: str = "HOEP") -> HourlySeries:
+    """Read hourly prices such as those of Ontario; they may be negative.
+
+    Parameters
+    ----------
+    path
+        CSV with the columns date (day/month/year), hour (1 to 24, the hour that ends then) and a
+        price in $/kWh; the clock never changes.
+    column
+        Name of the price.
+
+    Returns
+    -------
+    Prices, $/Wh, in local standard time.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read, an entry is no number or time, or an hour is left out, occurs
+        twice or comes too early; with file, column and line.
+    """
+    fields = read_fields(path, ("date", "hour", column))
+    whole: Rule = (lambda x: x in range(1, 25), "must be an hour, 1 to 24")
+
+    def begin(row: int) -> datetime:
+        line, day = fields.line[row], fields.texts["date"][row]
+        hour = read_number(path, "hour", line, fields.texts["hour"][row], whole)
+        return _time(path, "date", line, day, "%d/%m/%Y") + (int(hour) - 1) * _HOUR
+
+    start = _consecutive(path, "hour", fields.line, begin)
+    any_price: Rule = (lambda x: True, "must be a price in $/kWh")
+    return HourlySeries(
+        start, _numbers(path, column, fields.line, fields.texts[column], any_price) / KILO
+    )
+
+
+def read_hourly_load(
+    path: str | os.PathLike[str], column: str = "cleaned demand (MW)"
+) -> HourlySeries:
+    """Read hourly loads of a grid, such as the cleaned ones of the United States.
+
+    Parameters
+    ----------
+    path
+        CSV with the columns date_time (year-month-day hour:minute:second, in universal time) and a
+        load in MW.
+    column
+        Name of the load.
+
+    Returns
+    -------
+    Loads, MW, in universal time.
+
+    Raises
+    ------
+    InstanceError
+        As `read_hourly_price`, and if a load is negative.
+    """
+    fields = read_fields(path, ("date_time", column))
+
+    def begin(row: int) -> datetime:
+        text = fields.texts["date_time"][row]
+        return _time(path, "date_time", fields.line[row], text, "%Y-%m-%d %H:%M:%S")
+
+    start = _consecutive(path, "date_time", fields.line, begin)
+    positive: Rule = (lambda x: x >= 0, "must be a load in MW, at least 0")
+    return HourlySeries(start, _numbers(path, column, fields.line, fields.texts[column], positive))
+
+
+def week_of(series: HourlySeries, monday: str, zone: str | None = None) -> NDArray[np.float64]:
+    """Cut a week out of a series, by local hour.
+
+    Parameters
+    ----------
+    series
+        The series.
+    monday
+        First day of the week, year-month-day.
+    zone
+        Time zone in which the week begins, such as ``"America/Chicago"``, for a series in universal
+        time; None for a series in local time.
+
+    Returns
+    -------
+    Values of the hours from Monday 0 h, local time, shape [168].
+
+    Raises
+    ------
+    OptionError
+        If the day is no Monday, the zone is unknown, clocks change during the week, or the series
+        does not cover it.
+    """
+    try:
+        day = date.fromisoformat(monday)
+    except (TypeError, ValueError):
+        raise OptionError(f"needs a day such as '2016-06-20', got {monday!r}") from None
+    if day.weekday() != 0:
+        raise OptionError(f"a week begins on a Monday, and {monday} is none")
+    first = datetime(day.year, day.month, day.day)
+    begin, end = first, first + WEEK_HOURS * _HOUR
+    if zone is not None:
+        begin, end = _universal(begin, zone), _universal(end, zone)
+    if end - begin != WEEK_HOURS * _HOUR:
+        raise OptionError(f"clocks in {zone} change during the week of {monday}; choose another")
+    offset = (begin - series.start) // _HOUR
+    if offset < 0 or offset + WEEK_HOURS > series.value.size:
+        last = series.start + series.value.size * _HOUR
+        raise OptionError(f"the week of {monday} is not on record, {series.start} to {last}")
+    return series.value[offset : offset + WEEK_HOURS]
+
+
+def _universal(local: datetime, zone: str) -> datetime:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        shift = local.replace(tzinfo=ZoneInfo(zone)).utcoffset()
+    except (ZoneInfoNotFoundError, ValueError):
+        raise OptionError(f"no time zone {zone!r}") from None
+    return local - (shift or timedelta())
+
+
+def _consecutive(
+    path: str | os.PathLike[str],
+    column: str,
+    lines: Sequence[int],
+    begin: Callable[[int], datetime],
+) -> datetime:
+    """Return the first time after checking that each of the others is an hour after the last."""
+    first = begin(0)
+    if first.minute or first.second:
+        raise _bad_time(path, column, lines[0], "must be a full hour", first)
+    last = first
+    for row in range(1, len(lines)):
+        time = begin(row)
+        if time == last:
+            raise _bad_time(path, column, lines[row], "occurs twice", time)
+        if time < last:
+            raise _bad_time(path, column, lines[row], "comes before the line above it", time)
+        if time != last + _HOUR:
+            rule = f"must be the hour after {last}: the series has a gap"
+            raise _bad_time(path, column, lines[row], rule, time)
+        last = time
+    return first
+
+
+def _bad_time(
+    path: str | os.PathLike[str], column: str, line: int, rule: str, time: datetime
+) -> InstanceError:
+    return InstanceError(f"{os.fspath(path)}:{column}", rule, index=(line,), value=str(time))
+
+
+def _time(path: str | os.PathLike[str], column: str, line: int, text: str, form: str) -> datetime:
+    try:
+        return datetime.strptime(text.strip(), form)
+    except ValueError:
+        raise InstanceError(
+            f"{os.fspath(path)}:{column}",
+            f"must be a time written as {datetime(2016, 12, 31).strftime(form)}",
+            index=(line,),
+            value=repr(text),
+        ) from None
+
+
+def _numbers(
+    path: str | os.PathLike[str],
+    column: str,
+    lines: Sequence[int],
+    texts: Sequence[str],
+    rule: Rule,
+) -> NDArray[np.float64]:
+    return np.array(
+        [
+            read_number(path, column, line, text, rule)
+            for line, text in zip(lines, texts, strict=True)
+        ]
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
+    edr_slot,
     idn_cooperative,
     idn_greedy,
     idn_slots,
@@ -33,6 +34,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     idn_slots.BENCHMARK,
     idn_greedy.BENCHMARK,
     idn_cooperative.BENCHMARK,
+    edr_slot.BENCHMARK,
 )
 
 

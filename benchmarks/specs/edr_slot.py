@@ -1,0 +1,61 @@
+"""How fast is a slot of a thousand sites routed, the first time and then slot after slot?
+
+The plan of the one slot leads the way into the next, whose delays, demand and routes differ. The
+peers solve the same linear program with HiGHS: whole, or by column generation on a few routes, the
+others priced. `build` is part of every time: finding the routes of a slot is part of routing it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METHODS = {
+    "network, cold": ("network", False),
+    "network, next slot": ("network", True),
+    "HiGHS columns, cold": ("columns", False),
+    "HiGHS columns, next slot": ("columns", True),
+    "HiGHS whole": ("highs", False),
+}
+SHARE = 0.97
+"""Budget as a share of the energy that the cheapest routes would use: the budget binds."""
+
+
+def build(size: Mapping[str, Any], candidate: str) -> Candidate:
+    """Solve the slot before, which `next slot` starts from."""
+    from edgeopt.instances.edr import generate
+    from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+
+    instance = generate(frames=1, slots=2, tasks=1, reuse="none", **size)
+    price = float(instance.price[0])
+    before, now = (conditions(instance, 0, slot) for slot in (0, 1))
+    free = solve_routing(routing_problem(instance, before, price=price))
+    budget = SHARE * free.energy
+    method, warm = METHODS[candidate]
+    first = solve_routing(
+        routing_problem(instance, before, price=price, budget=budget), method=method
+    ) if warm else None  # fmt: skip
+
+    def run(_: float | None) -> Reading:
+        problem = routing_problem(instance, now, price=price, budget=budget)
+        plan = solve_routing(problem, method=method, start=first, gap=1e-6)
+        return Reading(objective=plan.objective, gap=plan.gap)
+
+    return run
+
+
+BENCHMARK = Benchmark(
+    name="edr-slot",
+    question="Routing a slot of 1000 sites and 4 types, about 1.2 million routes, proven to 1e-6",
+    build=build,
+    sizes={"full": {"sites": 1000}, "smoke": {"sites": 20}},
+    subject="network, cold",
+    peers=tuple(name for name in METHODS if name != "network, cold"),
+    goals=(Goal("seconds", at_most=4.0), Goal("gap", at_most=1e-6)),
+    tolerance=1e-6,
+    peer_repeats=3,
+)

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["great_circle_kilometres"]
+__all__ = ["great_circle_kilometres", "plane_kilometres"]
 
 EARTH_RADIUS_KM: Final = 6371.0088
 """Mean radius of the Earth (IUGG), km."""
@@ -34,3 +34,20 @@ def great_circle_kilometres(
     chord = half[..., 0] + np.cos(a[..., 0]) * np.cos(b[..., 0]) * half[..., 1]
     distance: NDArray[np.float64] = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(chord, 1)))
     return distance
+
+
+def plane_kilometres(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return positions on a plane that touches the Earth at their mean, for maps of a city.
+
+    Parameters
+    ----------
+    points
+        Latitude and longitude in degrees, shape [N, 2].
+
+    Returns
+    -------
+    Kilometres east and north of the mean, shape [N, 2].
+    """
+    mean = points.mean(axis=0)
+    north, east = np.radians(points - mean).T * EARTH_RADIUS_KM
+    return np.column_stack((east * np.cos(np.radians(mean[0])), north))

@@ -7,6 +7,7 @@ Response for Sustainable Edge AI.
 from __future__ import annotations
 
 from edgeopt.instances.edr.channel import draw_bands, link_rates
+from edgeopt.instances.edr.from_measurements import cap_shares, from_data, from_tables
 from edgeopt.instances.edr.generate import generate
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.reference import Reference, calibrated_weights, reference
@@ -28,9 +29,12 @@ __all__ = [
     "EdrInstance",
     "Reference",
     "calibrated_weights",
+    "cap_shares",
     "draw_bands",
     "falling_cap",
     "forced_excess",
+    "from_data",
+    "from_tables",
     "generate",
     "half_a_round",
     "jensen",

@@ -30,7 +30,7 @@ Weights: TypeAlias = Literal["calibrated", "printed"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""
 
 EVENT_HOURS: Final = (16, 20)
-"""First and last-but-one hour of the daily event."""
+"""Hours of the day in which all frames are capped, from the first to before the last."""
 
 SIDE_KM: Final = 10.0
 """Side of the square in which 20 sites lie, km."""
@@ -141,6 +141,7 @@ def generate(
         propagation=draw_propagation(travelling, kilometres, frames, slots),
         slo=np.tile(building.uniform(0.25, 0.5, types), (frames, slots, 1)),
         rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
+        slot_seconds=3600 / slots,
         round_delay=round_delay,
         position=position,
     )

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.traces.columns import Rule
 
-__all__ = ["FIRST_QUARTER", "QUARTERS", "Passengers", "read_passengers", "read_station_names"]
+__all__ = [
+    "FIRST_QUARTER",
+    "QUARTERS",
+    "Passengers",
+    "quarter_name",
+    "read_passengers",
+    "read_station_names",
+]
 
 QUARTERS: Final = 84
 """Quarters of an hour in an operating day of 21 hours."""
@@ -56,7 +63,7 @@ def read_passengers(path: str | os.PathLike[str]) -> Passengers:
         If the file cannot be read, a column is missing, a count is no number or negative, a kind is
         unknown, or a station occurs twice; with file, column and line.
     """
-    quarters = [_quarter(q) for q in range(QUARTERS)]
+    quarters = [quarter_name(q) for q in range(QUARTERS)]
     fields = read_fields(path, ("station NLC", "AEI", *quarters))
     count: Rule = (lambda x: x >= 0, "must be a number of passengers, at least 0")
     entering: dict[int, list[float]] = {}
@@ -117,7 +124,7 @@ def read_station_names(path: str | os.PathLike[str]) -> dict[int, str]:
     return names
 
 
-def _quarter(number: int) -> str:
-    """Return the name of a column, such as 2345-0000."""
+def quarter_name(number: int) -> str:
+    """Return the name of the column of a quarter, the first of the day being 0500-0515."""
     begin, end = ((FIRST_QUARTER + number + k) % 96 for k in (0, 1))
     return "-".join(f"{q // 4:02}{15 * (q % 4):02}" for q in (begin, end))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,21 +56,7 @@ class Program:
                     raise InfeasibleError
                 optima.append(0.0)
                 continue
-            found = milp(
-                cost,
-                integrality=np.array(self.whole),
-                bounds=Bounds(0, np.array(self.upper)),
-                constraints=[
-                    LinearConstraint(
-                        np.array([r for r, _, _ in rows]),
-                        np.array([low for _, low, _ in rows]),
-                        np.array([high for _, _, high in rows]),
-                    )
-                ]
-                if rows
-                else [],
-                options={"mip_rel_gap": 0.0} if any(self.whole) else None,
-            )
+            found = self._solve(cost, rows)
             if found.status == 2:
                 raise InfeasibleError
             assert found.status == 0, found.message
@@ -79,3 +65,28 @@ class Program:
             # Room of a few units in the last place, or the next goal might have no solution.
             rows.append((cost, -INFINITY, found.fun + 1e-9 * max(1.0, abs(found.fun))))
         return optima, {name: float(x[p]) for name, p in self.place.items()}
+
+    def _solve(self, cost: np.ndarray, rows: list) -> Any:
+        table = np.array([row for row, _, _ in rows]).reshape(len(rows), cost.size)
+        low, high = (np.array([row[side] for row in rows], dtype=float) for side in (1, 2))
+        if any(self.whole):
+            return milp(
+                cost,
+                integrality=np.array(self.whole),
+                bounds=Bounds(0, np.array(self.upper)),
+                constraints=LinearConstraint(table, low, high) if rows else [],
+                options={"mip_rel_gap": 0.0},
+            )
+        # Penalties are thousands of times dearer than costs: rows must hold to far below 1e-7.
+        same = low == high
+        above, below = ~same & np.isfinite(high), ~same & np.isfinite(low)
+        return linprog(
+            cost,
+            A_eq=table[same],
+            b_eq=low[same],
+            A_ub=np.vstack([table[above], -table[below]]),
+            b_ub=np.concatenate([high[above], -low[below]]),
+            bounds=np.column_stack([np.zeros(cost.size), self.upper]),
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )

@@ -1,0 +1,201 @@
+"""Whether flows of requests can be carried out in a slot, and what they come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from edgeopt.errors import OptionError
+from edgeopt.models.edr.routing import RoutingPlan
+from edgeopt.online.edr.events import Flows
+from edgeopt.solvers.tolerance import TIGHT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.models.edr.routing import Conditions
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["Carried", "carry_out", "flows_of"]
+
+_FINE: Final = 0
+_INDEX: Final = 1
+_AMOUNT: Final = 2
+_INCAPABLE: Final = 3
+_LATE: Final = 4
+_OVERSERVED: Final = 5
+_OVERLOADED: Final = 6
+
+
+class Carried(NamedTuple):
+    """What flows come to.
+
+    Attributes
+    ----------
+    energy
+        Energy, Wh.
+    delay
+        Delays of all requests, summed, s.
+    load
+        Computation on each site, GFLOP, shape [J].
+    unserved
+        Requests that no flow serves, shape [J, N]; what is within rounding of 0 is 0.
+    """
+
+    energy: float
+    delay: float
+    load: Floats
+    unserved: Floats
+
+
+def flows_of(decision: object, sites: int, types: int) -> Flows:
+    """Return the flows of a decision.
+
+    Raises
+    ------
+    OptionError
+        If it is neither a routing plan of one slot nor `Flows` of equal length.
+    """
+    if isinstance(decision, RoutingPlan):
+        problem = decision.problem
+        if problem.demand.shape != (1, sites, types):
+            raise OptionError(f"a plan must be of one slot, {sites} sites and {types} types")
+        used = np.flatnonzero(decision.flow)
+        origin, kind = np.divmod(problem.row[used], types)
+        return Flows(origin, problem.site[used].astype(np.int64), kind, decision.flow[used])
+    if not isinstance(decision, Flows):
+        raise OptionError("the decision of a slot must be a RoutingPlan or Flows")
+    columns = [np.asarray(column) for column in decision]
+    if any(column.shape != (columns[0].size,) for column in columns):
+        raise OptionError("the columns of Flows must be of equal length")
+    if any(column.dtype.kind not in "iu" for column in columns[:3]):
+        raise OptionError("origin, site and type of Flows must be whole numbers")
+    where = [column.astype(np.int64) for column in columns[:3]]
+    return Flows(where[0], where[1], where[2], columns[3].astype(np.float64))
+
+
+def carry_out(
+    instance: EdrInstance, seen: Conditions, flows: Flows, quality: Floats, traffic: Floats
+) -> Carried:
+    """Carry flows out, if that is possible.
+
+    Parameters
+    ----------
+    instance
+        Sites and request types.
+    seen
+        Requests, delays and rates of the slot.
+    flows
+        Who serves whom.
+    quality
+        Histogram of delay over objective, to which the served requests are added, shape [B].
+    traffic
+        Requests from origin to site, likewise, shape [J, J].
+
+    Returns
+    -------
+    Carried
+        Energy, delay, load and what stays unserved.
+
+    Raises
+    ------
+    OptionError
+        If a flow goes to a site that is not capable or too far, is negative, or more is served
+        than was asked for or than a site can do; `quality` and `traffic` are then of no use.
+    """
+    load, served = np.zeros(instance.sites), np.zeros_like(seen.requests)
+    fault, at, energy, delay = _carry_out(
+        *flows, *seen, instance.capable, instance.request_work, instance.request_size,
+        instance.speed, instance.request_energy, instance.capacity,
+        load, served, quality, traffic,
+    )  # fmt: skip
+    if fault != _FINE:
+        raise OptionError(_describe(instance, seen, flows, load, served, fault, at))
+    unserved = seen.requests - served
+    unserved[unserved <= TIGHT * seen.requests] = 0.0
+    return Carried(energy, delay, load, unserved)
+
+
+def _describe(
+    instance: EdrInstance,
+    seen: Conditions,
+    flows: Flows,
+    load: Floats,
+    served: Floats,
+    fault: int,
+    at: int,
+) -> str:
+    if fault == _OVERSERVED:
+        j, n = divmod(at, instance.types)
+        asked = seen.requests[j, n]
+        return f"{served[j, n]} requests of type {n} from site {j} are served, {asked} were asked"
+    if fault == _OVERLOADED:
+        return f"site {at} cannot serve {load[at]} GFLOP: it does {instance.capacity[at]} in a slot"
+    j, k, n, amount = (column[at] for column in flows)
+    what = f"flow {at}, {amount} requests of type {n} from site {j} to site {k}"
+    return {
+        _INDEX: f"{what}: there is no such site or type",
+        _AMOUNT: f"{what}: must be a number >= 0",
+        _INCAPABLE: f"{what}: the site cannot serve the type",
+        _LATE: f"{what}: takes longer than the objective allows",
+    }[fault]
+
+
+@njit(cache=True)
+def _carry_out(
+    origin: Ints,
+    site: Ints,
+    type_: Ints,
+    amount: Floats,
+    requests: Floats,
+    propagation: Floats,
+    slo: Floats,
+    rate: Floats,
+    capable: NDArray[np.bool_],
+    work: Floats,
+    size: Floats,
+    speed: Floats,
+    request_energy: Floats,
+    capacity: Floats,
+    load: Floats,
+    served: Floats,
+    quality: Floats,
+    traffic: Floats,
+) -> tuple[int, int, float, float]:
+    """Return the first fault, where it is, energy and delay; fill in the four last arrays."""
+    energy, total = 0.0, 0.0
+    sites, types = requests.shape
+    for a in range(amount.size):
+        j, k, n, y = origin[a], site[a], type_[a], amount[a]
+        if min(j, k, n) < 0 or max(j, k) >= sites or n >= types:
+            return _INDEX, a, energy, total
+        if not (0.0 <= y < np.inf):
+            return _AMOUNT, a, energy, total
+        if y == 0.0:
+            continue
+        if not capable[k, n]:
+            return _INCAPABLE, a, energy, total
+        delay = propagation[j, k] + propagation[k, j] + work[n] / speed[k]
+        if j != k:
+            delay += size[n] / rate[j, k]
+        if delay > slo[n] * (1.0 + TIGHT):
+            return _LATE, a, energy, total
+        energy += y * request_energy[k, n]
+        total += y * delay
+        load[k] += y * work[n]
+        served[j, n] += y
+        quality[min(int(delay / slo[n] * quality.size), quality.size - 1)] += y
+        traffic[j, k] += y
+    for j in range(sites):
+        for n in range(types):
+            if served[j, n] > requests[j, n] * (1.0 + TIGHT):
+                return _OVERSERVED, j * types + n, energy, total
+    for k in range(sites):
+        if load[k] > capacity[k] * (1.0 + TIGHT):
+            return _OVERLOADED, k, energy, total
+    return _FINE, 0, energy, total

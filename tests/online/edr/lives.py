@@ -1,0 +1,155 @@
+"""Worlds of EDR for tests: one by hand, logs of whole runs, and futures that differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from edgeopt.instances.edr import EdrInstance
+from edgeopt.models.edr.routing import RoutingPlan
+from edgeopt.online.edr.policies.even_rate import EvenRate
+from edgeopt.online.edr.policies.greedy import Greedy
+
+if TYPE_CHECKING:
+    from edgeopt.online.edr.environment import EdrEnvironment
+    from edgeopt.online.edr.events import Decision, Feedback, Observation
+    from edgeopt.online.edr.policies.policy import EdrPolicy
+
+POLICIES: tuple[EdrPolicy[Any], ...] = (
+    Greedy(),
+    Greedy(elastic="shed", reserve=None),
+    EvenRate(),
+    EvenRate(elastic="shed"),
+    EvenRate(reserve=None, guard=None, training_room=1.0),
+    EvenRate(budget="left", guard=1.0),
+    EvenRate(budget="proportional"),
+    EvenRate(budget="price", elastic="shed"),
+)
+
+
+def two_sites(**changes: Any) -> EdrInstance:
+    """Return three frames of two slots; site 0 is cheap, site 1 serves both types.
+
+    Task 0 trains on both sites in frames 0 and 1, task 1 on site 1 in frames 1 and 2. A round of
+    either takes 1 GFLOP on each of its sites. Site 0 uses 1 Wh per GFLOP and serves type 0 only,
+    site 1 uses 2 Wh. A request of type n takes n + 1 GFLOP. The way between the sites takes 1 s,
+    there and back 2 s; a request is served in 1 s, and may take 5 s.
+    """
+    data: dict[str, Any] = {
+        "cap": [np.inf, 20.0, 0.0],
+        "price": [1.0, 2.0, -1.0],
+        "arrival": [0, 1],
+        "deadline": [1, 2],
+        "rounds": [4, 3],
+        "client": [[1, 1], [0, 1]],
+        "server": [0, 1],
+        "local_steps": [1, 1],
+        "step_work": np.ones((2, 2)),
+        "aggregation_work": [0.0, 0.0],
+        "model_size": [0.0, 0.0],
+        "request_size": [0.0, 0.0],
+        "request_work": [1.0, 2.0],
+        "energy_per_work": [1.0, 2.0],
+        "capacity": [4.0, 8.0],
+        "speed": [1.0, 2.0],
+        "capable": [[1, 0], [1, 1]],
+        "requests": np.broadcast_to([[2.0, 1.0], [3.0, 0.0]], (3, 2, 2, 2)),
+        "propagation": np.broadcast_to([[0.0, 1.0], [1.0, 0.0]], (3, 2, 2, 2)),
+        "slo": np.full((3, 2, 2), 5.0),
+        "rate": np.ones((3, 2, 2)),
+        "power": [1.0, 1.0],
+        "energy_weight": 3.0,
+        "delay_weight": 0.5,
+        "price_prior": 1.5,
+    }
+    return EdrInstance(**data | changes)
+
+
+class Step(NamedTuple):
+    """One step of a run."""
+
+    seen: Observation
+    decision: Decision
+    feedback: Feedback
+
+
+def live(environment: EdrEnvironment, policy: EdrPolicy[Any], seed: int = 0) -> list[Step]:
+    """Run a policy through one world and keep everything."""
+    rng = np.random.default_rng(seed)
+    [world] = environment.worlds(rng, 1)
+    episode = environment.episode(world)
+    state = policy.start(environment.instance)
+    steps = []
+    while (seen := episode.observe()) is not None:
+        decision, state = policy.decide(state, seen, rng)
+        feedback = episode.act(decision)
+        state = policy.learn(state, seen, decision, feedback)
+        steps.append(Step(seen, decision, feedback))
+    return steps
+
+
+def table(instance: EdrInstance, decision: Decision) -> np.ndarray:
+    """Write out the decision of a slot as requests by [origin, site, type]."""
+    flows = np.zeros((instance.sites, instance.sites, instance.types))
+    if isinstance(decision, RoutingPlan):
+        problem = decision.problem
+        np.add.at(flows, (problem.origin, problem.site, problem.type), decision.flow)
+    else:
+        origin, site, kind, amount = decision
+        np.add.at(flows, (origin, site, kind), amount)
+    return flows
+
+
+def delays(instance: EdrInstance, frame: int, slot: int) -> np.ndarray:
+    """Delays by [origin, site, type], from the raw data, one by one."""
+    sites, types = instance.sites, instance.types
+    seconds = np.empty((sites, sites, types))
+    travel = instance.propagation[frame, slot]
+    for j, k, n in np.ndindex(sites, sites, types):
+        seconds[j, k, n] = (
+            travel[j, k] + travel[k, j] + instance.request_work[n] / instance.speed[k]
+        )
+        if j != k:
+            seconds[j, k, n] += instance.request_size[n] / instance.rate[frame, j, k]
+    return seconds
+
+
+def other_future(instance: EdrInstance, frame: int, slot: int, seed: int) -> EdrInstance:
+    """Change whatever comes to light after a slot has begun.
+
+    The slot's own requests and the frame's cap are known by then; the frame's price is not, nor
+    are tasks that arrive later.
+    """
+    rng = np.random.default_rng(seed)
+    later = np.zeros((instance.frames, instance.slots), dtype=bool)
+    later[frame, slot + 1 :] = True
+    later[frame + 1 :] = True
+    whole = np.arange(instance.frames) > frame
+
+    def mixed(old: np.ndarray, new: Any, where: np.ndarray) -> np.ndarray:
+        return np.where(where.reshape(where.shape + (1,) * (old.ndim - where.ndim)), new, old)
+
+    unknown = instance.arrival > frame
+    arrival = np.where(unknown, rng.integers(frame + 1, instance.frames + 1, unknown.size), 0)
+    arrival = np.where(unknown, np.minimum(arrival, instance.frames - 1), instance.arrival)
+    client = mixed(instance.client, rng.random(instance.client.shape) < 0.5, unknown)
+    client[np.arange(instance.tasks), instance.server] = True
+    price = instance.price.copy()
+    price[frame:] = rng.normal(size=price[frame:].size)
+    travel = rng.random(instance.propagation.shape) * (1 - np.eye(instance.sites))
+    return instance.replace(
+        cap=mixed(instance.cap, rng.choice([0.0, 1.0, 5.0, np.inf], instance.frames), whole),
+        price=price,
+        price_prior=instance.price_prior,
+        requests=mixed(instance.requests, rng.integers(0, 4, instance.requests.shape), later),
+        propagation=mixed(instance.propagation, travel, later),
+        slo=mixed(instance.slo, instance.slot_seconds, later),
+        rate=mixed(instance.rate, 1.0 + rng.random(instance.rate.shape), whole),
+        arrival=arrival,
+        deadline=np.where(unknown, instance.frames - 1, instance.deadline),
+        rounds=mixed(instance.rounds, rng.integers(1, 6, instance.tasks), unknown),
+        client=client,
+        step_work=mixed(instance.step_work, rng.random(instance.step_work.shape), unknown),
+        model_size=mixed(instance.model_size, 1000.0, unknown),
+    )

@@ -142,9 +142,15 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         if self.margin and self.residual == "floor":
             raise OptionError("margin goes with residual='bernoulli': 'floor' needs none")
         check_forecast(self.price_forecast)
-        ScaledStep(
-            1, 1.0, 1.0 if self.cost_scale is None else self.cost_scale, self.alpha0, self.mu0
-        )
+        for name, least in (
+            ("alpha0", "positive"),
+            ("cost_scale", "positive"),
+            ("mu0", "at least 0"),
+        ):
+            value = getattr(self, name)
+            if value is None or (0.0 < value < np.inf) or (value == 0.0 and name == "mu0"):
+                continue
+            raise OptionError(f"{name} = {value}: must be finite and {least}, or None")
         if self.step is not None and (self.alpha0, self.mu0, self.cost_scale) != (None,) * 3:
             raise OptionError(
                 "step takes the place of alpha0, mu0 and cost_scale: give one of them"

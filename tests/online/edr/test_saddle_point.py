@@ -1,0 +1,337 @@
+"""The saddle-point policy: both steps and both promises by a plain loop, rounding, its options."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edr import EdrInstance, falling_cap, half_a_round, never_trained
+from edgeopt.online.edr.forecast import GivenPrices
+from edgeopt.online.edr.policies.saddle_point import SaddlePoint
+from edgeopt.online.primal_dual import FixedStep
+from tests.online.edr.frames import drive, show, tell
+from tests.strategies import edr_instances
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SEEDS = st.integers(0, 2**32 - 1)
+STEP = FixedStep(primal=0.3, dual=0.7)
+
+
+def project(target: Floats, energy: Floats, cap: float, upper: Floats) -> Floats:
+    """Return the nearest point of the capped box by halving a price."""
+    low, high = 0.0, 1e9
+    if energy @ np.clip(target, 0.0, upper) <= cap:
+        return np.clip(target, 0.0, upper)
+    for _ in range(200):
+        price = (low + high) / 2
+        inside = energy @ np.clip(target - price * energy, 0.0, upper) <= cap
+        low, high = (low, price) if inside else (price, high)
+    return np.clip(target - high * energy, 0.0, upper)
+
+
+def plain_loop(instance: EdrInstance, policy: SaddlePoint, wishes: list[Any]) -> list[Floats]:
+    """Return the fractions of every frame, task by task, for rounds that were carried out."""
+    tasks = range(instance.tasks)
+    x, multiplier = np.zeros(instance.tasks), np.zeros(instance.tasks)
+    left = instance.rounds.astype(float)
+    was = [False] * instance.tasks
+    points: list[Floats] = []
+
+    def cost(t: int, i: int, price: float) -> float:
+        energy = instance.energy_weight * price * instance.round_energy[t, i]
+        return float(energy + instance.delay_weight * instance.round_seconds[t, i])
+
+    for t in range(instance.frames):
+        alive = [bool(instance.active[t, i]) and left[i] > 0 for i in tasks]
+        price = float(instance.price[t - 1]) if t else float(instance.price_prior or 0.0)
+        source = t if policy.index == "current" or t == 0 else t - 1
+        energy = np.array([instance.round_energy[source, i] for i in tasks])
+        cap = float(instance.cap[source])
+        target = np.zeros(instance.tasks)
+        upper = np.zeros(instance.tasks)
+        for i in tasks:
+            old = alive[i] and was[i]
+            if not old:
+                multiplier[i] = 0.0
+                continue
+            slope = (
+                cost(t, i, price)
+                if policy.gradient == "current"
+                else cost(t - 1, i, float(instance.price[t - 1]))
+            )
+            target[i] = x[i] - STEP.primal * (slope - multiplier[i])
+            upper[i] = left[i]
+        x = project(target, energy, cap, upper)
+        fresh = [i for i in tasks if alive[i] and not was[i]]
+        for i in fresh:
+            x[i] = instance.even_rate[i] if policy.init == "rate" else 0.0
+            energy[i] = instance.round_energy[t, i]
+        used = float(energy @ x)
+        if fresh and used > cap:
+            x = x * (cap / used)
+        points.append(x.copy())
+        for i in tasks:
+            if alive[i]:
+                multiplier[i] = max(
+                    0.0, multiplier[i] + STEP.dual * (float(instance.even_rate[i]) - x[i])
+                )
+        left = left - np.minimum(wishes[t], left)
+        was = alive
+    return points
+
+
+@given(
+    edr_instances(frames=6, tasks=4),
+    st.sampled_from(["current", "stale"]),
+    st.sampled_from(["current", "stale"]),
+    st.sampled_from(["rate", "zero"]),
+)
+def test_fractions_are_those_of_a_plain_loop(
+    instance: EdrInstance, index: Any, gradient: Any, init: Any
+):
+    policy = SaddlePoint(index=index, gradient=gradient, init=init, step=STEP)
+    steps = drive(policy, instance)
+    expected = plain_loop(instance, policy, [step.wish for step in steps])
+    for step, point in zip(steps, expected, strict=True):
+        np.testing.assert_allclose(step.wished.saddle.point, point, atol=1e-7)
+
+
+FORMS = [
+    {"residual": "floor"},
+    {"residual": "floor", "carry": True},
+    {"residual": "bernoulli"},
+    {"residual": "bernoulli", "margin": True},
+]
+
+
+@given(edr_instances(frames=6, tasks=4), st.sampled_from(FORMS), SEEDS)
+def test_the_current_index_keeps_the_cap(instance: EdrInstance, form: dict[str, Any], seed: int):
+    """Fractions never exceed it; whole rounds do so by less than a round, in one mode only."""
+    for gradient, init in itertools.product(("current", "stale"), ("rate", "zero")):
+        policy = SaddlePoint(gradient=gradient, init=init, step=STEP, **form)  # type: ignore[arg-type]
+        for frame, wish, wished, _ in drive(policy, instance, seed):
+            energy, point = frame.round_energy, wished.saddle.point
+            assert energy @ point <= frame.cap * (1 + 1e-12)
+            assert (wish <= frame.remaining).all()
+            assert (wish >= 0).all()
+            if form == {"residual": "bernoulli"}:
+                fractional = np.abs(point - np.round(point)) > 1e-9
+                most = energy[fractional].max(initial=0.0)
+                # Strictly below one more round, but for the last digits.
+                assert abs(energy @ wish - energy @ point) <= most * (1 + 1e-9)
+            else:
+                assert energy @ wish <= frame.cap * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize(("index", "second"), [("current", 1.0), ("stale", 2.7)])
+def test_the_stale_index_breaks_the_cap_that_falls(index: Any, second: float):
+    """Three rounds a frame, 1 Wh each, while the cap falls from 4 to 1 Wh."""
+    policy = SaddlePoint(index=index, alpha0=0.1, init="rate")
+    first, then = drive(policy, falling_cap())
+    np.testing.assert_allclose(first.wished.saddle.point, [3.0])
+    # The step is a tenth of the typical rate, 3, at the typical cost.
+    np.testing.assert_allclose(then.wished.saddle.point, [second])
+    used = float(then.frame.round_energy @ then.wished.saddle.point)
+    assert (used > then.frame.cap) == (index == "stale")
+
+
+def test_half_a_round_of_room():
+    """The fraction 1/2 fits; a whole round does not, and only one mode ever tries it."""
+    tried = {}
+    for form in FORMS:
+        policy = SaddlePoint(step=FixedStep(1e-6, 1e-6), **form)
+        wishes = [drive(policy, half_a_round(), seed)[0].wish[0] for seed in range(60)]
+        tried[tuple(form.values())] = sum(wishes)
+    assert tried[("floor",)] == tried["floor", True] == tried["bernoulli", True] == 0
+    # Fails by chance with probability below 1e-7.
+    assert 10 < tried[("bernoulli",)] < 50
+
+
+def test_a_margin_bars_rounds_that_alone_exceed_the_cap():
+    steps = drive(SaddlePoint(margin=True), half_a_round())
+    assert steps[0].wished.saddle.point.tolist() == [0.0]
+
+
+def test_rounding_down_never_trains_unless_it_carries():
+    """An even rate of 0.99 that costs nothing stays 0.99."""
+    instance = never_trained(100).replace(price=np.zeros(100), price_prior=0.0)
+    done = {}
+    for form in FORMS:
+        steps = drive(SaddlePoint(**form), instance, seed=1)
+        np.testing.assert_allclose(steps[0].wished.saddle.point, 0.99)
+        done[tuple(form.values())] = sum(int(step.wish[0]) for step in steps)
+    assert done[("floor",)] == 0
+    assert done["floor", True] >= 98
+    # Eleven of 100 coins of 0.99 fail with probability below 1e-7.
+    assert done[("bernoulli",)] >= 90
+
+
+def test_what_waits_for_room_is_carried_on():
+    """A capped frame has no room for what was lost; it comes back as soon as there is."""
+    instance = never_trained(4).replace(
+        cap=np.array([np.inf, 0.2, np.inf, np.inf]), price=np.zeros(4), price_prior=0.0
+    )
+    policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
+    steps = drive(policy, instance)
+    assert steps[0].wished.lost.tolist() == [0.75]
+    # 0.75 Wh do not fit into 0.2: nothing is added, the 0.2 of this frame are lost as well.
+    assert steps[1].wished.carried.tolist() == [0.0]
+    np.testing.assert_allclose(steps[1].wished.lost, [0.95])
+    np.testing.assert_allclose(steps[2].wished.carried, [0.95])
+    assert steps[2].wish.tolist() == [1]
+
+
+def test_expectations_are_kept():
+    """Whole rounds average to the fractions when the last one is drawn."""
+    rng = np.random.default_rng(7)
+    instance = wide(rng)
+    policy = SaddlePoint()
+    frame = show(instance, 0, instance.rounds)
+    memory = policy.relax(policy.begin(instance), frame, 9.0)
+    assert frame.round_energy @ memory.saddle.point == pytest.approx(9.0)
+    draws = np.array([policy.round(memory, frame, rng)[0] for _ in range(20_000)])
+    # Hoeffding: off by 0.021 with probability below 1e-6 for any of the tasks.
+    np.testing.assert_allclose(draws.mean(axis=0), memory.saddle.point, atol=0.021)
+    down = SaddlePoint(residual="floor")
+    draws = np.array([down.round(memory, frame, rng)[0] for _ in range(2_000)])
+    assert draws.mean(axis=0).sum() < memory.saddle.point.sum() - 0.05
+    assert (draws @ frame.round_energy <= 9.0 * (1 + 1e-12)).all()
+
+
+def wide(rng: np.random.Generator) -> EdrInstance:
+    """Return one frame with five tasks of uneven energy that needs 10 to 20 Wh at even rates."""
+    n = 5
+    one = never_trained(2)
+    return one.replace(
+        arrival=np.zeros(n, int),
+        deadline=np.full(n, 1),
+        rounds=np.full(n, 7),
+        client=np.ones((n, 1), bool),
+        server=np.zeros(n, int),
+        local_steps=np.ones(n, int),
+        step_work=rng.uniform(0.5, 1.5, (n, 1)),
+        aggregation_work=np.zeros(n),
+        model_size=np.zeros(n),
+    )
+
+
+def test_tasks_come_and_go():
+    """A task begins at its rate or at zero; one that has left has neither rounds nor multiplier."""
+    one = never_trained(4)
+    instance = wide(np.random.default_rng(0)).replace(
+        **{name: getattr(one, name) for name in ("cap", "price", "requests", "propagation",
+                                                 "slo", "rate")},
+        arrival=[0, 0, 1, 2, 3], deadline=[0, 3, 2, 2, 3],
+    )  # fmt: skip
+    for init in ("rate", "zero"):
+        steps = drive(SaddlePoint(init=init, step=FixedStep(0.01, 1.0)), instance)  # type: ignore[arg-type]
+        for t, step in enumerate(steps):
+            saddle = step.wished.saddle
+            fresh = instance.arrival == t
+            expected = instance.even_rate[fresh] if init == "rate" else 0.0
+            np.testing.assert_array_equal(saddle.point[fresh], expected)
+            assert not saddle.multipliers[fresh].any()
+            gone = (instance.deadline < t) | (instance.arrival > t)
+            assert not saddle.point[gone].any()
+            assert not saddle.multipliers[gone].any()
+        # What has been missed has a price as long as the task stays.
+        assert (steps[0].settled.saddle.multipliers > 0).any() == (init == "zero")
+
+
+def test_without_tasks_nothing_is_wished():
+    instance = never_trained(3).replace(
+        arrival=[], deadline=[], rounds=[], client=np.empty((0, 1), bool), server=[],
+        local_steps=[], step_work=np.empty((0, 1)), aggregation_work=[], model_size=[],
+    )  # fmt: skip
+    for form in FORMS:
+        assert [step.wish.size for step in drive(SaddlePoint(**form), instance)] == [0, 0, 0]
+
+
+def test_memories_are_explicit():
+    """A memory that was kept goes on as the first time, and is left as it was."""
+    instance = wide(np.random.default_rng(3)).replace(cap=np.array([9.0, 5.0]))
+    policy = SaddlePoint(residual="floor", carry=True)
+    steps = drive(policy, instance, seed=4)
+    kept = steps[0].settled
+    before = [kept.saddle.point.copy(), kept.saddle.multipliers.copy(), kept.lost.copy()]
+    frame = show(instance, 1, instance.rounds - steps[0].wish)
+    draws = [policy.wish(kept, frame, 5.0, np.random.default_rng(8)) for _ in range(2)]
+    np.testing.assert_array_equal(draws[0][0], draws[1][0])
+    np.testing.assert_array_equal(draws[0][1].saddle.point, steps[1].wished.saddle.point)
+    policy.settle(draws[0][1], frame, tell(instance, frame, draws[0][0]))
+    for old, now in zip(before, [kept.saddle.point, kept.saddle.multipliers, kept.lost],
+                        strict=True):  # fmt: skip
+        np.testing.assert_array_equal(old, now)
+
+
+def test_same_seed_same_wishes():
+    instance = wide(np.random.default_rng(3)).replace(cap=np.array([9.0, 5.0]))
+
+    def wishes(seed: int) -> list[list[int]]:
+        return [step.wish.tolist() for step in drive(SaddlePoint(), instance, seed)]
+
+    assert wishes(0) == wishes(0)
+    assert len({str(wishes(seed)) for seed in range(20)}) > 1
+
+
+def test_the_price_that_is_expected_leads_the_step():
+    """A round gets dearer tomorrow; who knows trains less then, and routes at that price."""
+    instance = never_trained(3).replace(price=np.array([1.0, 9.0, 1.0]))
+    told = SaddlePoint(price_forecast=GivenPrices(instance.price), step=STEP)
+    plain = SaddlePoint(step=STEP)
+    knows, knows_not = drive(told, instance)[1], drive(plain, instance)[1]
+    gap = knows_not.wished.saddle.point[0] - knows.wished.saddle.point[0]
+    assert gap > 0
+    assert told.terms(knows.wished, knows.frame).price == 9.0
+    assert plain.terms(knows.wished, knows.frame).price == 1.0
+    assert told.name == "Saddle point, price_forecast=given, step=FixedStep(primal=0.3, dual=0.7)"
+
+
+def test_steps_get_their_unit_from_the_first_tasks():
+    """Typical rate 2/3, typical cost 1: factors T^(-1/3) unless given."""
+    instance = never_trained(3)
+    rule = drive(SaddlePoint(), instance)[0].wished.rule
+    usual = 3.0 ** (-1 / 3)
+    np.testing.assert_allclose(rule.sizes(0), [usual * 2 / 3, usual * 3 / 2])
+    rule = drive(SaddlePoint(alpha0=2.0, mu0=0.5, cost_scale=4.0), instance)[0].wished.rule
+    np.testing.assert_allclose(rule.sizes(0), [2.0 * (2 / 3) / 4.0, 0.5 * 4.0 / (2 / 3)])
+    late = instance.replace(arrival=[1])
+    assert drive(SaddlePoint(), late)[0].wished.rule is None
+    assert drive(SaddlePoint(), late)[1].wished.rule is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"index": "next"}, "index"),
+        ({"gradient": "exact"}, "gradient"),
+        ({"init": "even"}, "init"),
+        ({"residual": "up"}, "residual"),
+        ({"carry": True}, "carry"),
+        ({"residual": "floor", "margin": True}, "margin"),
+        ({"price_forecast": "tomorrow"}, "price_forecast"),
+        ({"alpha0": 0.0}, "alpha0"),
+        ({"mu0": -1.0}, "mu0"),
+        ({"mu0": np.inf}, "mu0"),
+        ({"cost_scale": 0.0}, "cost_scale"),
+        ({"step": STEP, "alpha0": 1.0}, "step"),
+        ({"guard": 0.0}, "guard"),
+        ({"reserve": "first"}, "reserve"),
+        ({"budget": "none"}, "budget"),
+        ({"elastic": "hard"}, "elastic"),
+        ({"training_room": 2.0}, "training_room"),
+    ],
+)
+def test_options_are_refused_by_name(options: dict[str, Any], named: str):
+    with pytest.raises(OptionError, match=named):
+        SaddlePoint(**options)

@@ -1,0 +1,80 @@
+"""The whole horizon in hindsight: compiled, declared, solved, and by trying every plan."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from edgeopt import solve
+from edgeopt.models.edr.matrix import colocation_matrix
+from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.programs import colocation
+from edgeopt.models.edr.served import served_cap
+from tests.edr.cases import cases
+from tests.oracles.edr import account, offline, routing
+
+TINY = {"frames": 3, "slots": 2, "sites": 3, "tasks": 2, "types": 2, "rounds": 3}
+
+
+def busy(**sizes):
+    """Draw instances in which there is something to decide."""
+    return cases(**sizes).filter(lambda case: case.plain.I > 0 or case.instance.requests.any())
+
+
+def prices(case):
+    return {
+        "late_price": [float(v) for v in account.late_price(case.plain)],
+        "unserved_price": [float(v) for v in account.unserved_price(case.plain)],
+    }
+
+
+@given(cases())
+def test_prices_of_what_is_not_done(case):
+    late = [float(v) for v in account.late_price(case.exact)]
+    unserved = [float(v) for v in account.unserved_price(case.exact)]
+    assert late_price(case.instance) == pytest.approx(late, rel=1e-12, abs=1e-12)
+    assert unserved_price(case.instance) == pytest.approx(unserved, rel=1e-12, abs=1e-12)
+
+
+@given(cases())
+def test_a_cap_yields_to_serving(case):
+    plain = case.plain
+    for t, found in enumerate(served_cap(case.instance)):
+        least = routing.least_energy(plain, t, range(plain.D)).energy
+        assert found == pytest.approx(max(plain.cap[t], least), rel=1e-6, abs=1e-6)
+
+
+@given(busy(**TINY))
+def test_eliminating_the_split_of_training_is_exact(case):
+    """The optimum with the training of every slot as a variable is that without."""
+    cap = served_cap(case.instance)
+    expected, _ = offline.optimum(case.plain, cap=cap, **prices(case))
+    close = pytest.approx(expected, rel=1e-6, abs=1e-6)
+    for eliminate in (True, False):
+        program = colocation_matrix(case.instance, cap=cap, relax=True, eliminate=eliminate)
+        assert solve(program).objective == close
+
+
+@given(busy(**TINY))
+def test_the_declared_model_agrees(case):
+    expected, _ = offline.optimum(case.plain, cap=case.instance.cap, **prices(case))
+    found = solve(colocation(case.instance, relax=True)).objective
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@given(busy(frames=3, slots=2, sites=2, tasks=2, types=1, rounds=2))
+def test_whole_rounds_are_those_of_the_best_plan(case):
+    cap = served_cap(case.instance)
+    best = offline.enumerate_rounds(case.plain, cap=cap, **prices(case))
+    close = pytest.approx(best, rel=1e-6, abs=1e-6)
+    whole = solve(colocation_matrix(case.instance, cap=cap))
+    assert whole.objective == close
+    assert offline.optimum(case.plain, cap=cap, whole=True, **prices(case))[0] == close
+    relaxed = solve(colocation_matrix(case.instance, cap=cap, relax=True))
+    assert relaxed.objective <= whole.objective + 1e-6 * max(1.0, abs(best))
+
+
+@given(busy(**TINY))
+def test_a_declared_plan_of_whole_rounds_costs_as_much(case):
+    whole = solve(colocation_matrix(case.instance)).objective
+    assert solve(colocation(case.instance)).objective == pytest.approx(whole, rel=1e-6, abs=1e-6)

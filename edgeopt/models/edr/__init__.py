@@ -7,6 +7,7 @@ Response for Sustainable Edge AI.
 from __future__ import annotations
 
 from edgeopt.models.edr.matrix import colocation_matrix
+from edgeopt.models.edr.offline import OfflinePlan, solve_offline
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.served import served_cap
@@ -14,12 +15,14 @@ from edgeopt.models.edr.step_programs import step_nlp, step_program
 from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
 
 __all__ = [
+    "OfflinePlan",
     "Step",
     "bisect_step",
     "colocation",
     "colocation_matrix",
     "late_price",
     "served_cap",
+    "solve_offline",
     "step_nlp",
     "step_program",
     "step_residual",

@@ -1,0 +1,277 @@
+"""The offline optimum: what a plan that knows everything costs at least."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.models.edr.matrix import colocation_matrix
+from edgeopt.models.edr.offline_master import RoundsMaster
+from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.recourse import FrameRecourse, Served
+from edgeopt.models.edr.served import check_cap, served_cap
+from edgeopt.solvers import Quality, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["OfflinePlan", "solve_offline"]
+
+METHODS = ("benders", "highs")
+GAP, WHOLE_GAP = 1e-6, 1e-4
+"""Default gap with parts of rounds, and with whole ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfflinePlan:
+    """A plan over all frames, with a proven lower bound on the penalised cost of every other.
+
+    Parameters
+    ----------
+    objective
+        Penalised cost, recomputed from the data.
+    bound
+        Proven lower bound on the penalised cost of every plan within `cap`, with whole rounds or
+        with parts of them as was asked for.
+    rounds
+        Rounds by frame and task, shape [T, I].
+    missing
+        Rounds of each task that are not done, shape [I].
+    cap
+        Energy that was allowed in each frame, Wh, infinity where there is no cap, shape [T].
+    energy, training_energy
+        Energy of each frame, and the part of it that trains, Wh, shape [T].
+    training_cost, request_cost
+        Cost of each frame, without penalties, shape [T].
+    unserved
+        Requests not served by frame and type, shape [T, N].
+    method
+        How it was found.
+    iterations
+        How often the rounds were planned.
+    seconds
+        Time it took.
+    target
+        The gap that was asked for.
+    """
+
+    objective: float
+    bound: float
+    rounds: NDArray[np.float64] = field(repr=False)
+    missing: NDArray[np.float64] = field(repr=False)
+    cap: NDArray[np.float64] = field(repr=False)
+    energy: NDArray[np.float64] = field(repr=False)
+    training_energy: NDArray[np.float64] = field(repr=False)
+    training_cost: NDArray[np.float64] = field(repr=False)
+    request_cost: NDArray[np.float64] = field(repr=False)
+    unserved: NDArray[np.float64] = field(repr=False)
+    method: str
+    iterations: int
+    seconds: float
+    target: float
+
+    @property
+    def gap(self) -> float:
+        """Proven relative gap ``(objective - bound) / max(1, |objective|)``."""
+        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+
+    @property
+    def certified(self) -> bool:
+        """Whether the gap is as small as was asked for."""
+        return self.gap <= self.target
+
+    @property
+    def cost(self) -> float:
+        """Cost without penalties."""
+        return float(self.training_cost.sum() + self.request_cost.sum())
+
+
+def solve_offline(
+    instance: EdrInstance,
+    *,
+    relax: bool = True,
+    cap: ArrayLike | None = None,
+    method: Literal["benders", "highs"] = "benders",
+    gap: float | None = None,
+    time_limit: float | None = None,
+    **solver: Any,
+) -> OfflinePlan:
+    r"""Find rounds and routes for all frames at once, knowing all of them.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    relax
+        Allow parts of rounds: the lower bound named OFFLINE.
+    cap
+        Energy of each frame, Wh, infinity where there is no cap, shape [T]; by default
+        `served_cap`, the instance's raised to what serving alone needs.
+    method
+        ``"benders"``: plan rounds against lower bounds on what requests cost beside them, route the
+        requests of each frame, and let the prices of energy and computation improve the bounds.
+        ``"highs"``: the whole program at once.
+    gap
+        Relative gap to be proven, 1e-6 by default, 1e-4 with whole rounds.
+    time_limit
+        Seconds after which the best plan so far is returned with its bound.
+    **solver
+        Options for `edgeopt.solve`.
+
+    Returns
+    -------
+    A plan within the caps, recomputed from the data, and a proven bound.
+
+    Raises
+    ------
+    InputError
+        If a cap is negative or no number, or there is not one per frame.
+    OptionError
+        If there is no such method, or the gap is not positive.
+    SolverError
+        If the solver ends without a point.
+
+    Notes
+    -----
+    Zhu et al., problem P, with penalties for missing rounds and unserved requests.
+    """
+    if method not in METHODS:
+        raise OptionError(f"method = {method!r}: must be one of {', '.join(METHODS)}")
+    target = (GAP if relax else WHOLE_GAP) if gap is None else float(gap)
+    if not target > 0:
+        raise OptionError(f"gap = {gap!r}: must be positive")
+    search = _Search(instance, served_cap(instance) if cap is None else check_cap(instance, cap))
+    deadline = np.inf if time_limit is None else search.began + time_limit
+    if method == "highs":
+        search.whole(relax, target, deadline, solver)
+    else:
+        search.decomposed(True, target if relax else target / 10.0, deadline, solver)
+        if not relax:
+            search.forget()
+            search.decomposed(False, target, deadline, solver)
+    return search.plan(method, target)
+
+
+class _Search:
+    """The best plan so far, and the best bound."""
+
+    def __init__(self, instance: EdrInstance, cap: Floats) -> None:
+        self.began = time.perf_counter()
+        self.instance, self.cap = instance, cap
+        self.frames = [FrameRecourse(instance, t, float(r)) for t, r in enumerate(cap)]
+        self.late = late_price(instance)
+        alone = np.array([frame.alone.cut.constant for frame in self.frames])
+        worst = np.array([frame.worst for frame in self.frames])
+        self.master = RoundsMaster(instance, cap, alone, worst)
+        for t, frame in enumerate(self.frames):
+            if frame.alone.cut.slope.any():
+                self.master.add(t, frame.alone.cut)
+        self.iterations, self.bound = 0, -np.inf
+        self.forget()
+
+    def forget(self) -> None:
+        """Go back to the plan without training; what requests cost beside it stays known."""
+        self.objective = np.inf
+        self.rounds: Floats = np.zeros((self.instance.frames, self.instance.tasks))
+        self.served: Sequence[Served] = []
+        self.consider(self.rounds)
+
+    def gap(self) -> float:
+        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+
+    def consider(self, rounds: Floats) -> float:
+        """Route beside some rounds, learn from it, and return their cost."""
+        served = [frame.at(row) for frame, row in zip(self.frames, rounds, strict=True)]
+        missing = np.maximum(self.instance.rounds - rounds.sum(axis=0), 0.0)
+        objective = float((self.instance.round_cost * rounds).sum() + self.late @ missing)
+        objective += sum(one.value for one in served)
+        if objective < self.objective:
+            self.objective, self.rounds, self.served = objective, rounds, served
+        for t, one in enumerate(served):
+            if one is not self.frames[t].alone:
+                self.master.add(t, one.cut)
+        return objective
+
+    def decomposed(
+        self, relax: bool, target: float, deadline: float, options: dict[str, Any]
+    ) -> None:
+        """Plan, route and cut until the gap is proven or the time is over."""
+        while True:
+            left = deadline - time.perf_counter()
+            if left <= 0:
+                return
+            limit = None if np.isinf(left) else left
+            own = {"time_limit": limit} | ({} if relax else {"gap": target / 4.0}) | options
+            solution = self.master.solve(relax=relax, raises=False, **own)
+            self.bound = max(self.bound, solution.bound)
+            self.iterations += 1
+            if solution.values is None or solution.quality is Quality.INFEASIBLE:
+                return
+            before = len(self.master)
+            self.consider(self._within(self.master.rounds(solution.values), whole=not relax))
+            if self.gap() <= target or len(self.master) == before:
+                return
+
+    def whole(self, relax: bool, target: float, deadline: float, options: dict[str, Any]) -> None:
+        """Solve the whole program at once."""
+        program = colocation_matrix(self.instance, cap=self.cap, relax=relax)
+        if program.shape[1] == 0:
+            self.bound = self.objective
+            return
+        unit = self.master.unit
+        left = deadline - time.perf_counter()
+        limit = None if np.isinf(left) else max(left, 0.1)
+        own = {"time_limit": limit, "gap": None if relax else target} | options
+        solution = solve(program.replace(cost=program.cost / unit), raises=False, **own)
+        self.iterations += 1
+        self.bound = max(self.bound, solution.bound * unit)
+        if solution.values is not None and solution.quality.usable:
+            self.consider(self._within(self.master.rounds(solution.values), whole=not relax))
+
+    def _within(self, rounds: Floats, *, whole: bool) -> Floats:
+        """Take back what exceeds a limit by the tolerance of a solver."""
+        instance = self.instance
+        rounds = np.where(instance.active, np.clip(rounds, 0.0, instance.rounds), 0.0)
+        if whole:
+            return np.rint(rounds)
+        done = rounds.sum(axis=0)
+        rounds *= np.minimum(1.0, instance.rounds / np.maximum(done, 1e-300))
+        room = instance.slots * instance.capacity
+        for row, energy, cap in zip(rounds, instance.round_energy, self.cap, strict=True):
+            used, load = float(energy @ row), row @ instance.round_work
+            over = float(np.max(load / np.maximum(room, 1e-300), initial=0.0))
+            row *= min(1.0, cap / used if used > 0 else 1.0, 1.0 / over if over > 0 else 1.0)
+        return rounds
+
+    def plan(self, method: str, target: float) -> OfflinePlan:
+        instance, rounds, served = self.instance, self.rounds, self.served
+        training = (instance.round_energy * rounds).sum(axis=1)
+        unserved = np.array([one.unserved for one in served])
+        lost = unserved @ unserved_price(instance)
+        return OfflinePlan(
+            objective=self.objective,
+            # Rounding alone may put the bound above a point in hand.
+            bound=min(self.bound, self.objective),
+            rounds=rounds,
+            missing=np.maximum(instance.rounds - rounds.sum(axis=0), 0.0),
+            cap=self.cap,
+            energy=training + np.array([one.energy for one in served]),
+            training_energy=training,
+            training_cost=(instance.round_cost * rounds).sum(axis=1),
+            request_cost=np.array([one.value for one in served]) - lost,
+            unserved=unserved,
+            method=method,
+            iterations=self.iterations,
+            seconds=time.perf_counter() - self.began,
+            target=target,
+        )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from edgeopt.models.edr.routing.build import routing_problem
 from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
-from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem, routing_problem
+from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem
 from edgeopt.models.edr.routing.routes import Conditions, Routes, conditions, find_routes
 from edgeopt.models.edr.routing.solve import solve_routing
 

@@ -21,26 +21,22 @@ def cheapest_total(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
     cost: Floats,
-    energy: Floats,
-    work: Floats,
-    energy_price: float,
-    price: Floats,
+    surcharge: Floats,
     unserved: float,
 ) -> float:
-    """Return the cost of all requests, each on its cheapest route at prices or unserved.
+    """Return the cost of all requests, each on its cheapest route or unserved.
 
-    ``demand`` is flat; ``price`` is the price of a GFLOP, shape [S, J].
+    ``demand`` is flat; ``surcharge`` is what a request pays at each site on top of the cost of its
+    route, shape [S, N, J].
     """
-    sites, types = energy.shape
+    types, sites = surcharge.shape[1:]
     total = 0.0
     for row in range(demand.size):
         if demand[row] > 0.0:
-            slot, kind = row // (sites * types), row % types
+            extra = surcharge[row // (sites * types), row % types]
             best = unserved
             for route in range(first[row], first[row + 1]):
-                k = site[route]
-                each = cost[route] + energy_price * energy[k, kind] + price[slot, k] * work[kind]
-                best = min(best, each)
+                best = min(best, cost[route] + extra[site[route]])
             total += demand[row] * best
     return total
 
@@ -50,17 +46,16 @@ def weigh(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
     cost: Floats,
-    energy: Floats,
+    surcharge: Floats,
     work: Floats,
-    energy_price: float,
     out: Floats,
 ) -> None:
-    """Write the cost of each route per GFLOP, energy at its price included."""
+    """Write the cost of each route per GFLOP; ``surcharge`` has the shape [N, J]."""
     types = work.size
     for row in range(first.size - 1):
         kind = row % types
         for route in range(first[row], first[row + 1]):
-            out[route] = (cost[route] + energy_price * energy[site[route], kind]) / work[kind]
+            out[route] = (cost[route] + surcharge[kind, site[route]]) / work[kind]
 
 
 @njit(cache=True)
@@ -87,34 +82,30 @@ def cheapest_routes(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
     cost: Floats,
-    energy: Floats,
-    work: Floats,
-    energy_price: float,
-    price: Floats,
+    surcharge: Floats,
     few: int,
     chosen: NDArray[np.bool_],
     tolerance: float,
 ) -> int:
-    """Choose the cheapest routes of each row at prices, where a better one than chosen exists.
+    """Choose the cheapest routes of each row, where a better one than chosen exists.
 
-    ``price`` is the price of a GFLOP, shape [S, J]; ``chosen`` is changed in place, shape [A].
+    ``surcharge`` as in `cheapest_total`; ``chosen`` is changed in place, shape [A].
 
     Returns
     -------
     Number of rows that had a route cheaper than all their chosen ones, by more than ``tolerance``.
     """
-    sites, types = energy.shape
+    types, sites = surcharge.shape[1:]
     best, place = np.empty(few), np.empty(few, dtype=np.int64)
     improved = 0
     for row in range(first.size - 1):
-        slot, kind = row // (sites * types), row % types
-        least, kept = np.inf, 0
+        extra = surcharge[row // (sites * types), row % types]
+        least, worst, kept = np.inf, np.inf, 0
         for route in range(first[row], first[row + 1]):
-            k = site[route]
-            each = cost[route] + energy_price * energy[k, kind] + price[slot, k] * work[kind]
+            each = cost[route] + extra[site[route]]
             if chosen[route]:
                 least = min(least, each)
-            if kept < few or each < best[kept - 1]:
+            if each < worst:
                 # Sorted insertion; the list is short.
                 at = kept if kept < few else few - 1
                 while at > 0 and best[at - 1] > each:
@@ -122,6 +113,8 @@ def cheapest_routes(
                     at -= 1
                 best[at], place[at] = each, route
                 kept = min(kept + 1, few)
+                if kept == few:
+                    worst = best[few - 1]
         if kept > 0 and best[0] < least - tolerance:
             improved += 1
             for i in range(kept):

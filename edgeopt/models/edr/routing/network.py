@@ -115,8 +115,8 @@ def _choose(
     """Choose cheap routes in place; return the number of rows that got some."""
     return int(
         cheapest_routes(
-            problem.first, problem.site, problem.cost, problem.energy, problem.work, prices.energy,
-            prices.site + prices.room, FEW, chosen, tolerance,
+            problem.first, problem.site, problem.cost,
+            problem.surcharge(prices.energy, prices.site + prices.room), FEW, chosen, tolerance,
         )
     )  # fmt: skip
 
@@ -181,10 +181,8 @@ class _Search:
     def _line(self, price: float) -> _Line:
         """Solve at a price of energy, from wherever the last solve ended."""
         problem = self.problem
-        weigh(
-            problem.first, problem.site, problem.cost, problem.energy, problem.work, price,
-            self.weight,
-        )  # fmt: skip
+        surcharge = price * problem.energy.T
+        weigh(problem.first, problem.site, problem.cost, surcharge, problem.work, self.weight)
         flow = self.simplex.solve(self.weight, self.unserved, sink_price=self.sink_price)
         kind = self._kind(flow)
         requests = flow.amount / problem.work[kind]

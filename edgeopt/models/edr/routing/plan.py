@@ -156,8 +156,8 @@ def dual_bound(
         energy_price = 0.0
     room = np.where(np.isinf(problem.room), 0.0, room)
     total = cheapest_total(
-        problem.demand.ravel(), problem.first, problem.site, problem.cost, problem.energy,
-        problem.work, energy_price, site + room, penalties.unserved,
+        problem.demand.ravel(), problem.first, problem.site, problem.cost,
+        problem.surcharge(energy_price, site + room), penalties.unserved,
     )  # fmt: skip
     spare = float((problem.capacity * site).sum())
     spare += float(np.where(room > 0, problem.room, 0.0) @ room)

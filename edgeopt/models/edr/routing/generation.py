@@ -1,0 +1,229 @@
+"""Routing on a few routes of each origin; the others join when prices ask for them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.models.edr.routing.matrix import routing_columns, routing_matrix
+from edgeopt.models.edr.routing.plan import Prices, dual_bound
+from edgeopt.models.edr.routing.pricing import cheapest_routes
+from edgeopt.models.edr.routing.units import Units, plan_of
+from edgeopt.solvers import Reusable
+from edgeopt.solvers.columns import Priced, Restricted, generate_columns
+from edgeopt.solvers.linear_master import GeneratedProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeopt.models.edr.routing.plan import RoutingPlan
+    from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem
+    from edgeopt.solvers.program import Sense
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = ["RoutingColumns"]
+
+FIRST: Final = 4
+"""Routes of each origin and type to begin with."""
+
+MORE: Final = 2
+"""Routes of each origin and type that join in a round at most."""
+
+FINE: Final = 1e-9
+"""Reduced costs within this share of the largest cost count as 0."""
+
+
+class RoutingColumns:
+    """Solve one routing problem after another by column generation.
+
+    The program stays loaded in HiGHS. A problem that follows, such as that of the next slot, may
+    have other demand, costs, capacities and routes: it starts from the last basis and with the
+    routes that the last one needed.
+
+    Parameters
+    ----------
+    gap
+        Proven relative gap at which to stop.
+    first
+        Routes of each origin and type to begin with, the cheapest ones.
+
+    Examples
+    --------
+    >>> solver = RoutingColumns()
+    >>> plans = [solver.solve(problem, problem.penalties()) for problem in slots]  # doctest: +SKIP
+    """
+
+    def __init__(self, *, gap: float = 1e-6, first: int = FIRST) -> None:
+        self.gap, self.first = gap, first
+        self._master: _Master | None = None
+
+    def solve(
+        self, problem: RoutingProblem, penalties: Penalties, start: RoutingPlan | None = None
+    ) -> RoutingPlan:
+        """Solve a problem, from the last one where that is alike.
+
+        Parameters
+        ----------
+        problem
+            What is to be routed.
+        penalties
+            Prices of unserved requests and of excess.
+        start
+            Plan of a similar problem: where nothing is loaded yet, its prices choose the routes to
+            begin with.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS fails.
+        """
+        began = time.perf_counter()
+        if self._master is None or not self._master.fits(problem):
+            routes = self._few(problem, start)
+            self._master = _Master(problem, penalties, routes)
+        else:
+            self._master.move(problem, penalties)
+        master = self._master
+        solution = generate_columns(master, master.pricing, gap=self.gap)
+        flow = np.zeros(problem.routes)
+        alive = master.routes >= 0
+        values = solution.values[-master.routes.size :] if master.routes.size else np.empty(0)
+        flow[master.routes[alive]] = values[alive] * master.units.request
+        return plan_of(
+            problem,
+            penalties,
+            flow,
+            solution.duals,
+            seconds=time.perf_counter() - began,
+            method=f"columns, {master.path}",
+        )
+
+    def _few(self, problem: RoutingProblem, start: RoutingPlan | None) -> Integers:
+        alike = start is not None and start.prices.site.shape == problem.capacity.shape
+        prices = start.prices if start is not None and alike else None
+        none = np.zeros(problem.routes, dtype=np.bool_)
+        every = np.full(problem.demand.size, np.inf)
+        return cheapest_routes(problem, prices, every, none, self.first)
+
+
+class _Master:
+    """The program on the routes generated so far, in units around 1; a `columns.Master`."""
+
+    sense: Sense = "min"
+    name = "column generation"
+
+    def __init__(self, problem: RoutingProblem, penalties: Penalties, routes: Integers) -> None:
+        self.problem, self.penalties = problem, penalties
+        self.units = Units.of(problem)
+        self.routes = routes
+        """Route of each column after u and excess; -1 where the problem has it no longer."""
+        self._key = _keys(problem, routes)
+        self._known = np.zeros(problem.routes, dtype=np.bool_)
+        self._known[routes] = True
+        program = routing_matrix(problem, elastic=penalties, routes=routes)
+        self._model = Reusable(self.units.program(problem, program))
+        self.version = ""
+        self.path = ""
+
+    def fits(self, problem: RoutingProblem) -> bool:
+        """Whether the rows are those of another problem, but for their sides."""
+        mine = self.problem
+        return (
+            mine.demand.shape == problem.demand.shape
+            and np.array_equal(mine.work, problem.work)
+            and np.array_equal(mine.energy, problem.energy)
+            and np.array_equal(np.isfinite(mine.room), np.isfinite(problem.room))
+            and np.isfinite(mine.budget) == np.isfinite(problem.budget)
+        )
+
+    def move(self, problem: RoutingProblem, penalties: Penalties) -> None:
+        """Turn into the master of another problem that fits; routes that it lacks are closed."""
+        self.problem, self.penalties, self.units = problem, penalties, Units.of(problem)
+        self.path = ""
+        every = _keys(problem, np.arange(problem.routes))
+        self.routes = np.full(self._key.size, -1)
+        if every.size:
+            at = np.minimum(np.searchsorted(every, self._key), every.size - 1)
+            self.routes = np.where(every[at] == self._key, at, -1)
+        alive = self.routes >= 0
+        self._known = np.zeros(problem.routes, dtype=np.bool_)
+        self._known[self.routes[alive]] = True
+        units, fixed = self.units, self._fixed
+        cost = np.zeros(fixed + alive.size)
+        cost[: problem.demand.size] = penalties.unserved
+        cost[problem.demand.size : fixed] = penalties.excess
+        cost[fixed:][alive] = problem.cost[self.routes[alive]]
+        scale = units.columns(problem, cost.size) / (units.request * units.cost)
+        self._model.change_cost(cost * scale)
+        closed = np.where(alive, np.inf, 0.0)
+        self._model.change_bounds(upper=closed, columns=range(fixed, cost.size))
+        side = [problem.demand.ravel(), problem.capacity.ravel()]
+        side.append(problem.room[np.isfinite(problem.room)])
+        if np.isfinite(problem.budget):
+            side.append(np.array([problem.budget]))
+        upper = np.concatenate(side) / units.rows(problem)
+        lower = np.full(upper.size, -np.inf)
+        lower[: problem.demand.size] = upper[: problem.demand.size]
+        self._model.change_sides(lower, upper)
+
+    @property
+    def _fixed(self) -> int:
+        """Number of columns of unserved requests and excess."""
+        return self.problem.demand.size + int(np.isfinite(self.problem.budget))
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Solve on the routes so far; a vertex is exact, whatever the gap."""
+        solution = self._model.solve()
+        self.version = f"{solution.solver} {solution.version}"
+        self.path = self.path or solution.path
+        prices = self.units.prices(self.problem, solution.duals)
+        return Restricted(solution.objective, solution.values, prices)
+
+    def pricing(self, prices: Prices) -> Priced[Integers]:
+        """Return the bound that prices prove for all routes, and those that cost less by them."""
+        problem, units = self.problem, self.units
+        bound = dual_bound(problem, prices, self.penalties) / (units.request * units.cost)
+        return Priced(bound, self._cheaper(prices))
+
+    def _cheaper(self, prices: Prices) -> Integers | None:
+        least = np.full(self.problem.demand.size, self.penalties.unserved)
+        alive = self.routes[self.routes >= 0]
+        problem = self.problem
+        row, site = problem.row[alive], problem.site[alive]
+        kind, slot = row % problem.types, row // (problem.sites * problem.types)
+        each = problem.cost[alive] + prices.energy * problem.energy[site, kind]
+        each += (prices.site + prices.room)[slot, site] * problem.work[kind]
+        np.minimum.at(least, row, each)
+        least -= FINE * self.units.cost
+        routes = cheapest_routes(problem, prices, least, self._known, MORE)
+        return routes if routes.size else None
+
+    def add(self, columns: Integers) -> int:
+        """Add routes."""
+        problem, units = self.problem, self.units
+        matrix = routing_columns(problem, columns) * units.request
+        matrix = matrix / units.rows(problem)[:, np.newaxis]
+        self._model.add_columns(problem.cost[columns] / units.cost, matrix)
+        self.routes = np.concatenate([self.routes, columns])
+        self._key = np.concatenate([self._key, _keys(problem, columns)])
+        self._known[columns] = True
+        return int(columns.size)
+
+    def complete(self, values: Floats) -> Floats:
+        """Return values found earlier, routes that joined later at 0."""
+        return np.pad(values, (0, self._model.program.shape[1] - values.size))
+
+    def whole(self, pricing: Callable[[Any], Priced[Any]]) -> GeneratedProgram:
+        """Return the program so far with pricing for all other routes."""
+        return GeneratedProgram(self._model.program, pricing)
+
+
+def _keys(problem: RoutingProblem, routes: Integers) -> Integers:
+    """Return numbers that tell routes by slot, origin, type and site, in the order of routes."""
+    return np.asarray(problem.row[routes] * problem.sites + problem.site[routes])

@@ -1,0 +1,142 @@
+"""Routing as arrays: the compiled twin of the Pyomo model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.models.edr.routing.problem import Penalties
+from edgeopt.solvers import LabelBlock, LinearProgram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.edr.routing.plan import Prices
+    from edgeopt.models.edr.routing.problem import Elastic, RoutingProblem
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+__all__ = ["prices_of", "routing_columns", "routing_matrix"]
+
+
+def routing_matrix(
+    problem: RoutingProblem,
+    *,
+    elastic: Elastic | Penalties = "soft",
+    routes: Integers | None = None,
+) -> LinearProgram:
+    r"""Build the routing problem by array operations.
+
+    Columns are u (unserved requests) by slot, origin and type, then the excess of energy if there
+    is a budget, then y by route. Rows are the demand (1d) by slot, origin and type, the capacity
+    (1h) by slot and site, what training leaves of all slots by site where that is limited, and the
+    energy (3a) if there is a budget.
+
+    Parameters
+    ----------
+    problem
+        What is to be routed.
+    elastic
+        Order of what must not happen, or its prices.
+    routes
+        Which routes have a column, in this order; all by default.
+
+    Returns
+    -------
+    A minimisation problem, the value of which includes penalties.
+
+    Notes
+    -----
+    Zhu et al., problem P2 with (1d), (1h), (3a); for one slot (8) and (10). The training z of each
+    slot is eliminated: it fits in beside the requests if their load fits into each slot by itself,
+    and together with all training into all slots. `routing_lp` is the twin in Pyomo.
+    """
+    penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
+    chosen = np.arange(problem.routes) if routes is None else np.asarray(routes)
+    shape, count = problem.demand.shape, problem.demand.size
+    bounded: Integers = np.flatnonzero(np.isfinite(problem.room))
+    row_upper = [problem.demand.ravel(), problem.capacity.ravel(), problem.room[bounded]]
+    row_names = [
+        LabelBlock("eq_1d", ("slot", "origin", "type"), shape),
+        LabelBlock("eq_1h", ("slot", "site"), shape[:2]),
+        LabelBlock("room", ("site",), bounded.reshape(-1, 1)),
+    ]
+    cost = [np.full(count, penalties.unserved)]
+    column_names = [LabelBlock("u", ("slot", "origin", "type"), shape)]
+    served = routing_columns(problem, chosen)
+    height = served.shape[0]
+    blocks = [sparse.eye_array(height, count, format="csc")]
+    if np.isfinite(problem.budget):
+        row_upper.append(np.array([problem.budget]))
+        row_names.append(LabelBlock("eq_3a", (), ()))
+        cost.append(np.array([penalties.excess]))
+        column_names.append(LabelBlock("excess", (), ()))
+        blocks.append(sparse.csc_array(([-1.0], ([height - 1], [0])), shape=(height, 1)))
+    index = (problem.slot, problem.origin, problem.site, problem.type)
+    names: Integers = np.column_stack([each[chosen] for each in index])
+    column_names.append(LabelBlock("y", ("slot", "origin", "site", "type"), names))
+    row_lower = np.full(height, -np.inf)
+    row_lower[:count] = problem.demand.ravel()
+    return LinearProgram(
+        np.concatenate([*cost, problem.cost[chosen]]),
+        sparse.hstack([*blocks, served], format="csc"),
+        row_lower,
+        np.concatenate(row_upper),
+        row_names=row_names,
+        column_names=column_names,
+    )
+
+
+def routing_columns(problem: RoutingProblem, routes: Integers) -> sparse.csc_array:
+    """Return what a request on some routes takes of each row, shape [rows, routes]."""
+    count, cells = problem.demand.size, problem.capacity.size
+    bounded = np.isfinite(problem.room)
+    room = np.cumsum(bounded) - 1
+    row, site, kind = problem.row[routes], problem.site[routes], problem.type[routes]
+    slot = row // (problem.sites * problem.types)
+    at = np.arange(routes.size)
+    work = problem.work[kind]
+    entries = [
+        (row, at, np.ones(routes.size)),
+        (count + slot * problem.sites + site, at, work),
+    ]
+    inside = np.flatnonzero(bounded[site])
+    entries.append((count + cells + room[site[inside]], inside, work[inside]))
+    height = count + cells + int(bounded.sum())
+    if np.isfinite(problem.budget):
+        entries.append((np.full(routes.size, height), at, problem.energy[site, kind]))
+        height += 1
+    rows, columns, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    matrix = sparse.csc_array((values, (rows, columns)), shape=(height, routes.size))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def prices_of(problem: RoutingProblem, duals: Floats) -> Prices:
+    """Return the prices that the duals of the rows stand for: they are derivatives of the value.
+
+    Parameters
+    ----------
+    problem
+        What is to be routed.
+    duals
+        Duals of the rows of `routing_matrix`.
+
+    Returns
+    -------
+    Prices, not negative.
+    """
+    from edgeopt.models.edr.routing.plan import Prices
+
+    count, cells = problem.demand.size, problem.capacity.size
+    limited = np.isfinite(problem.room)
+    room = np.zeros(problem.sites)
+    room[limited] = -duals[count + cells :][: int(limited.sum())]
+    return Prices(
+        energy=max(0.0, -float(duals[-1])) if np.isfinite(problem.budget) else 0.0,
+        site=np.maximum(-duals[count : count + cells].reshape(problem.capacity.shape), 0.0),
+        room=np.maximum(room, 0.0),
+    )

@@ -1,0 +1,125 @@
+"""Routing in Pyomo and as arrays: the same rows, the same optimum, with and without z."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyomo.repn import generate_standard_repn
+
+from edgeopt.models.edr.routing import Penalties, dual_bound
+from edgeopt.models.edr.routing.matrix import prices_of, routing_columns, routing_matrix
+from edgeopt.models.edr.routing.programs import routing_lp
+from edgeopt.solvers import solve
+from tests.models.edr.routing_cases import cases, printed
+
+AXES = {
+    "y": ("slot", "origin", "site", "type"),
+    "u": ("slot", "origin", "type"),
+    "z": ("slot", "site"),
+    "excess": (),
+    "eq_1d": ("slot", "origin", "type"),
+    "eq_1h": ("slot", "site"),
+    "eq_3a": (),
+    "room": ("site",),
+}
+ORDERS = st.sampled_from(["soft", "shed", Penalties(7.0, 3.0)])
+CLOSE = {"rel": 1e-9, "abs": 1e-9}
+
+
+def label(component):
+    """Return how the compiled twin names a component of the Pyomo model."""
+    name = component.parent_component().name
+    index = component.index()
+    index = () if index is None else index if isinstance(index, tuple) else (index,)
+    inside = ", ".join(f"{axis}={n}" for axis, n in zip(AXES[name], index, strict=True))
+    return f"{name}[{inside}]" if inside else name
+
+
+def linear(expression):
+    """Return the coefficients of an expression by label, zeros left out, and its constant."""
+    form = generate_standard_repn(expression)
+    assert form.is_linear()
+    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
+    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
+
+
+@settings(max_examples=80)
+@given(cases(), ORDERS)
+def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
+    problem = case.problem
+    model, program = routing_lp(problem, elastic=elastic), routing_matrix(problem, elastic=elastic)
+    columns = {program.column_label(j): j for j in range(program.shape[1])}
+    variables = list(model.component_data_objects(pyo.Var))
+    assert len(columns) == program.shape[1]
+    assert {label(var) for var in variables} == set(columns)
+    assert (program.lower == 0).all()
+    assert (program.upper == np.inf).all()
+    assert all(var.lb == 0 and var.ub is None for var in variables)
+    coefficients, constant = linear(model.cost.expr)
+    assert constant == 0
+    dense = dict.fromkeys(columns, 0.0) | coefficients
+    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
+
+    rows = {program.row_label(i): i for i in range(program.shape[0])}
+    assert len(rows) == program.shape[0]
+    matrix = program.matrix.toarray()
+    declared = set()
+    for constraint in model.component_data_objects(pyo.Constraint):
+        i = rows[label(constraint)]
+        declared.add(i)
+        body, constant = linear(constraint.body)
+        lower, upper = (
+            side if value is None else value - constant
+            for value, side in ((constraint.lower, -np.inf), (constraint.upper, np.inf))
+        )
+        assert (lower, upper) == (program.row_lower[i], program.row_upper[i])
+        found = {name: matrix[i, j] for name, j in columns.items() if matrix[i, j] != 0}
+        assert found == pytest.approx(body, **CLOSE)
+    # Pyomo declares no rows without variables.
+    rest = sorted(set(rows.values()) - declared)
+    assert not matrix[rest].any()
+    assert (program.row_upper[rest] >= 0).all()
+
+
+@settings(max_examples=100)
+@given(cases(), ORDERS)
+def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
+    problem = case.problem
+    penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
+    best = printed(case).penalised(penalties)
+    models = [
+        routing_matrix(problem, elastic=elastic),
+        routing_lp(problem, elastic=elastic),
+        routing_lp(problem, elastic=elastic, eliminate=False),
+    ]
+    for model in models:
+        assert solve(model).objective == pytest.approx(best, rel=1e-7, abs=1e-7)
+
+
+@settings(max_examples=50)
+@given(cases(), st.randoms(use_true_random=False))
+def test_columns_of_some_routes_are_those_of_the_whole(case, random):
+    problem = case.problem
+    some = np.array(random.sample(range(problem.routes), problem.routes // 2), dtype=int)
+    whole, part = routing_matrix(problem), routing_matrix(problem, routes=some)
+    first = whole.shape[1] - problem.routes
+    kept = [*range(first), *(first + some)]
+    np.testing.assert_array_equal(whole.matrix.toarray()[:, kept], part.matrix.toarray())
+    np.testing.assert_array_equal(whole.cost[kept], part.cost)
+    assert [whole.column_label(j) for j in kept] == list(part.column_names)
+    np.testing.assert_array_equal(
+        routing_columns(problem, some).toarray(), whole.matrix.toarray()[:, first + some]
+    )
+
+
+@settings(max_examples=100)
+@given(cases(), st.sampled_from(["soft", "shed"]))
+def test_duals_become_prices_that_prove_the_optimum(case, elastic):
+    problem = case.problem
+    solution = solve(routing_matrix(problem, elastic=elastic))
+    prices = prices_of(problem, solution.duals)
+    bound = dual_bound(problem, prices, elastic)
+    assert bound == pytest.approx(solution.objective, rel=1e-7, abs=1e-7)

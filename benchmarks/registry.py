@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
+    edr_next_slot,
     edr_slot,
+    edr_week,
     idn_cooperative,
     idn_greedy,
     idn_slots,
@@ -35,6 +37,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     idn_greedy.BENCHMARK,
     idn_cooperative.BENCHMARK,
     edr_slot.BENCHMARK,
+    edr_next_slot.BENCHMARK,
+    edr_week.BENCHMARK,
 )
 
 

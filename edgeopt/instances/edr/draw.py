@@ -20,6 +20,7 @@ __all__ = [
     "Machines",
     "capacity_for",
     "draw_machines",
+    "draw_objectives",
     "draw_propagation",
     "draw_tasks",
     "request_sizes",
@@ -119,6 +120,8 @@ def draw_tasks(
     OptionError
         If a number is out of range.
     """
+    if tasks < 0:
+        raise OptionError(f"tasks must be at least 0, got {tasks}")
     taking_part = min(clients, sites)
     rounds = rounds_needed(
         sites=sites,
@@ -184,6 +187,13 @@ def draw_propagation(
     sites = np.arange(kilometres.shape[0])
     jitter[:, :, sites, sites] = 0.0
     return jitter
+
+
+def draw_objectives(
+    generator: np.random.Generator, frames: int, slots: int, types: int
+) -> NDArray[np.float64]:
+    """Draw a longest delay per type, 0.25 to 0.5 s, the same in all slots, shape [T, D, N]."""
+    return np.tile(generator.uniform(0.25, 0.5, types), (frames, slots, 1))
 
 
 def capacity_for(

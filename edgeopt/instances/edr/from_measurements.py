@@ -11,6 +11,7 @@ from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
 from edgeopt.instances.edr.draw import (
     capacity_for,
     draw_machines,
+    draw_objectives,
     draw_propagation,
     draw_tasks,
     request_sizes,
@@ -158,7 +159,7 @@ def build(
         raise OptionError(
             f"requests_per_passenger must be finite and at least 0, got {requests_per_passenger}"
         )
-    arriving, building, travelling, air = np.random.default_rng(rng).spawn(4)
+    arriving, building, travelling, air, promising = np.random.default_rng(rng).spawn(5)
     asked = requests_per_passenger * _per_slot(measured.passengers[:sites], frames, slots)
     requests = np.repeat(asked[..., None] / types, types, axis=3)
     size, work = request_sizes(types)
@@ -184,7 +185,7 @@ def build(
         propagation=draw_propagation(
             travelling, great_circle_kilometres(place, place), frames, slots
         ),
-        slo=np.tile(building.uniform(0.25, 0.5, types), (frames, slots, 1)),
+        slo=draw_objectives(promising, frames, slots, types),
         rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
         slot_seconds=3600 / slots,
         position=plane_kilometres(place),

@@ -11,6 +11,7 @@ from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
 from edgeopt.instances.edr.draw import (
     capacity_for,
     draw_machines,
+    draw_objectives,
     draw_propagation,
     draw_tasks,
     request_sizes,
@@ -112,8 +113,8 @@ def generate(
     check_sizes(sites=sites, frames=frames, slots=slots, types=types)
     if not 0 <= demand < np.inf:
         raise OptionError(f"demand must be a finite factor of at least 0, got {demand}")
-    streams = np.random.default_rng(rng).spawn(8)
-    place, asking, market, event, arriving, building, travelling, air = streams
+    streams = np.random.default_rng(rng).spawn(9)
+    place, asking, market, event, arriving, building, travelling, air, promising = streams
     side = SIDE_KM * np.sqrt(sites / 20)
     position = place.uniform(0.0, side, (sites, 2))
     kilometres = np.linalg.norm(position[:, None] - position[None], axis=2)
@@ -139,7 +140,7 @@ def generate(
         capacity=capacity_for(requests, work, headroom),
         requests=requests,
         propagation=draw_propagation(travelling, kilometres, frames, slots),
-        slo=np.tile(building.uniform(0.25, 0.5, types), (frames, slots, 1)),
+        slo=draw_objectives(promising, frames, slots, types),
         rate=draw_rates(air, machines.power, frames, reuse=reuse, noise=noise, bandwidth=bandwidth),
         slot_seconds=3600 / slots,
         round_delay=round_delay,

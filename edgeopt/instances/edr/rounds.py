@@ -100,4 +100,5 @@ def rounds_needed(
         needed = steps - max(smoothness / convexity, local_steps)
     else:
         needed = (steps - max(8 * smoothness / convexity, local_steps)) / local_steps
-    return max(1, math.ceil(needed))
+    # What is whole but for rounding is not rounded up.
+    return max(1, math.ceil(needed - 1e-12 * steps))

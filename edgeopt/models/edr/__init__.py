@@ -6,6 +6,12 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
+from edgeopt.models.edr.comparators import (
+    FrameComparator,
+    TrainingComparator,
+    frame_comparator,
+    training_comparator,
+)
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.offline import OfflinePlan, solve_offline
 from edgeopt.models.edr.penalties import late_price, unserved_price
@@ -15,11 +21,14 @@ from edgeopt.models.edr.step_programs import step_nlp, step_program
 from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
 
 __all__ = [
+    "FrameComparator",
     "OfflinePlan",
     "Step",
+    "TrainingComparator",
     "bisect_step",
     "colocation",
     "colocation_matrix",
+    "frame_comparator",
     "late_price",
     "served_cap",
     "solve_offline",
@@ -27,5 +36,6 @@ __all__ = [
     "step_program",
     "step_residual",
     "take_step",
+    "training_comparator",
     "unserved_price",
 ]

@@ -60,7 +60,8 @@ def play(problem: Training, start: Sequence[float], *, alpha: float, mu: float, 
         if t + 1 == problem.T:
             break
         row = t + 1 if index == "current" else t
-        slope = np.array(problem.c[t]) - lam
+        # outside its window a task has the constraint 0 <= 0, which pulls nowhere
+        slope = np.array(problem.c[t]) - np.where(problem.due[t], lam, 0.0)
         x = np.array(step.bisect(x, slope, problem.e[row], problem.R[row], problem.u, alpha).rounds)
     run.lam.append(lam)
     return run

@@ -8,11 +8,13 @@ import numpy as np
 
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.routing import RoutingPlan
+from edgeopt.online.edr.environment import EdrEnvironment
+from edgeopt.online.edr.events import Flows
 from edgeopt.online.edr.policies.even_rate import EvenRate
 from edgeopt.online.edr.policies.greedy import Greedy
 
 if TYPE_CHECKING:
-    from edgeopt.online.edr.environment import EdrEnvironment
+    from edgeopt.online.edr.episode import EdrEpisode
     from edgeopt.online.edr.events import Decision, Feedback, Observation
     from edgeopt.online.edr.policies.policy import EdrPolicy
 
@@ -64,6 +66,22 @@ def two_sites(**changes: Any) -> EdrInstance:
         "price_prior": 1.5,
     }
     return EdrInstance(**data | changes)
+
+
+NOTHING = Flows(*np.zeros((3, 0), dtype=np.int64), np.zeros(0))
+"""Serve nobody."""
+
+ALL = Flows(
+    np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0, 1, 0]), np.array([2.0, 1.0, 3.0])
+)
+"""Serve all requests of a slot of `two_sites` where they arrive, if they can be served there."""
+
+
+def at_slot(instance: EdrInstance, rounds: list[int]) -> EdrEpisode:
+    """Open a world at its first slot."""
+    episode = EdrEnvironment(instance).episode(0)
+    episode.act(np.array(rounds))
+    return episode
 
 
 class Step(NamedTuple):

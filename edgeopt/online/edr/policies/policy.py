@@ -137,8 +137,6 @@ class EdrPolicy(ABC, Generic[MemoryT]):
         ]
         return ", ".join([self.title, *changed])
 
-    # --- what a policy may say of its own ----------------------------------------------------
-
     @abstractmethod
     def begin(self, instance: EdrInstance) -> MemoryT:
         """Return the memory before the first frame."""
@@ -178,8 +176,6 @@ class EdrPolicy(ABC, Generic[MemoryT]):
         assert state.frame is not None
         terms = self.terms(state.memory, state.frame)
         return budgets.route(state.instance, slot, terms, budget, self.elastic, state.plan)
-
-    # --- start, decide, learn ----------------------------------------------------------------
 
     def start(self, instance: EdrInstance) -> EdrState[MemoryT]:
         """Return the state before the first frame."""
@@ -224,8 +220,6 @@ class EdrPolicy(ABC, Generic[MemoryT]):
         if self.deterministic and isinstance(environment, EdrEnvironment):
             return environment.repeated(self, state)
         return None
-
-    # --- the rest ----------------------------------------------------------------------------
 
     def _train(
         self, state: EdrState[MemoryT], frame: Frame, rng: np.random.Generator

@@ -1,0 +1,212 @@
+"""Greedy, the even rate and what they inherit: each does what it says, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from edgeopt.errors import OptionError
+from edgeopt.online import simulate
+from edgeopt.online.edr.environment import EdrEnvironment
+from edgeopt.online.edr.events import Frame, Slot
+from edgeopt.online.edr.policies.even_rate import EvenRate
+from edgeopt.online.edr.policies.greedy import Greedy
+from edgeopt.online.edr.policies.policy import EdrPolicy
+from tests.online.edr.lives import delays, live, table, two_sites
+from tests.strategies import edr_instances
+
+if TYPE_CHECKING:
+    from edgeopt.instances.edr import EdrInstance
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wishing(EdrPolicy[None]):
+    """Wish for the same in every frame."""
+
+    title: ClassVar[str] = "Wishing"
+    rounds: Any = 0.0
+
+    def begin(self, instance: EdrInstance) -> None:
+        return None
+
+    def wish(
+        self, memory: None, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, None]:
+        return np.broadcast_to(np.asarray(self.rounds), frame.active.shape), None
+
+
+# --- the even rate -------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(edr_instances(capped=False))
+def test_even_rate_spreads_what_is_left_and_is_done_in_time(instance: EdrInstance) -> None:
+    roomy = instance.replace(capacity=np.full(instance.sites, 1e3))
+    left = roomy.rounds.copy()
+    for step in live(EdrEnvironment(roomy), EvenRate()):
+        if isinstance(step.seen, Frame):
+            t = step.seen.frame
+            for i in range(roomy.tasks):
+                inside = roomy.arrival[i] <= t <= roomy.deadline[i]
+                due = ceil(left[i] / (roomy.deadline[i] - t + 1)) if inside else 0
+                assert step.decision[i] == due  # type: ignore[index]
+            left = left - step.decision  # type: ignore[operator]
+    assert not left.any()
+
+
+# --- greedy --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(edr_instances())
+def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
+    policy = Greedy(guard=None, reserve=None)
+    for step in live(EdrEnvironment(instance), policy):
+        if not isinstance(step.seen, Frame):
+            continue
+        frame, rounds = step.seen, step.decision
+        cap = frame.cap
+        room = 0.5 * instance.slots * instance.capacity
+        for i in sorted(range(instance.tasks), key=lambda i: (frame.deadline[i], i)):
+            most = 0
+            while (
+                most < frame.remaining[i]
+                and (most + 1) * frame.round_energy[i] <= cap + 1e-9
+                and ((most + 1) * frame.round_work[i] <= room + 1e-9).all()
+            ):
+                most += 1
+            assert rounds[i] == most  # type: ignore[index]
+            cap -= most * frame.round_energy[i]
+            room = room - most * frame.round_work[i]
+
+
+@pytest.mark.parametrize("reserve", ["last", None])
+@settings(max_examples=50)
+@given(edr_instances())
+def test_greedy_serves_in_order_where_a_request_takes_least_energy(
+    reserve: Any, instance: EdrInstance
+) -> None:
+    """The flows are those of a plain loop over requests."""
+    for step in live(EdrEnvironment(instance), Greedy(reserve=reserve)):
+        if not isinstance(step.seen, Slot):
+            continue
+        seen = step.seen
+        seconds = delays(instance, seen.frame, seen.slot)
+        room = instance.capacity - seen.training / instance.slots
+        expected = np.zeros((instance.sites, instance.sites, instance.types))
+        for j, n in np.ndindex(instance.sites, instance.types):
+            left = seen.conditions.requests[j, n]
+            ladder = sorted(range(instance.sites), key=lambda k: (instance.request_energy[k, n], k))
+            for k in ladder:
+                near = seconds[j, k, n] <= instance.slo[seen.frame, seen.slot, n]
+                if instance.capable[k, n] and near:
+                    taken = max(min(left, room[k] / instance.request_work[n]), 0.0)
+                    expected[j, k, n] = taken
+                    left -= taken
+                    room[k] -= taken * instance.request_work[n]
+        assert table(instance, step.decision) == pytest.approx(expected, abs=1e-9)
+
+
+def test_greedy_that_sheds_stops_at_its_budget() -> None:
+    # 4 Wh per slot: two requests at 1 Wh; the next would take 4 Wh and gets half a place.
+    instance = two_sites(cap=[8.0] * 3, rounds=[1, 1], step_work=np.zeros((2, 2)))
+    for step in live(EdrEnvironment(instance), Greedy(elastic="shed")):
+        if isinstance(step.seen, Slot):
+            flows = table(instance, step.decision)
+            assert flows[0, 0, 0] == 2.0
+            assert flows[0, 1, 1] == 0.5
+            assert flows.sum() == 2.5
+
+
+def test_greedy_ignores_prices_and_delays() -> None:
+    one = two_sites()
+    dear = two_sites(price=[9.0, -9.0, 9.0], price_prior=0.0)
+    far = two_sites(propagation=np.broadcast_to([[0.0, 1.5], [1.5, 0.0]], (3, 2, 2, 2)))
+    runs = [
+        simulate(EdrEnvironment(each), Greedy(), runs=1, record=True) for each in (one, dear, far)
+    ]
+    assert (runs[0].flows == runs[1].flows).all()
+    assert (runs[0].flows == runs[2].flows).all()
+    assert (runs[0].rounds == runs[1].rounds).all()
+
+
+# --- what all policies share ---------------------------------------------------------------------
+
+
+def test_wishes_are_rounded_up_and_cut_to_what_is_left() -> None:
+    # Of 4 rounds: 1.2 ask for 2, and then again.
+    trajectory = simulate(
+        EdrEnvironment(two_sites(cap=[np.inf] * 3)), Wishing(rounds=1.2, guard=None), runs=1
+    )
+    assert trajectory.rounds[0].tolist() == [[2, 0], [2, 2], [0, 1]]
+    slightly = Wishing(rounds=1.0 + 1e-12, guard=None)
+    trajectory = simulate(EdrEnvironment(two_sites(cap=[np.inf] * 3)), slightly, runs=1)
+    assert trajectory.rounds[0].tolist() == [[1, 0], [1, 1], [0, 1]]
+
+
+def test_the_guard_trains_what_could_not_be_caught_up() -> None:
+    free = two_sites(cap=[np.inf] * 3)
+    assert simulate(EdrEnvironment(free), Wishing(guard=None), runs=1).rounds.sum() == 0
+    # Even rates 2 and 1.5: at their pace 2 and ceil(1.5) rounds can wait for the last frame.
+    even = simulate(EdrEnvironment(free), Wishing(guard=1.0), runs=1)
+    assert even.rounds[0].tolist() == [[2, 0], [2, 1], [0, 2]]
+    # Three times the rate leaves everything to the last frame.
+    late = simulate(EdrEnvironment(free), Wishing(guard=3.0), runs=1)
+    assert late.rounds[0].tolist() == [[0, 0], [4, 0], [0, 3]]
+    assert not late.missing.any()
+
+
+def test_training_keeps_to_its_share_of_the_sites() -> None:
+    # Site 0 does 8 GFLOP in a frame and task 0 takes 1 of them per round.
+    free = two_sites(cap=[np.inf] * 3, requests=np.zeros((3, 2, 2, 2)), rounds=[9, 1])
+    shares = {room: Wishing(rounds=9, training_room=room, guard=None) for room in (0.0, 0.5, 1.0)}
+    for room, policy in shares.items():
+        trajectory = simulate(EdrEnvironment(free), policy, runs=1)
+        assert trajectory.rounds[0, 0, 0] == min(9, 8 * room)
+
+
+def test_a_reserve_is_what_inference_used_last() -> None:
+    # A round of task 0 leaves 3.5 GFLOP per slot to site 0, and inference takes 10.5 Wh per slot:
+    # 4 Wh of 25 Wh are left in frame 1, for a round of task 0 (3 Wh) but not of task 1 (2 Wh) too.
+    capped = two_sites(cap=[np.inf, 25.0, np.inf])
+    policies = [Wishing(rounds=1, guard=None, reserve=reserve) for reserve in ("last", None)]
+    kept, spent = (simulate(EdrEnvironment(capped), policy, runs=1) for policy in policies)
+    assert kept.rounds[0, 1].tolist() == [1, 0]
+    assert kept.energy[0, 1] == pytest.approx(24.0)
+    assert kept.excess.sum() == 0.0
+    assert spent.rounds[0, 1].tolist() == [1, 1]
+    assert spent.excess[0] == pytest.approx([0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize("wish", [-1.0, np.nan, [1.0, -0.5]])
+def test_wishes_that_are_no_numbers_of_rounds_are_refused(wish: Any) -> None:
+    with pytest.raises(OptionError, match="a wish must be numbers >= 0"):
+        simulate(EdrEnvironment(two_sites()), Wishing(rounds=wish), runs=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"elastic": "hard"}, "elastic = 'hard': must be one of"),
+        ({"budget": "odd"}, "budget = 'odd'"),
+        ({"reserve": "first"}, "reserve = 'first'"),
+        ({"guard": 0.0}, "guard = 0.0: must be positive"),
+        ({"guard": np.nan}, "guard = nan: must be positive"),
+        ({"training_room": 1.1}, "training_room = 1.1"),
+        ({"training_room": np.nan}, "training_room = nan"),
+    ],
+)
+def test_unknown_options_are_named(options: dict[str, Any], why: str) -> None:
+    for policy in (Greedy, EvenRate):
+        with pytest.raises(OptionError, match=why):
+            policy(**options)
+
+
+def test_names_tell_options_that_are_not_default() -> None:
+    assert EvenRate().name == "Even rate"
+    assert Greedy(reserve=None, guard=2.0).name == "Greedy, reserve=None, guard=2.0"

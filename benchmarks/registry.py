@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from benchmarks.specs import (
     edr_next_slot,
+    edr_offline,
     edr_slot,
+    edr_step,
     edr_week,
     idn_cooperative,
     idn_greedy,
@@ -36,9 +38,11 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     idn_slots.BENCHMARK,
     idn_greedy.BENCHMARK,
     idn_cooperative.BENCHMARK,
+    edr_step.BENCHMARK,
     edr_slot.BENCHMARK,
     edr_next_slot.BENCHMARK,
     edr_week.BENCHMARK,
+    edr_offline.BENCHMARK,
 )
 
 

@@ -1,0 +1,64 @@
+"""How fast is the offline bound of two days proven, and how fast by HiGHS as one program?
+
+The peers get the finished matrix; finding the routes and building programs counts for the subject
+alone. Without crossover they stop at their own accuracy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ALGORITHMS: dict[str, dict[str, Any]] = {
+    "HiGHS ipm, no crossover": {"algorithm": "ipm", "run_crossover": "off"},
+    "HiGHS simplex": {"algorithm": "simplex"},
+}
+
+
+def build(size: Mapping[str, Any], candidate: str) -> Candidate:
+    from edgeopt.instances.edr import generate
+    from edgeopt.models.edr import colocation_matrix, served_cap, solve_offline
+    from edgeopt.solvers import Status, solve
+
+    instance = generate(**size)
+    if candidate == BENCHMARK.subject:
+
+        def ours(_: float | None) -> Reading:
+            plan = solve_offline(instance)
+            return Reading(objective=plan.objective, gap=plan.gap)
+
+        return ours
+
+    program = colocation_matrix(instance, cap=served_cap(instance), relax=True)
+
+    def peer(time_limit: float | None) -> Reading:
+        solution = solve(
+            program, threads=1, time_limit=time_limit, raises=False, **ALGORITHMS[candidate]
+        )
+        if solution.status is not Status.CONVERGENCE_CRITERIA_SATISFIED:
+            return Reading(finished=False)
+        return Reading(objective=solution.objective, gap=solution.gap)
+
+    return peer
+
+
+BENCHMARK = Benchmark(
+    name="edr-offline",
+    question="Proving the offline bound of 20 sites, 40 tasks and 48 frames of 12 slots",
+    build=build,
+    sizes={
+        "full": {"sites": 20, "tasks": 40, "frames": 48, "slots": 12},
+        "smoke": {"sites": 4, "tasks": 3, "frames": 8, "slots": 2},
+    },
+    subject="solve_offline",
+    peers=tuple(ALGORITHMS),
+    goals=(Goal("seconds", at_most=60.0), Goal("gap", at_most=1e-6)),
+    peer_repeats=1,
+    peer_warm=False,
+    race=4.0,
+    tolerance=1e-5,
+)

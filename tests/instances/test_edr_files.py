@@ -21,7 +21,7 @@ def path(tmp_path):
 
 
 @given(edr_instances())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_small_instances_come_back_equal(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("saved") / "instance.nc"
     instance.save(path)

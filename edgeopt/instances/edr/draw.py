@@ -192,7 +192,19 @@ def draw_propagation(
 def draw_objectives(
     generator: np.random.Generator, frames: int, slots: int, types: int
 ) -> NDArray[np.float64]:
-    """Draw a longest delay per type, 0.25 to 0.5 s, the same in all slots, shape [T, D, N]."""
+    """Draw the longest delay of each type, 0.25 to 0.5 s, the same in all slots.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    frames, slots, types
+        Numbers T, D and N.
+
+    Returns
+    -------
+    Seconds, shape [T, D, N].
+    """
     return np.tile(generator.uniform(0.25, 0.5, types), (frames, slots, 1))
 
 

@@ -125,18 +125,22 @@ def build(
         The measurements.
     rng
         Seed or generator of what is assumed.
-    sites, tasks, types
-        Numbers J, I (may be 0) and N; as many stations are taken, the busiest.
+    sites, tasks
+        Numbers J and I (may be 0); as many stations are taken, the busiest.
     frames
         Hours from the beginning of the week, 1 to 168.
     slots
         Slots of a frame, a multiple of 4 so that each lies in a quarter of an hour.
-    reuse, accuracy, rounds_bound, clients, capable_share, headroom, weights, noise, bandwidth
+    types
+        Number of request types N.
+    reuse, accuracy, rounds_bound, clients, capable_share, headroom
         As in `generate`.
     requests_per_passenger
         Requests that a passenger brings, spread evenly over the quarter of an hour.
     percentile, cap_share
         As in `cap_shares`.
+    weights, noise, bandwidth
+        As in `generate`.
 
     Returns
     -------

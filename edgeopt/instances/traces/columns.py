@@ -132,6 +132,15 @@ def _csv_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
 def check_length(path: str | os.PathLike[str], line: int, row: list[str], expected: int) -> None:
     """Check that a line has as many entries as the header.
 
+    Parameters
+    ----------
+    path, line
+        The file, and the number of the line in it.
+    row
+        Its entries.
+    expected
+        How many there must be.
+
     Raises
     ------
     InstanceError
@@ -149,6 +158,15 @@ def read_number(
     path: str | os.PathLike[str], column: str, line: int, text: str, rule: Rule
 ) -> float:
     """Read one entry as a finite number.
+
+    Parameters
+    ----------
+    path, column, line
+        Where it stands.
+    text
+        The entry.
+    rule
+        A test that the number must pass, and the rule in words.
 
     Raises
     ------

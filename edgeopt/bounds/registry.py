@@ -23,7 +23,11 @@ __all__ = ["check", "claims"]
 ENTRY_POINT_GROUP = "edgeopt.claims"
 """Group under which another package offers a sequence of `Claim`."""
 
-_SYSTEMS = {"rescue": "edgeopt.bounds.rescue", "idn": "edgeopt.bounds.idn"}
+_SYSTEMS = {
+    "rescue": "edgeopt.bounds.rescue",
+    "idn": "edgeopt.bounds.idn",
+    "edr": "edgeopt.bounds.edr",
+}
 
 
 def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:

@@ -2,6 +2,41 @@
 
 Source: Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand
 Response for Sustainable Edge AI.
+
+That the problem is NP-hard has no check: no instance can show it.
 """
 
 from __future__ import annotations
+
+from edgeopt.bounds.edr import (
+    algorithm2,
+    caps,
+    comparators,
+    corollary1,
+    duals,
+    lemma5,
+    modelling,
+    parted,
+    rounding,
+    separation_steps,
+    theorem1,
+    value,
+)
+
+__all__ = ["CLAIMS"]
+
+CLAIMS = (
+    *rounding.CLAIMS,
+    *algorithm2.CLAIMS,
+    *duals.CLAIMS,
+    *caps.CLAIMS,
+    *comparators.CLAIMS,
+    *theorem1.CLAIMS,
+    *lemma5.CLAIMS,
+    *separation_steps.CLAIMS,
+    *corollary1.CLAIMS,
+    *value.CLAIMS,
+    *parted.CLAIMS,
+    *modelling.CLAIMS,
+)
+"""All claims: rounding, training, both together, serving."""

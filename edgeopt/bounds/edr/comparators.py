@@ -1,0 +1,197 @@
+"""Lemma 4 and what it compares with: the even rates, whatever frame it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, INTERIOR, NONNEGATIVE, TASKS
+from edgeopt.bounds.edr.constants import Constants
+from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY, one
+from edgeopt.bounds.edr.statement import SOLVED, claim, worst
+from edgeopt.bounds.verdict import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.bounds.edr.evaluation import Evaluation
+    from edgeopt.bounds.edr.play import Play
+
+__all__ = ["CLAIMS"]
+
+FEW = 30
+"""Frames in which a linear program is solved."""
+
+
+def _regret(view: Evaluation) -> Measurement:
+    promise = Constants.of(view.problem).regret
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(run.regret, promise, {"index": index, "points": run.points})
+            for index, run in view.plays.items()
+        ),
+    )
+
+
+def _steps(view: Evaluation, run: Play, index: str) -> Iterator[tuple[int, int, Measurement]]:
+    """Yield frame, frame whose cap was kept, and both sides of (38) where there is a comparator."""
+    problem, alpha = view.problem, run.sizes.primal
+    for t in np.flatnonzero(problem.affordable[:-1]).tolist():
+        best, last, following = problem.rate[t], run.points[t], run.points[t + 1]
+        following = np.where(problem.active[t], following, 0.0)
+        pull = problem.cost[t] - run.multipliers[t + 1] * problem.active[t]
+
+        def objective(x: np.ndarray, pull: np.ndarray = pull, last: np.ndarray = last) -> float:
+            return float(pull @ x + ((x - last) ** 2).sum() / (2 * alpha))
+
+        distance = float(((best - following) ** 2).sum() / (2 * alpha))
+        known = t + 1 if index == "current" else t
+        sides = Measurement(objective(best), objective(following) + distance, {"frame": t})
+        yield t, known, sides
+
+
+def _step_38(view: Evaluation, index: str) -> Measurement:
+    steps = _steps(view, view.plays[index], index)
+    return worst(Relation.AT_LEAST, (sides for _, _, sides in steps))
+
+
+def _step_38_where_affordable(view: Evaluation) -> Measurement:
+    """Leave out the frames whose comparator breaks the cap of the next one."""
+    problem = view.problem
+    return worst(
+        Relation.AT_LEAST,
+        (
+            sides
+            for t, known, sides in _steps(view, view.plays["current"], "current")
+            if problem.energy[known] @ problem.rate[t] <= problem.cap[known]
+        ),
+    )
+
+
+def _best_costs(view: Evaluation) -> np.ndarray:
+    """Solve the program of each frame: the least cost that does not fall behind, shape [T]."""
+    from scipy.optimize import linprog
+
+    problem = view.problem
+    if problem.frames > FEW:
+        raise NotApplicableError(f"solves a program in at most {FEW} frames")
+    best = np.zeros(problem.frames)
+    for t in range(problem.frames):
+        here = problem.active[t]
+        if here.any():
+            capped = np.isfinite(problem.cap[t])
+            best[t] = linprog(
+                problem.cost[t, here],
+                A_ub=problem.energy[t, here][None] if capped else None,
+                b_ub=problem.cap[t : t + 1] if capped else None,
+                bounds=[(rate, None) for rate in problem.rate[t, here]],
+            ).fun
+    return best
+
+
+def _distance_of_comparators(view: Evaluation) -> Measurement:
+    """Compare the optimum of each frame with the cost of its even rates."""
+    even = (view.problem.cost * view.problem.rate).sum(axis=1)
+    best = _best_costs(view)
+    t = int(np.argmax(np.abs(best - even)))
+    return Measurement(best[t], even[t], {"frame": t, "best": best})
+
+
+def _regret_of_even_rates(view: Evaluation) -> Measurement:
+    problem = view.problem
+    regret = float((problem.cost * problem.rate).sum() - _best_costs(view).sum())
+    missing = problem.missing(problem.rate).sum(axis=0)
+    fit = float(np.linalg.norm(np.maximum(missing, 0.0)))
+    over = float(np.maximum(problem.spent(problem.rate) - problem.cap, 0.0).max())
+    return Measurement(max(regret, fit, over), 0.0, {"regret": regret, "fit": fit, "excess": over})
+
+
+def _slack_and_drift(view: Evaluation) -> Measurement:
+    problem = view.problem
+    return Measurement(problem.slack, float(problem.drift.max(initial=0.0)))
+
+
+CLAIMS = (
+    claim(
+        "lemma4",
+        r"$\sum_t c^t \cdot (x^t - x^{t*}) \le A_T = \frac{\mu U^2 (T + 1)}{2} + \frac{\alpha F^2 "
+        r"T}{2} + \bar\lambda \sum_t V(g^t) + \frac{D}{\alpha} \sum_t \|x^{t*} - x^{t-1*}\| + "
+        r"\frac{D^2}{2 \alpha}$, whichever cap a step keeps.",
+        "Lemma 4, equation (33)",
+        _regret,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR, NONNEGATIVE),
+    ),
+    claim(
+        "equation38",
+        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ for the "
+        "objective $J^t$ of step (7), if the step keeps the cap of frame t, as printed.",
+        "Lemma 4, proof, equation (38)",
+        lambda view: _step_38(view, "stale"),
+        Relation.AT_LEAST,
+        {**STEADY, **MOVING, **one(counterexamples.sudden_cap)},
+        assumptions=(ALWAYS,),
+    ),
+    claim(
+        "equation38.current",
+        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ if the step "
+        "keeps the cap of frame t + 1, whatever the comparator of frame t needs.",
+        "Lemma 4, proof, equation (38), with the current constraint",
+        lambda view: _step_38(view, "current"),
+        Relation.AT_LEAST,
+        one(counterexamples.sudden_cap),
+        assumptions=(ALWAYS,),
+        counterexample="sudden_cap()",
+        corrected_by=("edr.equation38.affordable", "edr.equation38"),
+    ),
+    claim(
+        "equation38.affordable",
+        r"$J^t(x^{t*}) \ge J^t(x^{t+1}) + \frac{1}{2\alpha} \|x^{t*} - x^{t+1}\|^2$ if the step "
+        "keeps the cap of frame t + 1 and the comparator of frame t keeps it too, as it does under "
+        "Assumption 2.",
+        "Lemma 4, proof, equation (38), with the current constraint",
+        _step_38_where_affordable,
+        Relation.AT_LEAST,
+        {**STEADY, **MOVING},
+        assumptions=(ALWAYS,),
+    ),
+    claim(
+        "comparator",
+        "Where no round earns money, the best decision of a frame that does not fall behind is the "
+        "even rate itself: the cost of training less would be less, but is not allowed.",
+        "Section 3.5, the per-frame optimum",
+        _distance_of_comparators,
+        Relation.EQUAL,
+        {**STEADY, **MOVING, **DRAWN},
+        assumptions=(TASKS, NONNEGATIVE, AFFORDABLE),
+        tolerance=SOLVED,
+    ),
+    claim(
+        "even_rate",
+        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no fit "
+        "and keeps every cap: the largest of the three is 0.",
+        "Section 3.5, Assumption 2",
+        _regret_of_even_rates,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR, NONNEGATIVE),
+        tolerance=SOLVED,
+    ),
+    claim(
+        "assumption3.printed",
+        r"Assumptions 2 and 3 can hold together, $\epsilon > \max_t \|[g^{t+1} - g^t]^+\|$, where "
+        r"a task arrives: outside its window its constraint is 0, so that $\epsilon = 0$.",
+        "Section 3.5, Assumptions 2 and 3",
+        _slack_and_drift,
+        Relation.AT_LEAST,
+        one(counterexamples.arriving),
+        assumptions=(TASKS,),
+        counterexample="arriving()",
+        corrected_by=("edr.theorem2.multipliers",),
+    ),
+)

@@ -1,0 +1,235 @@
+"""Lemma 3 and Theorem 2: multipliers stay bounded, and they bound what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.assumptions import INTERIOR, TASKS
+from edgeopt.bounds.edr.constants import Constants
+from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY, one
+from edgeopt.bounds.edr.statement import claim, worst
+from edgeopt.bounds.verdict import Relation
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.edr.evaluation import Evaluation
+
+__all__ = ["CLAIMS"]
+
+
+def _step_of_multipliers(view: Evaluation) -> Measurement:
+    """Largest excess over (22) in any frame, which is to be at most 0."""
+    found = []
+    for index, run in view.plays.items():
+        missing = view.problem.missing(run.points)
+        before, after = run.multipliers[:-1], run.multipliers[1:]
+        mu = run.sizes.dual
+        grown = ((after**2).sum(axis=1) - (before**2).sum(axis=1)) / 2
+        linear = mu * (before * missing).sum(axis=1)
+        square = mu**2 * (missing**2).sum(axis=1) / 2
+        scale = np.maximum((after**2).sum(axis=1) + np.abs(linear) + square, 1.0)
+        excess = (grown - linear - square) / scale
+        t = int(np.argmax(excess))
+        found.append(Measurement(excess[t], 0.0, {"frame": t, "index": index}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _largest_multiplier(view: Evaluation) -> Measurement:
+    promise = Constants.of(view.problem).multiplier
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(np.linalg.norm(run.multipliers, axis=1).max(), promise, {"index": index})
+            for index, run in view.plays.items()
+        ),
+    )
+
+
+def _fit_by_constants(view: Evaluation) -> Measurement:
+    promise = Constants.of(view.problem).fit
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(run.fit, promise, {"index": index, "points": run.points})
+            for index, run in view.plays.items()
+        ),
+    )
+
+
+def _fit_by_multipliers(view: Evaluation) -> Measurement:
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(
+                run.fit,
+                float(np.linalg.norm(run.multipliers[-1])) / run.sizes.dual,
+                {"index": index, "multipliers": run.multipliers[-1]},
+            )
+            for index, run in view.plays.items()
+        ),
+    )
+
+
+def _fit_by_reset_multipliers(view: Evaluation) -> Measurement:
+    """Forget the multiplier of a task once its window is over, as a controller may."""
+    run = view.plays["current"]
+    over = ~view.problem.active[-1]
+    kept = np.where(over, 0.0, run.multipliers[-1])
+    return Measurement(run.fit, float(np.linalg.norm(kept)) / run.sizes.dual, {"over": over})
+
+
+def _signed_norm(view: Evaluation) -> Measurement:
+    run = view.plays["current"]
+    missing = view.problem.missing(run.points).sum(axis=0)
+    return Measurement(run.fit, float(np.linalg.norm(missing)), {"missing": missing})
+
+
+def _squared_by_bound(view: Evaluation) -> Measurement:
+    return Measurement(_most_missing(view) ** 2, view.problem.constraints**2)
+
+
+def _squared_by_frames(view: Evaluation) -> Measurement:
+    return Measurement(_most_missing(view) ** 2, float(view.problem.frames) ** 2)
+
+
+def _most_missing(view: Evaluation) -> float:
+    """Largest norm of the constraints of a frame of the run."""
+    missing = view.problem.missing(view.plays["current"].points)
+    return float(np.linalg.norm(missing, axis=1).max())
+
+
+def _first_by_bound(view: Evaluation) -> Measurement:
+    return Measurement(_first_multiplier(view), view.problem.constraints)
+
+
+def _first_by_gradient(view: Evaluation) -> Measurement:
+    return Measurement(_first_multiplier(view), view.problem.gradient)
+
+
+def _first_multiplier(view: Evaluation) -> float:
+    """Norm of the multipliers after the first frame, in steps."""
+    run = view.plays["current"]
+    return float(np.linalg.norm(run.multipliers[1])) / run.sizes.dual
+
+
+CLAIMS = (
+    claim(
+        "equation22",
+        r"$(\|\lambda^{t+1}\|^2 - \|\lambda^t\|^2) / 2 \le \mu \lambda^t \cdot g^t(x^t) + "
+        r"\frac{\mu^2}{2} \|g^t(x^t)\|^2$ in every frame; the largest excess is measured, relative "
+        "to the terms.",
+        "Lemma 3, equation (22)",
+        _step_of_multipliers,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN},
+        assumptions=(TASKS,),
+    ),
+    claim(
+        "lemma3",
+        r"$\|\lambda^t\| \le \bar\lambda = \frac{\mu U^2 / 2 + 2 F D + D^2 / (2 \alpha)}{\epsilon "
+        r"- \bar V(g)} + \mu U$ for all $t$, whichever cap a step keeps. The paper writes $T^2$ "
+        "for $U^2$ on the way, and R for the distance D of two points.",
+        "Lemma 3, equation (23)",
+        _largest_multiplier,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR,),
+    ),
+    claim(
+        "equation27",
+        r"$\|g^t(x^t)\|^2 \le U^2$.",
+        "Lemma 3, proof, equation (27)",
+        _squared_by_bound,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.few_frames)},
+        assumptions=(TASKS,),
+    ),
+    claim(
+        "equation27.printed",
+        r"$\|g^t(x^t)\|^2 \le T^2$, the square of the horizon.",
+        "Lemma 3, proof, equation (27)",
+        _squared_by_frames,
+        Relation.AT_MOST,
+        one(counterexamples.few_frames),
+        assumptions=(TASKS,),
+        counterexample="few_frames()",
+        corrected_by=("edr.equation27",),
+    ),
+    claim(
+        "equation46",
+        r"$\|\lambda^2\| \le \mu U$ after the first frame; both sides over $\mu$.",
+        "Lemma 4, proof, equation (46)",
+        _first_by_bound,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.few_frames)},
+        assumptions=(TASKS,),
+    ),
+    claim(
+        "equation46.printed",
+        r"$\|\lambda^2\| \le \mu F$ after the first frame, with the bound F of the cost gradients; "
+        r"both sides over $\mu$.",
+        "Lemma 4, proof, equation (46)",
+        _first_by_gradient,
+        Relation.AT_MOST,
+        one(counterexamples.few_frames),
+        assumptions=(TASKS,),
+        counterexample="few_frames()",
+        corrected_by=("edr.equation46",),
+    ),
+    claim(
+        "theorem2",
+        r"$\widetilde{\mathrm{Fit}} \le \bar\lambda / \mu$, whichever cap a step keeps.",
+        "Theorem 2",
+        _fit_by_constants,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING},
+        assumptions=(INTERIOR,),
+    ),
+    claim(
+        "theorem2.multipliers",
+        r"$\widetilde{\mathrm{Fit}} \le \|\lambda^{T+1}\| / \mu$, whatever windows, caps and "
+        "prices are, if the multiplier of a task that is over stays what it was.",
+        "Theorem 2, equation (32)",
+        _fit_by_multipliers,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.departed)},
+        assumptions=(TASKS,),
+    ),
+    claim(
+        "theorem2.reset",
+        r"$\widetilde{\mathrm{Fit}} \le \|\lambda^{T+1}\| / \mu$ if the multiplier of a task that "
+        "is over is set to 0, as a controller does that only looks at what it may still train.",
+        "Theorem 2, equation (32)",
+        _fit_by_reset_multipliers,
+        Relation.AT_MOST,
+        one(counterexamples.departed),
+        assumptions=(TASKS,),
+        counterexample="departed()",
+        corrected_by=("edr.theorem2.multipliers",),
+    ),
+    claim(
+        "equation21",
+        r"$\|[\sum_t g^t(x^t)]^+\| \le \|\sum_t g^t(x^t)\|$: what is trained beyond the need "
+        "counts on the right only.",
+        "Theorem 1, proof, equation (21)",
+        _signed_norm,
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.overtrained)},
+        assumptions=(TASKS,),
+    ),
+    claim(
+        "equation21.printed",
+        r"$\|\sum_t g^t(x^t)\| = \widetilde{\mathrm{Fit}}$, whose definition takes the positive "
+        "part.",
+        "Theorem 1, proof, equation (21)",
+        _signed_norm,
+        Relation.EQUAL,
+        one(counterexamples.overtrained),
+        assumptions=(TASKS,),
+        counterexample="overtrained()",
+        corrected_by=("edr.equation21",),
+    ),
+)

@@ -1,0 +1,116 @@
+"""Named instances on which the claims are checked when the caller brings none."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.edr.relaxed import Relaxed
+from edgeopt.instances.edr.special import small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeopt.instances.edr import EdrInstance
+
+__all__ = ["DRAWN", "MOVING", "STEADY", "moving", "one", "steady", "tiled"]
+
+Family = dict[str, "Callable[[], Any]"]
+
+
+def one(build: Callable[..., Any], *args: float) -> Family:
+    """Return the family of a single named instance."""
+    return {f"{build.__name__}({', '.join(map(str, args))})": _kept(build, *args)}
+
+
+@cache
+def _kept(build: Callable[..., Any], *args: float) -> Callable[[], Any]:
+    # Claims recognise a shared instance by the identity of its builder.
+    return cache(partial(build, *args))
+
+
+def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrInstance:
+    """Repeat all frames; tasks may train until the end of the longer horizon.
+
+    Parameters
+    ----------
+    instance
+        An instance whose tasks may train in all frames.
+    times
+        How often its frames are repeated.
+    keep_rate
+        Whether tasks need as many times the rounds; else they need what they needed.
+    """
+    frames = instance.frames * times
+    order = np.arange(frames) % instance.frames
+    series = ("cap", "price", "requests", "propagation", "slo", "rate")
+    return instance.replace(
+        **{name: getattr(instance, name)[order] for name in series},
+        deadline=np.full(instance.tasks, frames - 1),
+        rounds=instance.rounds * (times if keep_rate else 1),
+    )
+
+
+def steady(seed: int) -> EdrInstance:
+    """Draw an instance whose tasks train all the time, with caps that leave some room.
+
+    Parameters
+    ----------
+    seed
+        Seed.
+
+    Notes
+    -----
+    Sites are those of `edgeopt.instances.edr.special.small`, with room for everything; over a
+    dozen frames the price changes from frame to frame.
+    """
+    draw = np.random.default_rng(seed)
+    base = small(draw)
+    while base.tasks == 0:
+        base = small(draw)
+    long = tiled(base, -(-12 // base.frames)).replace(arrival=np.zeros(base.tasks, dtype=int))
+    rounds = np.maximum(1, np.round(long.frames * draw.uniform(0.2, 2, long.tasks)))
+    long = long.replace(
+        rounds=rounds.astype(int),
+        price=draw.uniform(0.2, 2, long.frames),
+        capacity=long.capacity + 4 * (rounds @ long.round_work) / long.frames,
+    )
+    most = long.request_energy.max(axis=0) * long.requests.sum(axis=(1, 2))
+    training = (long.round_energy * long.even_rate).sum(axis=1)
+    cap = training * draw.uniform(1.2, 3, long.frames) + most.sum(axis=1)
+    return long.replace(cap=np.where(draw.random(long.frames) < 0.8, cap, cap.max()))
+
+
+def moving(seed: int) -> Relaxed:
+    """Draw a training problem whose wanted rates change a little from frame to frame.
+
+    Parameters
+    ----------
+    seed
+        Seed.
+    """
+    draw = np.random.default_rng(seed)
+    frames, tasks = 30, int(draw.integers(1, 5))
+    energy = draw.uniform(0.5, 2, (frames, tasks))
+    rate = draw.uniform(0.5, 2, tasks) + draw.uniform(0, 0.2, (frames, tasks))
+    cap = energy @ rate.max(axis=0) + energy.sum(axis=1) * draw.uniform(0.8, 2, frames)
+    return Relaxed(
+        cost=draw.uniform(0.1, 2, (frames, tasks)),
+        energy=energy,
+        cap=cap,
+        rate=rate,
+        active=np.ones((frames, tasks), dtype=bool),
+        upper=np.full(tasks, 10.0),
+    )
+
+
+DRAWN: Family = {f"small({seed})": _kept(small, seed) for seed in range(8)}
+"""Random instances that can be enumerated."""
+
+STEADY: Family = {f"steady({seed})": _kept(steady, seed) for seed in range(6)}
+"""Random instances in which the assumptions of the theory hold."""
+
+MOVING: Family = {f"moving({seed})": _kept(moving, seed) for seed in range(6)}
+"""Random training problems in which the assumptions hold and the comparators move."""

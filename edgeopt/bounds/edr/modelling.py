@@ -1,0 +1,239 @@
+"""Single formulas that say less, or something else, than they are used for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.assumptions import TASKS
+from edgeopt.bounds.edr.families import DRAWN, STEADY, one
+from edgeopt.bounds.edr.planned import Planned
+from edgeopt.bounds.edr.statement import SOLVED, claim, worst
+from edgeopt.bounds.edr.theorem1 import fractions_of
+from edgeopt.bounds.edr.value import FEW
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.edr import EdrInstance
+from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.bounds.edr.evaluation import Evaluation
+    from edgeopt.models.edr.routing import RoutingPlan
+
+__all__ = ["CLAIMS"]
+
+
+def _rounds_wanted(view: Evaluation) -> Measurement:
+    instance = view.instance
+    wanted = view.problem.rate.sum(axis=0)
+    i = int(np.argmax(np.abs(wanted - instance.rounds)))
+    return Measurement(wanted[i], instance.rounds[i], {"task": i})
+
+
+def _rounds_wanted_as_printed(view: Evaluation) -> Measurement:
+    """Divide by the difference of deadline and arrival, one frame less than the window has."""
+    instance = view.instance
+    length = instance.deadline - instance.arrival
+    if (length == 0).any():
+        raise NotApplicableError("divides by 0 where a window is one frame")
+    wanted = instance.rounds / length * instance.window
+    i = int(np.argmax(wanted - instance.rounds))
+    return Measurement(wanted[i], instance.rounds[i], {"task": i})
+
+
+def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
+    """Serve all slots of the first frames, without training."""
+    instance = view.instance
+    for frame in range(min(FEW, instance.frames)):
+        shown = [conditions(instance, frame, slot) for slot in range(instance.slots)]
+        price = float(instance.price[frame])
+        cap = float(instance.cap[frame])
+        yield frame, solve_routing(routing_problem(instance, shown, price=price, budget=cap))
+
+
+def _room_of_routes(view: Evaluation) -> np.ndarray:
+    """Capacity less load of every single route, over all frames."""
+    room = [
+        view.instance.capacity[plan.problem.site] - plan.flow * plan.problem.work[plan.problem.type]
+        for _, plan in _plans(view)
+    ]
+    routes = np.concatenate(room)
+    if routes.size == 0:
+        raise NotApplicableError("there are no requests")
+    return routes
+
+
+def _h2(view: Evaluation) -> Measurement:
+    return Measurement(_room_of_routes(view).min(), 0.0)
+
+
+def _h2_as_printed(view: Evaluation) -> Measurement:
+    return Measurement(-_room_of_routes(view).max(), 0.0)
+
+
+def _spent(view: Evaluation, known: str) -> Measurement:
+    """Find the outcome of rounding whose energy, less reported excess, is most above the cap.
+
+    The budget of a slot counts the rounds that are trained, or the fractional ones.
+    """
+    instance, found = view.instance, []
+    for t, frame in fractions_of(view):
+        if not np.isfinite(instance.cap[t]):
+            continue
+        for outcome in frame.law("bernoulli"):
+            rounds = [float(z) for z in outcome]
+            trained = float(instance.round_energy[t] @ rounds)
+            counted = rounds if known == "rounds" else [float(x) for x in frame.rounds]
+            served = view.serving.slot_by_slot(t, counted)
+            energy = trained + served.energy - sum(plan.excess for plan in served.plans)
+            found.append(Measurement(energy, float(instance.cap[t]), {"frame": t}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _unserved_work(view: Evaluation) -> Measurement:
+    """Compare the work of unserved requests with what able sites cannot do, slot by slot."""
+    instance, found = view.instance, []
+    able = instance.capable.any(axis=1)
+    for _, plan in _plans(view):
+        lost = plan.unserved.sum(axis=1) @ plan.problem.work
+        asked = plan.problem.demand.sum(axis=1) @ plan.problem.work
+        room = float(instance.capacity[able].sum())
+        found += [Measurement(a, b - room) for a, b in zip(lost, asked, strict=True)]
+    return worst(Relation.AT_LEAST, found)
+
+
+def _unserved(view: Evaluation) -> Measurement:
+    """Give every site the capacity that its own requests need at most."""
+    instance = view.instance
+    local = (instance.requests @ instance.request_work).max(axis=(0, 1))
+    other = instance.replace(capacity=local)
+    from edgeopt.bounds.edr.evaluation import Evaluation
+
+    lost = sum(float(plan.unserved.sum()) for _, plan in _plans(Evaluation(other)))
+    return Measurement(lost, 0.0)
+
+
+def _compliance(view: Evaluation) -> Measurement:
+    """Share of the served requests that meet their objective, whatever is decided."""
+    met, all_served = 0.0, 0.0
+    for frame, plan in _plans(view):
+        limit = view.instance.slo[frame][plan.problem.slot, plan.problem.type]
+        met += float(plan.flow[plan.problem.seconds <= limit].sum())
+        all_served += float(plan.flow.sum())
+    if all_served == 0:
+        raise NotApplicableError("no request is served")
+    return Measurement(met / all_served, 1.0)
+
+
+_INSTANCES = {"instance_type": (EdrInstance, Planned)}
+_DEAR = one(counterexamples.dear_requests)
+
+CLAIMS = (
+    claim(
+        "rate",
+        r"The wanted rates $Q / (t^{out} - t^{in} + 1)$ of a task sum up to its rounds.",
+        "Section 3.3, the constraints g",
+        _rounds_wanted,
+        Relation.EQUAL,
+        {**one(counterexamples.late_start), **STEADY, **DRAWN},
+        assumptions=(TASKS,),
+        **_INSTANCES,
+    ),
+    claim(
+        "rate.printed",
+        "The wanted rates $Q / (t^{out} - t^{in})$ of a task sum up to its rounds over its "
+        "window, which has one frame more.",
+        "Section 3.3, the constraints g",
+        _rounds_wanted_as_printed,
+        Relation.EQUAL,
+        one(counterexamples.late_start),
+        assumptions=(TASKS,),
+        counterexample="late_start()",
+        corrected_by=("edr.rate",),
+        **_INSTANCES,
+    ),
+    claim(
+        "h2",
+        r"$\beta C - S y \ge 0$ on every route that may be taken; the total load of a site implies "
+        "it, so that (1c) only rules out sites that are not capable.",
+        "Constraint (1c)",
+        _h2,
+        Relation.AT_LEAST,
+        {**_DEAR, **STEADY, **DRAWN},
+        **_INSTANCES,
+    ),
+    claim(
+        "h2.printed",
+        r"$h_2 = S y - \beta C \ge 0$.",
+        "Equation (12j)",
+        _h2_as_printed,
+        Relation.AT_LEAST,
+        _DEAR,
+        counterexample="dear_requests()",
+        corrected_by=("edr.h2",),
+        **_INSTANCES,
+    ),
+    claim(
+        "equation8",
+        r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
+        "slots counts the rounds that are trained.",
+        "Equation (8), corrected",
+        lambda view: _spent(view, "rounds"),
+        Relation.AT_MOST,
+        {**one(counterexamples.rounded_up), **STEADY, **DRAWN},
+        assumptions=(TASKS,),
+        tolerance=SOLVED,
+        **_INSTANCES,
+    ),
+    claim(
+        "equation8.printed",
+        r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
+        "slots counts the fractional rounds.",
+        "Equation (8)",
+        lambda view: _spent(view, "fractions"),
+        Relation.AT_MOST,
+        one(counterexamples.rounded_up),
+        assumptions=(TASKS,),
+        tolerance=SOLVED,
+        counterexample="rounded_up()",
+        corrected_by=("edr.equation8",),
+        **_INSTANCES,
+    ),
+    claim(
+        "capacity",
+        "At least the work beyond the capacity of all sites that serve anything stays undone.",
+        "Section 4.1, capacities",
+        _unserved_work,
+        Relation.AT_LEAST,
+        {**one(counterexamples.local_peaks), **STEADY, **DRAWN},
+        tolerance=SOLVED,
+        **_INSTANCES,
+    ),
+    claim(
+        "capacity.printed",
+        "All requests can be served if every site has the capacity that its own requests need at "
+        "most. Sites that serve nothing have some of it.",
+        "Section 4.1, capacities",
+        _unserved,
+        Relation.AT_MOST,
+        one(counterexamples.local_peaks),
+        counterexample="local_peaks()",
+        corrected_by=("edr.capacity",),
+        tolerance=SOLVED,
+        **_INSTANCES,
+    ),
+    claim(
+        "compliance",
+        "All served requests meet their objective, by whatever policy: routes that do not are "
+        "never offered. As a figure of merit it says nothing.",
+        "Constraint (9)",
+        _compliance,
+        Relation.EQUAL,
+        {**STEADY, **DRAWN},
+        **_INSTANCES,
+    ),
+)

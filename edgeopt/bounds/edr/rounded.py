@@ -1,0 +1,188 @@
+"""Fractional rounds of one frame, as exact numbers, and the laws of their rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, NotApplicableError
+from edgeopt.bounds.edr.assumptions import TASKS
+from edgeopt.bounds.edr.evaluation import Evaluation
+from edgeopt.bounds.edr.planned import Planned
+from edgeopt.bounds.edr.relaxed import Relaxed
+from edgeopt.instances.edr import EdrInstance
+from edgeopt.rounding import pairwise_law
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from edgeopt.rounding import Law
+
+__all__ = [
+    "ALIKE",
+    "HAND",
+    "ON_FRAMES",
+    "ROUNDED",
+    "SMALLEST",
+    "WIDEST",
+    "Frame",
+    "frames_of",
+    "half",
+    "mean",
+    "product",
+    "three",
+    "three_alike",
+    "two",
+]
+
+WIDEST = 8
+"""Most fractional entries whose exact law is found."""
+
+SMALLEST = 10**6
+"""Largest denominator of rounds; theirs would be a power of two and long, if they were floats."""
+
+FEW = 6
+"""Frames of an instance that are looked at."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Fractional rounds with the energy and the cost of each.
+
+    Parameters
+    ----------
+    rounds
+        Fractional rounds, shape [I].
+    energy
+        Energy of a round, shape [I].
+    cost
+        Cost of a round, shape [I]; the energy by default.
+    """
+
+    rounds: tuple[Fraction, ...]
+    energy: tuple[Fraction, ...]
+    cost: tuple[Fraction, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        rounds: Sequence[float | Fraction],
+        energy: Sequence[float | Fraction],
+        cost: Sequence[float | Fraction] | None = None,
+    ) -> Frame:
+        """Take the numbers over exactly."""
+        weights = tuple(Fraction(e) for e in energy)
+        prices = weights if cost is None else tuple(Fraction(c) for c in cost)
+        return cls(tuple(Fraction(x) for x in rounds), weights, prices)
+
+    def fingerprint(self) -> str:
+        """Return the numbers themselves, which are few."""
+        parts = zip(self.rounds, self.energy, strict=True)
+        return " ".join(f"{x}:{e}" for x, e in parts)
+
+    @property
+    def spent(self) -> Fraction:
+        """Energy of the fractional rounds."""
+        return product(self.energy, self.rounds)
+
+    @property
+    def mixed(self) -> list[int]:
+        """Tasks that need energy and whose rounds are not whole."""
+        return [
+            i
+            for i, (x, e) in enumerate(zip(self.rounds, self.energy, strict=True))
+            if x.denominator > 1 and e > 0
+        ]
+
+    @property
+    def hungriest(self) -> Fraction:
+        """Largest energy of a round of a task in `mixed`, or 0."""
+        return max((self.energy[i] for i in self.mixed), default=Fraction(0))
+
+    def law(self, residual: str, margin: Fraction | None = None) -> Law:
+        """Return the law of Algorithm 2 as the library draws it."""
+        return pairwise_law(self.rounds, self.energy, residual=residual, margin=margin)  # type: ignore[arg-type]
+
+
+def product(left: Sequence[Fraction], right: Sequence[Fraction | int]) -> Fraction:
+    """Return the exact scalar product."""
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
+
+
+def mean(law: Law) -> tuple[Fraction, ...]:
+    """Return the expectation of each entry."""
+    width = len(next(iter(law)))
+    return tuple(
+        sum((chance * outcome[i] for outcome, chance in law.items()), Fraction(0))
+        for i in range(width)
+    )
+
+
+def frames_of(given: EdrInstance | Planned | Relaxed | Frame) -> list[Frame]:
+    """Return the frame itself, or the first frames of an instance that are not whole.
+
+    Raises
+    ------
+    NotApplicableError
+        If no frame has fractional rounds, or too many for an exact law.
+    """
+    if isinstance(given, Frame):
+        return [given]
+    view = Evaluation(given)
+    found: list[Frame] = []
+    for t in np.flatnonzero((view.points % 1 != 0).any(axis=1)).tolist():
+        rounds = [Fraction(x).limit_denominator(SMALLEST) for x in view.points[t].tolist()]
+        frame = Frame.of(rounds, view.problem.energy[t].tolist(), view.problem.cost[t].tolist())
+        if sum(x.denominator > 1 for x in rounds) <= WIDEST:
+            found.append(frame)
+        if len(found) == FEW:
+            break
+    if not found:
+        raise NotApplicableError("no frame with some fractional rounds, and not too many")
+    return found
+
+
+@cache
+def half() -> Frame:
+    """Plan half a round of 1 Wh."""
+    return Frame.of([Fraction(1, 2)], [1])
+
+
+@cache
+def two() -> Frame:
+    """Plan 1/2 round of 1 Wh and 2/5 of 2 Wh."""
+    return Frame.of([Fraction(1, 2), Fraction(2, 5)], [1, 2])
+
+
+@cache
+def three() -> Frame:
+    """Plan 3/10, 3/5 and 7/10 rounds of 1, 3/2 and 4/5 Wh."""
+    tenth = Fraction(1, 10)
+    return Frame.of([3 * tenth, 6 * tenth, 7 * tenth], [1, Fraction(3, 2), Fraction(4, 5)])
+
+
+@cache
+def three_alike() -> Frame:
+    """Plan 3/5 of a round of each of three tasks, 1 Wh each."""
+    return Frame.of([Fraction(3, 5)] * 3, [1, 1, 1])
+
+
+HAND: dict[str, Callable[[], Frame]] = {"half()": half, "two()": two, "three()": three}
+"""Frames whose laws are found with a pencil."""
+
+ALIKE: dict[str, Callable[[], Frame]] = {"three_alike()": three_alike}
+"""Where Algorithm 2 to the letter goes wrong."""
+
+ON_FRAMES: dict[str, Any] = {
+    "instance_type": (EdrInstance, Planned, Relaxed, Frame),
+    "view": frames_of,
+}
+"""Fields of claims about single frames."""
+
+ROUNDED = Assumption(
+    TASKS.name, TASKS.statement, lambda given: isinstance(given, Frame) or TASKS.holds(given)
+)

@@ -1,0 +1,271 @@
+"""Lemmas 1 and 2: what rounding keeps depends on what becomes of the last fraction."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.edr import rounded
+from edgeopt.bounds.edr.assumptions import whole
+from edgeopt.bounds.edr.counterexamples import always_dropped
+from edgeopt.bounds.edr.families import STEADY, one
+from edgeopt.bounds.edr.relaxed import Relaxed
+from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
+from edgeopt.bounds.edr.statement import claim, worst
+from edgeopt.bounds.verdict import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from edgeopt.bounds.edr.evaluation import Evaluation
+    from edgeopt.rounding import Law
+
+__all__ = ["CLAIMS"]
+
+
+def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Measurement:
+    """Compare the expected rounds with the fractional ones, at the task where they differ most."""
+    found = []
+    for frame in frames:
+        means = mean(frame.law(residual, frame.hungriest if margin else None))
+        i = max(range(len(means)), key=lambda i: abs(means[i] - frame.rounds[i]))
+        proof = {"task": i, "means": means, "frame": frame}
+        found.append(Measurement(float(means[i]), float(frame.rounds[i]), proof))
+    return worst(Relation.EQUAL, found)
+
+
+def _energies(frame: Frame, law: Law) -> list[Fraction]:
+    return [product(frame.energy, outcome) for outcome in law]
+
+
+def _most_energy(frames: Sequence[Frame], residual: str, room: int, margin: bool) -> Measurement:
+    """Compare the most energy of an outcome with what was planned and `room` rounds more."""
+    found = []
+    for frame in frames:
+        law = frame.law(residual, frame.hungriest if margin else None)
+        limit = frame.spent + room * frame.hungriest
+        found.append(Measurement(float(max(_energies(frame, law))), float(limit), {"law": law}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _least_energy(frames: Sequence[Frame]) -> Measurement:
+    found = []
+    for frame in frames:
+        law = frame.law("floor")
+        limit = frame.spent - frame.hungriest
+        found.append(Measurement(float(min(_energies(frame, law))), float(limit), {"law": law}))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _lost(frames: Sequence[Frame]) -> Measurement:
+    """Sum what rounding down takes from all tasks that need energy, in expectation."""
+    found = []
+    for frame in frames:
+        means = mean(frame.law("floor"))
+        lost = sum((frame.rounds[i] - means[i] for i in frame.mixed), Fraction(0))
+        found.append(Measurement(float(lost), 1.0, {"means": means}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _either(frames: Sequence[Frame]) -> Measurement:
+    """Compare the expected energy above the plan with e v (1 - v), for a single fraction v."""
+    found = []
+    for frame in frames:
+        law, [i] = frame.law("bernoulli"), frame.mixed
+        above = sum(
+            (p * max(product(frame.energy, z) - frame.spent, Fraction(0)) for z, p in law.items()),
+            Fraction(0),
+        )
+        v = frame.rounds[i] % 1
+        found.append(Measurement(float(above), float(frame.energy[i] * v * (1 - v))))
+    return worst(Relation.EQUAL, found)
+
+
+def _expected_cost(frames: Sequence[Frame], residual: str) -> Measurement:
+    found = []
+    for frame in frames:
+        after = product(frame.cost, mean(frame.law(residual)))
+        before = product(frame.cost, frame.rounds)
+        found.append(Measurement(float(after), float(before), {"frame": frame}))
+    return worst(Relation.EQUAL, found)
+
+
+def _carried(view: Evaluation) -> Measurement:
+    """Round all frames in turn, each with what the one before has lost, and sum up the loss."""
+    from edgeopt.rounding import pairwise
+
+    energy, points = view.problem.energy, view.points
+    if not (energy > 0).all():
+        raise NotApplicableError("a round without energy has a coin of its own")
+    draw = np.random.default_rng(0)
+    carry, total = np.zeros(1), 0.0
+    for t in range(len(points)):
+        counts, carry = pairwise(points[t], energy[t], rng=draw, carry=carry)
+        total += float(counts[0])
+    return Measurement(float(points.sum()) - total, 1.0, {"carry": carry})
+
+
+_FAMILY: dict[str, Callable[[], Any]] = {**HAND, **STEADY}
+SINGLE = Assumption(
+    "a single fraction",
+    "one frame with one task whose rounds are not whole",
+    lambda one: isinstance(one, Frame) and len(one.mixed) == 1,
+)
+
+ALONE = Assumption(
+    "a single task",
+    "there is one task",
+    lambda given: Relaxed.of(whole(given)).tasks == 1,
+)
+
+CLAIMS = (
+    claim(
+        "lemma1.mean",
+        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn.",
+        "Lemma 1, requirement (3)",
+        lambda frames: _means(frames, "bernoulli"),
+        Relation.EQUAL,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.energy",
+        r"$e \cdot \bar x \le e \cdot x$ surely if the last fraction is rounded down.",
+        "Lemma 1, requirement (2)",
+        lambda frames: _most_energy(frames, "floor", 0, False),
+        Relation.AT_MOST,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.printed",
+        r"$\mathbb{E} \bar x_i = x_i$ with Algorithm 2 as printed, which rounds the last fraction "
+        "down.",
+        "Lemma 1, requirement (3)",
+        lambda frames: _means(frames, "floor"),
+        Relation.EQUAL,
+        {"half()": rounded.half},
+        assumptions=(ROUNDED,),
+        counterexample="half()",
+        corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.drawn",
+        r"$e \cdot \bar x \le e \cdot x$ surely although the last fraction is drawn, as "
+        "requirement (3) needs.",
+        "Lemma 1, requirement (2)",
+        lambda frames: _most_energy(frames, "bernoulli", 0, False),
+        Relation.AT_MOST,
+        {"half()": rounded.half},
+        assumptions=(ROUNDED,),
+        counterexample="half()",
+        corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.near",
+        r"$e \cdot \bar x \le e \cdot x + \max_i e_i$ over the tasks with fractions, surely, if "
+        "the last fraction is drawn.",
+        "Lemma 1, requirement (2), corrected",
+        lambda frames: _most_energy(frames, "bernoulli", 1, False),
+        Relation.AT_MOST,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.kept",
+        r"$e \cdot \bar x \ge e \cdot x - \max_i e_i$ over the tasks with fractions, surely, if "
+        "the last fraction is rounded down.",
+        "Lemma 1, corrected",
+        _least_energy,
+        Relation.AT_LEAST,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.lost",
+        r"$\sum_i (x_i - \mathbb{E} \bar x_i) \le 1$ in a frame if the last fraction is rounded "
+        "down.",
+        "Lemma 1, requirement (3), corrected",
+        _lost,
+        Relation.AT_MOST,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma1.either",
+        r"A single fraction v that keeps its mean exceeds its energy by $e v (1 - v) > 0$ in "
+        "expectation: no rounding fulfils both requirements.",
+        "Lemma 1",
+        _either,
+        Relation.EQUAL,
+        {"half()": rounded.half},
+        assumptions=(SINGLE,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "margin.mean",
+        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of "
+        r"$\max_i e_i$ has room for it.",
+        "Lemma 1, with a margin",
+        lambda frames: _means(frames, "bernoulli", margin=True),
+        Relation.EQUAL,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "margin.energy",
+        r"$e \cdot \bar x \le e \cdot x + m$ surely with the margin $m = \max_i e_i$, so that a "
+        r"point planned under $R - m$ keeps R.",
+        "Lemma 1, with a margin",
+        lambda frames: _most_energy(frames, "bernoulli", 1, True),
+        Relation.AT_MOST,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "carry",
+        "If each frame adds what the one before has lost by rounding down, a task alone misses "
+        "less than one round over the horizon.",
+        "Algorithm 2, with a carry",
+        _carried,
+        Relation.AT_MOST,
+        {**STEADY, **one(always_dropped, 100)},
+        assumptions=(ALONE,),
+    ),
+    claim(
+        "lemma2",
+        r"$\mathbb{E} f(\bar x) = f(x)$, and with it $\mathbb{E} g(\bar x) = g(x)$, if the last "
+        "fraction is drawn.",
+        "Lemma 2",
+        lambda frames: _expected_cost(frames, "bernoulli"),
+        Relation.EQUAL,
+        _FAMILY,
+        assumptions=(ROUNDED,),
+        **ON_FRAMES,
+    ),
+    claim(
+        "lemma2.printed",
+        r"$\mathbb{E} f(\bar x) = f(x)$ with Algorithm 2 as printed, which rounds the last "
+        "fraction down.",
+        "Lemma 2",
+        lambda frames: _expected_cost(frames, "floor"),
+        Relation.EQUAL,
+        {"half()": rounded.half},
+        assumptions=(ROUNDED,),
+        counterexample="half()",
+        corrected_by=("edr.lemma2",),
+        **ON_FRAMES,
+    ),
+)

@@ -1,0 +1,166 @@
+r"""What taking the problem apart may cost: the constant of Lemma 5, as printed and as it can be.
+
+All take the instance as given: costs are weighted, and the paper's letters stand for
+:math:`r^t` the cost of a Wh, :math:`E_{ij}` the energy of a round on a client and
+:math:`d_{kn}` that of a request, :math:`C_k` a capacity, :math:`S_n` the work of a request.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.models.edr.routing import conditions, find_routes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Parts", "corrected_constant", "parts", "printed_constant", "route_spread"]
+
+
+class Parts(NamedTuple):
+    """Maxima and minima that the constants are made of.
+
+    Attributes
+    ----------
+    energy_cost
+        Largest cost of all energy under a cap, max over t of r R.
+    delay_per_energy
+        Largest delay cost of a client's round per cost of its energy.
+    round_energy
+        Least over tasks, clients and frames of r E Q.
+    task_energy
+        Sum over the tasks of their least r e Q.
+    serving_energy, serving_energy_priced
+        Largest d C / min S over sites and types, without the price and with it.
+    serving_delay
+        Largest delay cost times C / min S over routes.
+    asked_energy, asked_energy_priced
+        Least d w, without the price and with it.
+    asked_delay
+        Least delay cost times w over routes.
+    """
+
+    energy_cost: float
+    delay_per_energy: float
+    round_energy: float
+    task_energy: float
+    serving_energy: float
+    serving_energy_priced: float
+    serving_delay: float
+    asked_energy: float
+    asked_energy_priced: float
+    asked_delay: float
+
+
+def parts(instance: EdrInstance) -> Parts:
+    """Read maxima and minima off an instance.
+
+    Parameters
+    ----------
+    instance
+        The instance, with a cap in every frame.
+
+    Returns
+    -------
+    Parts
+        The numbers; over all routes, also those that no request may take.
+    """
+    price = instance.energy_weight * instance.price
+    energy, seconds = _clients(instance)
+    rounds = instance.rounds[None, :, None]
+    member = instance.client[None]
+    priced = price[:, None, None] * energy
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(seconds > 0, instance.delay_weight * seconds / priced, 0.0)
+    work = float(instance.request_work.min())
+    served = float((instance.request_energy * instance.capacity[:, None]).max()) / work
+    asked = instance.request_energy.min(axis=0)
+    least_asked = (asked * instance.requests.min(axis=2)).min(axis=(1, 2))
+    slow, soon = 0.0, np.inf
+    for frame, slot in np.ndindex(instance.frames, instance.slots):
+        delay = instance.delay_weight * instance.request_seconds(frame, slot)
+        slow = max(slow, float((delay * instance.capacity[:, None]).max()))
+        need = instance.requests[frame, slot][:, None, :]
+        soon = min(soon, float((delay * need).min()))
+    task_energy = price[:, None] * instance.round_energy * instance.rounds
+    return Parts(
+        energy_cost=float((price * instance.cap).max()),
+        delay_per_energy=float(np.where(member, ratio, 0.0).max(initial=0.0)),
+        round_energy=float(np.where(member, priced * rounds, np.inf).min(initial=np.inf)),
+        task_energy=float(task_energy.min(axis=0).sum()),
+        serving_energy=served,
+        serving_energy_priced=served * float(price.max()),
+        serving_delay=slow / work,
+        asked_energy=float(least_asked.min()),
+        asked_energy_priced=float((price * least_asked).min()),
+        asked_delay=soon,
+    )
+
+
+def _clients(instance: EdrInstance) -> tuple[Floats, Floats]:
+    """Return energy and delay of a round of each task on each client, shapes [T, I, J]."""
+    shape = (instance.frames, instance.tasks, instance.sites)
+    energy, seconds = np.zeros(shape), np.zeros(shape)
+    travel = instance.propagation.mean(axis=1)
+    for i, server in enumerate(instance.server.tolist()):
+        there = instance.model_size[i] / instance.rate[:, :, server]
+        back = instance.model_size[i] / instance.rate[:, server, :]
+        joules = instance.power * there + instance.power[server] * back
+        energy[:, i] = joules / 3600 + instance.round_work[i] * instance.energy_per_work
+        seconds[:, i] = there + back + travel[:, :, server] + travel[:, server, :]
+        seconds[:, i, server] = 0.0
+    return energy, np.where(instance.client, seconds, 0.0)
+
+
+def printed_constant(instance: EdrInstance) -> float:
+    """Return the constant of Lemma 5 as printed, equation (48).
+
+    Its fifth term is 0: over all sites k, some is not the server of a task, or is its own client.
+    """
+    one = parts(instance)
+    T, D, J, N = instance.requests.shape
+    plus = one.delay_per_energy * J**2 * one.energy_cost * T + one.energy_cost * T
+    plus += (one.serving_energy + one.serving_delay) * T * D * J
+    minus = instance.tasks * J * T * one.round_energy if instance.tasks else 0.0
+    minus += (one.asked_delay + one.asked_energy) * T * D * N * J
+    return float(plus - minus)
+
+
+def corrected_constant(instance: EdrInstance) -> float:
+    """Return the constant with the rounds of a task counted once, and energy at its price."""
+    one = parts(instance)
+    T, D, J, N = instance.requests.shape
+    plus = (one.delay_per_energy + 1) * one.energy_cost * T
+    plus += (one.serving_energy_priced + one.serving_delay) * T * D * J
+    minus = one.task_energy + (one.asked_delay + one.asked_energy_priced) * T * D * N * J
+    return float(plus - minus)
+
+
+def route_spread(instance: EdrInstance) -> float:
+    r"""Return what all requests cost on their dearest routes less that on their cheapest ones.
+
+    .. math:: \sum_{t \tau j n} w \Bigl( \max_k - \min_k \Bigr) (r d_{kn} + \delta_{jkn})
+
+    over the routes that a request may take.
+    """
+    total = 0.0
+    for frame in range(instance.frames):
+        shown = [conditions(instance, frame, slot) for slot in range(instance.slots)]
+        routes = find_routes(instance, shown)
+        count = np.diff(routes.first)
+        types = np.tile(np.arange(instance.types), instance.slots * instance.sites)
+        price = instance.energy_weight * float(instance.price[frame])
+        cost = price * instance.request_energy[routes.site, np.repeat(types, count)]
+        cost = cost + instance.delay_weight * routes.seconds
+        some = count > 0
+        if some.any():
+            begin = routes.first[:-1][some]
+            spread = np.maximum.reduceat(cost, begin) - np.minimum.reduceat(cost, begin)
+            total += float(instance.requests[frame].ravel()[some] @ spread)
+    return total

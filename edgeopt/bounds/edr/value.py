@@ -1,0 +1,268 @@
+"""What training does to the cost of serving: convex, monotone, and no matter of how it is split."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.families import DRAWN, STEADY, one
+from edgeopt.bounds.edr.planned import Planned
+from edgeopt.bounds.edr.statement import SOLVED, claim, worst
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.edr import EdrInstance, special
+from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.edr.evaluation import Evaluation
+    from edgeopt.models.edr.routing import RoutingProblem
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["CLAIMS", "FEW", "frame_problem"]
+
+FEW = 3
+"""Frames that are looked at."""
+
+LARGEST = 4000
+"""Routes of a frame up to which a program is written out in full."""
+
+DRAWS = 4
+"""Pairs of a training load and a budget, per frame."""
+
+
+def _value(instance: EdrInstance, frame: int, load: Floats, budget: float) -> float:
+    """Cost of serving the first slot, with the prices of what must not happen."""
+    problem = routing_problem(
+        instance,
+        conditions(instance, frame, 0),
+        price=float(instance.price[frame]),
+        training=load,
+        budget=budget,
+    )
+    return solve_routing(problem).objective
+
+
+def _pairs(view: Evaluation) -> Iterator[tuple[int, tuple[Floats, float], tuple[Floats, float]]]:
+    """Yield frames with two training loads and budgets each, the second with less of neither."""
+    instance, draw = view.instance, np.random.default_rng(0)
+    most = instance.capacity * instance.slots
+    for frame in range(min(FEW, instance.frames)):
+        asked = instance.requests[frame, 0].sum(axis=0)
+        energy = float(instance.request_energy.max(axis=0) @ asked)
+        for _ in range(DRAWS):
+            first, second = np.sort(draw.uniform(0, 1, (2, instance.sites)), axis=0) * most
+            low, high = np.sort(draw.uniform(0, 1.2, 2)) * energy
+            yield frame, (first, float(low)), (second, float(high))
+
+
+def _convex(view: Evaluation) -> Measurement:
+    found = []
+    for frame, (load, budget), (other, more) in _pairs(view):
+        middle = _value(view.instance, frame, (load + other) / 2, (budget + more) / 2)
+        ends = _value(view.instance, frame, load, budget)
+        ends += _value(view.instance, frame, other, more)
+        found.append(Measurement(middle, ends / 2, {"frame": frame}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _monotone(view: Evaluation) -> Measurement:
+    found = []
+    for frame, (load, budget), (other, more) in _pairs(view):
+        best = _value(view.instance, frame, load, more)
+        worse = _value(view.instance, frame, other, budget)
+        found.append(Measurement(best, worse, {"frame": frame}))
+    return worst(Relation.AT_MOST, found)
+
+
+def frame_problem(view: Evaluation, frame: int, split: str) -> RoutingProblem:
+    """Return all slots of a frame together, beside its fractional rounds.
+
+    Parameters
+    ----------
+    view
+        The instance.
+    frame
+        The frame.
+    split
+        How training is split over the slots.
+    """
+    instance = view.instance
+    rounds = view.points[frame] if instance.tasks else np.zeros(0)
+    return routing_problem(
+        instance,
+        [conditions(instance, frame, slot) for slot in range(instance.slots)],
+        price=float(instance.price[frame]),
+        training=rounds @ instance.round_work,
+        budget=float(instance.cap[frame] - instance.round_energy[frame] @ rounds),
+        split=split,  # type: ignore[arg-type]
+    )
+
+
+def _explicit_optimum(problem: RoutingProblem, training: Floats) -> float:
+    """Solve with the training of every site and slot as variables, z = sum of z by slots."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    penalties = problem.penalties()
+    S, J, rows, A = problem.slots, problem.sites, problem.demand.size, problem.routes
+    first_z, first_u, last = A, A + S * J, A + S * J + rows
+    cost = np.concatenate([problem.cost, np.zeros(S * J), np.full(rows, penalties.unserved)])
+    cost = np.append(cost, penalties.excess)
+    cell, route = np.arange(S * J), np.arange(A)
+    ones = np.ones
+
+    equal = coo_array(
+        (
+            np.concatenate([ones(A), ones(rows), ones(S * J)]),
+            (
+                np.concatenate([problem.row, np.arange(rows), rows + cell % J]),
+                np.concatenate([route, first_u + np.arange(rows), first_z + cell]),
+            ),
+        ),
+        shape=(rows + J, last + 1),
+    )
+    used = problem.slot * J + problem.site
+    values = [problem.work[problem.type], ones(S * J), problem.route_energy, -ones(1)]
+    at = [used, cell, np.full(A, S * J), np.array([S * J])]
+    columns = [route, first_z + cell, route, np.array([last])]
+    below = coo_array(
+        (np.concatenate(values), (np.concatenate(at), np.concatenate(columns))),
+        shape=(S * J + 1, last + 1),
+    )
+    limit = np.append(problem.capacity.ravel(), problem.budget)
+    kept = np.isfinite(limit)
+    answer = linprog(
+        cost,
+        A_eq=equal.tocsr(),
+        b_eq=np.concatenate([problem.demand.ravel(), training]),
+        A_ub=below.tocsr()[kept],
+        b_ub=limit[kept],
+    )
+    return float(answer.fun) if answer.status == 0 else np.inf
+
+
+def _eliminated(view: Evaluation) -> Measurement:
+    instance, found = view.instance, []
+    for frame in range(min(FEW, instance.frames)):
+        problem = frame_problem(view, frame, "free")
+        rounds = view.points[frame] if instance.tasks else np.zeros(0)
+        training = rounds @ instance.round_work
+        fits = (training <= instance.capacity * instance.slots).all()
+        if problem.routes <= LARGEST and fits:
+            explicit = _explicit_optimum(problem, training)
+            eliminated = solve_routing(problem).objective
+            scale = max(1.0, abs(explicit))
+            found.append(Measurement(eliminated / scale, explicit / scale, {"frame": frame}))
+    return worst(Relation.EQUAL, found)
+
+
+def _costs_of_splits(view: Evaluation) -> Iterator[tuple[float, float, float, float]]:
+    """Yield cost and unserved requests with an even split of the training, and with a free one."""
+    for frame in range(min(FEW, view.instance.frames)):
+        even = solve_routing(frame_problem(view, frame, "even"))
+        free = solve_routing(frame_problem(view, frame, "free"))
+        yield even.objective, free.objective, float(even.unserved.sum()), float(free.unserved.sum())
+
+
+def _even_split(view: Evaluation) -> Measurement:
+    found = []
+    for even, free, _, _ in _costs_of_splits(view):
+        scale = max(1.0, abs(free))
+        found.append(Measurement(even / scale, free / scale))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _left_out(view: Evaluation) -> Measurement:
+    return worst(
+        Relation.AT_MOST, (Measurement(even, free) for _, _, even, free in _costs_of_splits(view))
+    )
+
+
+def _most_training(view: Evaluation) -> Measurement:
+    """Compare the training of a site in a frame with what it can do, where that is missed most."""
+    instance = view.instance
+    if not instance.tasks:
+        raise NotApplicableError("there is nothing to train")
+    load = view.points @ instance.round_work
+    room = np.broadcast_to(instance.capacity * instance.slots, load.shape)
+    t, k = np.unravel_index(np.argmax(load - room), load.shape)
+    return Measurement(load[t, k], room[t, k], {"frame": int(t), "site": int(k)})
+
+
+_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
+_FAMILY = {**DRAWN, **STEADY, **one(special.jensen), **one(special.uneven_demand)}
+
+CLAIMS = (
+    claim(
+        "value.convex",
+        "The cost of serving a slot is convex in the training load and the budget together, the "
+        "prices of what must not happen counted in.",
+        "Algorithm 3",
+        _convex,
+        Relation.AT_MOST,
+        _FAMILY,
+        **_INSTANCES,
+    ),
+    claim(
+        "value.monotone",
+        "The cost of serving a slot does not grow with the budget, nor fall with the training "
+        "load.",
+        "Algorithm 3",
+        _monotone,
+        Relation.AT_MOST,
+        _FAMILY,
+        **_INSTANCES,
+    ),
+    claim(
+        "elimination",
+        r"$z_k = \sum_\tau z_{k\tau}$ and $z_{k\tau} + \mathrm{load}_{k\tau} \le C_k$ hold for "
+        r"some $z_{k\tau} \ge 0$ if and only if every $\mathrm{load}_{k\tau} \le C_k$ and $z_k + "
+        r"\sum_\tau \mathrm{load}_{k\tau} \le D C_k$: both programs have the same optimum.",
+        "Constraints (1f) to (1h)",
+        _eliminated,
+        Relation.EQUAL,
+        _FAMILY,
+        **_INSTANCES,
+    ),
+    claim(
+        "even_split",
+        "Serving costs at least as much if training takes the same part of every slot as if it "
+        "takes what requests leave of the frame, under one budget of energy for the frame.",
+        "Equation (10)",
+        _even_split,
+        Relation.AT_LEAST,
+        {**_FAMILY, **one(counterexamples.spread_training)},
+        **_INSTANCES,
+    ),
+    claim(
+        "even_split.printed",
+        "No request is left out that could be served if training took what requests leave of the "
+        "frame.",
+        "Equation (10)",
+        _left_out,
+        Relation.AT_MOST,
+        one(counterexamples.spread_training),
+        counterexample="spread_training()",
+        corrected_by=("edr.even_split", "edr.elimination"),
+        **_INSTANCES,
+    ),
+    claim(
+        "compute.printed",
+        r"$z_k^t \le D C_k$: a plan that keeps the constraints of P1 leaves to P2 a problem that "
+        "can be solved. P1 has no limit of computation.",
+        "Problem P1",
+        _most_training,
+        Relation.AT_MOST,
+        one(counterexamples.no_room),
+        counterexample="no_room()",
+        corrected_by=("edr.elimination",),
+        **_INSTANCES,
+    ),
+)

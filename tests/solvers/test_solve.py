@@ -18,6 +18,7 @@ from edgeopt.errors import (
     MissingDependencyError,
     OptionError,
     ProblemTypeError,
+    QualityWarning,
     ScalingWarning,
     SolverError,
 )
@@ -40,6 +41,15 @@ def test_highs_and_scipy_agree(program: LinearProgram) -> None:
         assert first.certify().quality is second.certify().quality is Quality.OPTIMAL
     else:
         assert first.status is second.status is Status.PROVEN_INFEASIBLE
+
+
+def test_a_program_without_columns_has_one_point() -> None:
+    solution = solve(LinearProgram(np.zeros(0), np.zeros((1, 0)), -1.0, 1.0))
+    assert solution.quality is Quality.OPTIMAL
+    assert solution.values.shape == (0,)
+    assert solution.objective == solution.bound == 0.0
+    with pytest.warns(QualityWarning), pytest.raises(SolverError, match="infeasible"):
+        solve(LinearProgram(np.zeros(0), np.zeros((1, 0)), 1.0, 2.0))
 
 
 @pytest.mark.parametrize("solver", ["highs", "scipy", "scip"])

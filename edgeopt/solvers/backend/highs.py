@@ -253,7 +253,10 @@ def read(
     has_point = found.value_valid and not infeasible and _has_point(program, info)
     values = np.array(found.col_value) if has_point else None
     duals = None
-    if found.dual_valid and not program.is_mixed_integer and not infeasible:
+    if program.shape[1] == 0:
+        # HiGHS does not look at a program without columns; its only point is the empty one.
+        values, duals = np.zeros(0), np.zeros(program.shape[0])
+    elif found.dual_valid and not program.is_mixed_integer and not infeasible:
         duals = program.sign * np.array(found.row_dual)
     bound = None
     if program.is_mixed_integer and np.isfinite(info.mip_dual_bound):

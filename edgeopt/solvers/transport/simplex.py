@@ -37,6 +37,8 @@ __all__ = ["TransportFlow", "TransportSimplex"]
 
 ROUNDING = 1e-13
 """Reduced costs within this share of the largest cost count as 0."""
+DUST = 1e-14
+"""Flows below this share of the largest supply are what rounding left of 0."""
 PIVOTS_PER_ARC = 50
 """Pivots are given up after this many times the number of arcs; never seen."""
 
@@ -184,7 +186,8 @@ class TransportSimplex:
     def _read(self, tree: Tree, routes: int) -> TransportFlow:
         sources = self.network.supply.size
         arc, flow = tree.arc[:-1], tree.flow[:-1]
-        used = (arc < routes) & (flow > 0.0)
+        dust = DUST * _largest(self.network.supply)
+        used = (arc < routes) & (flow > dust)
         unserved = np.zeros(sources)
         left = (arc >= routes) & (arc < routes + sources)
         unserved[arc[left] - routes] = flow[left]

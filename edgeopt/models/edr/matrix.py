@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from edgeopt.models.edr.matrix_rows import (
+    Columns,
+    Places,
+    all_rounds,
+    all_served,
+    spread_out,
+    training,
+    within_caps,
+    within_frames,
+    within_slots,
+)
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.routing import conditions, find_routes
 from edgeopt.models.edr.served import check_cap
@@ -18,33 +29,8 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
-__all__ = ["Columns", "colocation_columns", "colocation_matrix"]
-
-
-class Columns(NamedTuple):
-    """Which columns a program over all frames has, in the order of the program.
-
-    Parameters
-    ----------
-    rounds
-        Frame and task of each x, shape [X, 2]; then one column per task for missing rounds.
-    route
-        Frame, slot, origin, site and type of each y, shape [A, 5].
-    seconds
-        Delay of each route, s, shape [A].
-    asked
-        Frame, slot, origin and type of each number of unserved requests, shape [U, 4].
-    row
-        Place in `asked` of what each route serves, shape [A].
-    """
-
-    rounds: Integers
-    route: Integers
-    seconds: Floats
-    asked: Integers
-    row: Integers
+__all__ = ["colocation_columns", "colocation_matrix"]
 
 
 def colocation_columns(instance: EdrInstance) -> Columns:
@@ -119,135 +105,61 @@ def colocation_matrix(
     """
     limit = check_cap(instance, cap)
     columns = colocation_columns(instance)
-    frame, task = columns.rounds.T
-    slots, sites, tasks = instance.slots, instance.sites, instance.tasks
-    x, count = np.arange(frame.size), frame.size
-    missing = count + np.arange(tasks)
-    y = count + tasks + np.arange(len(columns.route))
-    lost = count + tasks + y.size + np.arange(len(columns.asked))
-    width = count + tasks + y.size + lost.size
-    t, s, _, k, n = columns.route.T
-
-    # A cap on nothing is no row.
-    active = np.isin(np.arange(instance.frames), np.concatenate([frame, t]))
-    capped = np.flatnonzero(np.isfinite(limit) & active)
-    cap_row = np.full(instance.frames, -1)
-    cap_row[capped] = tasks + np.arange(capped.size)
-    height = tasks + capped.size
-    energy = instance.round_energy[frame, task]
-    mine, theirs = np.flatnonzero(cap_row[frame] >= 0), np.flatnonzero(cap_row[t] >= 0)
-    entries = [
-        (task, x, np.ones(count)),
-        (np.arange(tasks), missing, np.ones(tasks)),
-        (cap_row[frame[mine]], x[mine], energy[mine]),
-        (cap_row[t[theirs]], y[theirs], instance.request_energy[k, n][theirs]),
-        (height + columns.row, y, np.ones(y.size)),
-        (height + np.arange(lost.size), lost, np.ones(lost.size)),
-    ]
-    height += lost.size
-
-    # Sites with training in a frame, and where requests or training may use a slot.
-    work = instance.round_work[task]
-    trains = np.zeros((instance.frames, sites), dtype=bool)
-    np.logical_or.at(trains, frame, work > 0)
-    held = np.argwhere(trains)
-    used = np.zeros((instance.frames, slots, sites), dtype=bool)
-    used[t, s, k] = True
-    if not eliminate:
-        used |= trains[:, np.newaxis]
-    busy = np.argwhere(used)
-    slot_row = np.full(used.shape, -1)
-    slot_row[used] = height + np.arange(len(busy))
-    height += len(busy)
-    load = instance.request_work[n]
-    entries.append((slot_row[t, s, k], y, load))
-    site_row = np.full(trains.shape, -1)
-    site_row[trains] = height + np.arange(len(held))
-    height += len(held)
-    pair, at = np.nonzero(work)
-    zeta = work[pair, at]
+    place = Places.of(instance, columns, eliminate=eliminate)
     blocks = [
-        LabelBlock("eq_1a", ("task",), (tasks,)),
-        LabelBlock("eq_1b", ("frame",), capped[:, np.newaxis]),
-        LabelBlock("eq_1d", ("frame", "slot", "origin", "type"), columns.asked),
-        LabelBlock("eq_1h", ("frame", "slot", "site"), busy),
-        LabelBlock("eq_1g", ("frame", "site"), held),
+        all_rounds(instance, columns, place),
+        within_caps(instance, columns, place, limit),
+        all_served(instance, columns, place),
+        within_slots(instance, columns, place),
     ]
+    if eliminate:
+        blocks.append(within_frames(instance, columns, place))
+    else:
+        blocks += [spread_out(place), training(instance, columns, place)]
+    heights = [len(block.labels) for block in blocks]
+    entries = [
+        (first + row, column, value)
+        for first, block in zip(np.cumsum([0, *heights]).tolist(), blocks, strict=False)
+        for row, column, value in block.entries
+    ]
+    rows, numbers, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    matrix = sparse.csc_array((values, (rows, numbers)), shape=(sum(heights), place.width))
+    matrix.eliminate_zeros()
     names = [
         LabelBlock("x", ("frame", "task"), columns.rounds),
-        LabelBlock("missing", ("task",), (tasks,)),
+        LabelBlock("missing", ("task",), (instance.tasks,)),
         LabelBlock("y", ("frame", "slot", "origin", "site", "type"), columns.route),
         LabelBlock("unserved", ("frame", "slot", "origin", "type"), columns.asked),
     ]
-    if eliminate:
-        shared = np.flatnonzero(trains[t, k])
-        entries += [
-            (site_row[frame[pair], at], x[pair], zeta),
-            (site_row[t[shared], k[shared]], y[shared], load[shared]),
-        ]
-        room = slots * instance.capacity[held[:, 1]]
-        sides = [np.full(len(held), -np.inf), room]
-    else:
-        z = width + np.arange(len(held))
-        spread = np.repeat(held, slots, axis=0)
-        spread = np.insert(spread, 1, np.tile(np.arange(slots), len(held)), axis=1)
-        zs = width + len(held) + np.arange(len(spread))
-        width += len(held) + len(spread)
-        work_row = height + np.arange(len(held))
-        of_site = np.full(trains.shape, -1)
-        of_site[trains] = work_row
-        height += len(held)
-        minus = -np.ones(len(spread))
-        entries += [
-            (slot_row[tuple(spread.T)], zs, -minus),
-            (site_row[trains], z, np.ones(len(held))),
-            (np.repeat(site_row[trains], slots), zs, minus),
-            (work_row, z, np.ones(len(held))),
-            (of_site[frame[pair], at], x[pair], -zeta),
-        ]
-        blocks.append(LabelBlock("eq_1f", ("frame", "site"), held))
+    if not eliminate:
         names += [
-            LabelBlock("z", ("frame", "site"), held),
-            LabelBlock("z_slot", ("frame", "slot", "site"), spread),
+            LabelBlock("z", ("frame", "site"), place.held),
+            LabelBlock("z_slot", ("frame", "slot", "site"), place.spread),
         ]
-        sides = [np.zeros(2 * len(held)), np.zeros(2 * len(held))]
-
-    rows, places, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    matrix = sparse.csc_array((values, (rows, places)), shape=(height, width))
-    matrix.eliminate_zeros()
-    asked = instance.requests[tuple(columns.asked.T)]
-    free = np.full(capped.size, -np.inf), np.full(len(busy), -np.inf)
+    upper = np.full(place.width, np.inf)
+    upper[place.x] = instance.rounds[columns.rounds[:, 1]]
+    upper[place.missing] = instance.rounds
+    upper[place.unserved] = instance.requests[tuple(columns.asked.T)]
     return LinearProgram(
-        _cost(instance, columns, width),
+        _cost(instance, columns, place),
         matrix,
-        np.concatenate([instance.rounds, free[0], asked, free[1], sides[0]]),
-        np.concatenate(
-            [instance.rounds, limit[capped], asked, instance.capacity[busy[:, 2]], sides[1]]
-        ),
-        upper=np.concatenate(
-            [
-                instance.rounds[task],
-                instance.rounds,
-                np.full(y.size, np.inf),
-                asked,
-                np.full(width - count - tasks - y.size - lost.size, np.inf),
-            ]
-        ),
-        integer=False if relax else np.arange(width) < count,
-        row_names=blocks,
+        np.concatenate([np.broadcast_to(b.lower, len(b.labels)) for b in blocks]),
+        np.concatenate([np.broadcast_to(b.upper, len(b.labels)) for b in blocks]),
+        upper=upper,
+        integer=False if relax else np.arange(place.width) < place.x.size,
+        row_names=[block.labels for block in blocks],
         column_names=names,
     )
 
 
-def _cost(instance: EdrInstance, columns: Columns, width: int) -> Floats:
+def _cost(instance: EdrInstance, columns: Columns, place: Places) -> Floats:
     frame, task = columns.rounds.T
     t, _, _, k, n = columns.route.T
-    each = instance.energy_weight * instance.price[t] * instance.request_energy[k, n]
-    cost = [
-        instance.round_cost[frame, task],
-        late_price(instance),
-        each + instance.delay_weight * columns.seconds,
-        unserved_price(instance)[columns.asked[:, 3]],
-    ]
-    known = np.concatenate(cost)
-    return np.pad(known, (0, width - known.size))
+    cost = np.zeros(place.width)
+    cost[place.x] = instance.round_cost[frame, task]
+    cost[place.missing] = late_price(instance)
+    energy = instance.request_energy[k, n]
+    cost[place.y] = instance.energy_weight * instance.price[t] * energy
+    cost[place.y] += instance.delay_weight * columns.seconds
+    cost[place.unserved] = unserved_price(instance)[columns.asked[:, 3]]
+    return cost

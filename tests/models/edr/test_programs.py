@@ -54,6 +54,7 @@ def linear(expression):
 
 
 @given(edr_instances(), st.booleans())
+@settings(max_examples=100)
 def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
     program = colocation_matrix(instance, relax=relax, eliminate=False)

@@ -49,7 +49,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
-html_sidebars = {page: [] for page in ("index", "start", "rescue", "idn", "rounding", "rooms")}
+html_sidebars = {page: [] for page in ("index", "start", "rescue", "idn", "edr", "rounding", "rooms")}
 html_sidebars |= {page: [] for page in ("extending", "benchmarks", "changelog")}
 html_theme_options = {
     "show_prev_next": False,

@@ -22,12 +22,12 @@ __all__ = [
     "chosen_system",
 ]
 
-SystemArgument = Annotated[str, typer.Argument(help="Name of the system: rescue, idn.")]
+SystemArgument = Annotated[str, typer.Argument(help="Name of the system: rescue, idn, edr.")]
 InstanceOption = Annotated[
     str | None,
     typer.Option(
         help="A named source of the system (rescue: tables, paper; idn: topology_1, topology_2, "
-        "...) or an instance file."
+        "...; edr: drawn, quiet, tables) or an instance file."
     ),
 ]
 DataOption = Annotated[

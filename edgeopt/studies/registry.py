@@ -23,7 +23,11 @@ SYSTEM_GROUP = "edgeopt.systems"
 POLICY_GROUP = "edgeopt.policies"
 """Entry-point group under which another package offers a `PolicyEntry` with its `system` set."""
 
-_SYSTEMS = {"rescue": "edgeopt.studies.rescue:SYSTEM", "idn": "edgeopt.studies.idn:SYSTEM"}
+_SYSTEMS = {
+    "rescue": "edgeopt.studies.rescue:SYSTEM",
+    "idn": "edgeopt.studies.idn:SYSTEM",
+    "edr": "edgeopt.studies.edr:SYSTEM",
+}
 
 
 def systems() -> list[str]:

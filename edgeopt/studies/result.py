@@ -6,14 +6,15 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from edgeopt.errors import OptionError
 from edgeopt.studies.plain import plain
+from edgeopt.studies.settings import Settings
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     import pandas as pd
@@ -27,39 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Case", "Settings", "Study"]
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What a study can be repeated from, beside its instances.
-
-    Parameters
-    ----------
-    runs
-        Simulated runs per policy.
-    seed
-        Every policy on every instance sees the worlds that this seed makes.
-    workers
-        Processes; they change nothing but the time.
-    confidence
-        Probability that an interval covers the true value.
-    seconds
-        Wall-clock time of the whole study.
-    version
-        Version of edgeopt.
-    platform
-        Interpreter and machine.
-    provenance
-        Where the data of the instances come from, one line per data set.
-    """
-
-    runs: int
-    seed: int
-    workers: int
-    confidence: float
-    seconds: float
-    version: str
-    platform: str
-    provenance: tuple[str, ...] = ()
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True)
@@ -139,6 +108,22 @@ class Case:
                 environment, chosen, rng=self.settings.seed, runs=1, record=True
             )
         return self._replays[key]
+
+    def once(self, compute: Callable[[Case], ValueT]) -> ValueT:
+        """Compute something of this case at the first call only, for title and drawing alike.
+
+        Parameters
+        ----------
+        compute
+            ``compute(case)`` returns it; always the same function for the same thing.
+        """
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        return cast("ValueT", self._computed[compute])
+
+    @cached_property
+    def _computed(self) -> dict[Callable[[Case], Any], Any]:
+        return {}
 
     @cached_property
     def _replays(self) -> dict[tuple[str, str], Any]:

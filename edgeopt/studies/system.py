@@ -90,6 +90,8 @@ class System:
         Its unit.
     aggregate
         Whether the value of a run is the sum of the rewards of its slots or their mean.
+    period
+        What a slot of a trajectory is called, in the singular.
     sense
         Whether more or less of it is better.
     runs
@@ -139,6 +141,7 @@ class System:
     value: str = "profit"
     unit: str = DIMENSIONLESS
     aggregate: Literal["sum", "mean"] = "sum"
+    period: str = "slot"
     sense: Literal["max", "min"] = "max"
     runs: int = 200
     claims: str = ""

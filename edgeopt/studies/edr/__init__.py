@@ -5,3 +5,7 @@ Response for Sustainable Edge AI.
 """
 
 from __future__ import annotations
+
+from edgeopt.studies.edr.record import SYSTEM
+
+__all__ = ["SYSTEM"]

@@ -49,7 +49,7 @@ def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -
             if entry.variant == variant:
                 _curve(axes, runs, colour[entry.family], case.settings.confidence)
         axes.set_title(variant)
-        axes.set_xlabel("slot")
+        axes.set_xlabel(case.system.period)
         axes.set_xlim(0, max(runs.shape[1] for runs in values.values()))
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel(ylabel)
@@ -85,9 +85,10 @@ def _title(case: Case) -> str:
         f"{'most' if system.sense == 'max' else 'least'} {system.value}"
     )
     if system.aggregate == "mean":
-        return f"{first}, a mean of {system.amount(total[-1])} over {plural(len(total), 'slot')}"
+        over = plural(len(total), system.period)
+        return f"{first}, a mean of {system.amount(total[-1])} over {over}"
     half = int(np.searchsorted(total, total[-1] / 2)) + 1
-    return f"{first}, half of it within {plural(half, 'slot')} of {len(total)}"
+    return f"{first}, half of it within {plural(half, system.period)} of {len(total)}"
 
 
 def _draw(case: Case) -> Figure:

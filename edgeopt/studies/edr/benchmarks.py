@@ -1,0 +1,174 @@
+"""The offline benchmarks of EDR: the optimum that knows everything, and that of every frame."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry
+from edgeopt.studies.plans import write_plan
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+
+__all__ = [
+    "BENCHMARKS",
+    "FRAMEWISE",
+    "METHODS",
+    "OFFLINE",
+    "Framewise",
+    "export",
+    "least_rounds",
+    "solve",
+]
+
+OFFLINE, FRAMEWISE = "offline", "framewise"
+"""Names of the benchmarks."""
+
+METHODS = ("benders", "highs")
+"""Ways to solve the offline problem."""
+
+
+class Framewise(NamedTuple):
+    """The best plan of every frame for itself, training at the even rate at least.
+
+    Parameters
+    ----------
+    cost
+        Its cost, unserved requests at their price, shape [T].
+    bound
+        Proven lower bound on it, shape [T].
+    """
+
+    cost: NDArray[np.float64]
+    bound: NDArray[np.float64]
+
+
+def solve(instance: EdrInstance, **options: Any) -> Benchmark:
+    """Bound the penalised cost of every plan within the caps.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    **options
+        Passed to :func:`edgeopt.models.edr.solve_offline`.
+    """
+    from edgeopt.models.edr import solve_offline
+
+    plan = solve_offline(instance, **options)
+    proven = "to what was asked for" if plan.certified else "less than was asked for"
+    return Benchmark(
+        value=plan.objective,
+        bound=plan.bound,
+        gap=abs(plan.gap),
+        seconds=plan.seconds,
+        solver="HiGHS" if plan.method == "highs" else "HiGHS and network simplex, frame by frame",
+        status=f"{plural(plan.iterations, 'plan')} of rounds, proven {proven}",
+        plan=plan,
+    )
+
+
+def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
+    """Return the rounds that the best plan of a frame for itself has to train, shape [T, I].
+
+    The even rate; where that does not fit beside serving all requests, all tasks get the same share
+    of it.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    """
+    from edgeopt.models.edr.served import least_energy
+
+    rate = np.where(instance.active, instance.even_rate, 0.0)
+    needed = (instance.round_energy * rate).sum(axis=1)
+    share = np.ones(instance.frames)
+    for frame in np.flatnonzero(np.isfinite(instance.cap) & (needed > 0)).tolist():
+        left = float(instance.cap[frame]) - least_energy(instance, frame)
+        share[frame] = min(1.0, max(0.0, left) / needed[frame])
+    room = instance.slots * instance.capacity
+    load = rate @ instance.round_work
+    busiest = np.divide(room, load, out=np.ones_like(load), where=load > room).min(axis=1)
+    return np.asarray(rate * np.minimum(share, busiest)[:, None])
+
+
+def _framewise(instance: EdrInstance) -> Benchmark:
+    """Solve every frame for itself."""
+    from edgeopt.models.edr.comparators import frame_comparator
+    from edgeopt.models.edr.served import served_cap
+
+    began = time.perf_counter()
+    cap, rates = served_cap(instance), least_rounds(instance)
+    found = [
+        frame_comparator(instance, t, minimum=rates[t], cap=float(cap[t]))
+        for t in range(instance.frames)
+    ]
+    cost = np.array([one.cost for one in found])
+    bound = np.array([one.bound for one in found])
+    value, low = float(cost.sum()), float(bound.sum())
+    return Benchmark(
+        value=value,
+        bound=low,
+        gap=abs(value - low) / max(1.0, abs(value)),
+        seconds=time.perf_counter() - began,
+        solver="network simplex",
+        status=f"{instance.frames} frames",
+        plan=Framewise(cost, bound),
+    )
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write the rounds of a solved benchmark to a file.
+
+    Parameters
+    ----------
+    benchmark
+        A solved benchmark.
+    path
+        ``.csv`` lists frame, task and rounds where a task trains. ``.nc`` holds all of them as a
+        labelled array, with the energy of every frame.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is another one.
+    """
+    rounds = np.asarray(benchmark.plan.rounds, dtype=float)
+
+    def rows() -> dict[str, Any]:
+        frame, task = np.nonzero(rounds)
+        return {"frame": frame, "task": task, "rounds": rounds[frame, task]}
+
+    def arrays() -> dict[str, Any]:
+        energy = {"long_name": "energy of the frame", "units": "Wh"}
+        return {
+            "rounds": (("frame", "task"), rounds, {"long_name": "training rounds", "units": "1"}),
+            "energy": (("frame",), np.asarray(benchmark.plan.energy, dtype=float), energy),
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    OFFLINE: BenchmarkEntry(
+        "OPT(LP)",
+        "every plan that keeps the caps, or where serving alone needs more uses no more than that; "
+        "a policy that exceeds caps can get past it",
+        solve,
+    ),
+    FRAMEWISE: BenchmarkEntry(
+        "OPT(frame)",
+        "every plan within the caps that trains each task at its even rate or faster in every "
+        "frame, or as much of that as the cap leaves room for; regret compares with it",
+        _framewise,
+    ),
+}

@@ -1,0 +1,130 @@
+"""How far every task has come in its window, and what it misses at its deadline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.studies.edr.ledger import done, plays
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank
+from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.wording import number, percent, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.studies.result import Case
+
+__all__ = ["PROGRESS", "shown_tasks"]
+
+_SHOWN = 60
+"""Tasks that a picture has room for."""
+
+_DONE, _MISSING = "#0072b2", "#d55e00"
+
+
+def shown_tasks(instance: EdrInstance, missing: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Choose the tasks to draw by deadline; where there are too many, those that miss most.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    missing
+        Rounds that each task misses, shape [I].
+    """
+    by_need = np.lexsort((np.arange(instance.tasks), -missing / instance.rounds))[:_SHOWN]
+    order = np.lexsort((by_need, instance.arrival[by_need], instance.deadline[by_need]))
+    return np.asarray(by_need[order])
+
+
+def _title(case: Case) -> str:
+    instance: EdrInstance = case.instance
+    name = lead(case)
+    title = case.entries[name].title
+    if not instance.tasks:
+        return "There is nothing to train"
+    missing = plays(case)[name].missing[0].astype(float)
+    late = int((missing > 0).sum())
+    if not late:
+        return f"With {title}, all {instance.tasks} tasks finish by their deadlines"
+    worst = int(np.argmax(missing / instance.rounds))
+    lacks = number(float(missing[worst]), 3)
+    return (
+        f"With {title}, {plural(late, 'task')} of {instance.tasks} miss"
+        f"{'es' if late == 1 else ''} the deadline; task {worst} lacks "
+        f"{lacks} of its {plural(int(instance.rounds[worst]), 'round')}, "
+        f"and {percent(float(missing.sum() / instance.rounds.sum()))} of all training is missing"
+    )
+
+
+def _draw(case: Case) -> Figure:
+    from matplotlib.patches import Patch
+
+    instance: EdrInstance = case.instance
+    trajectory = plays(case)[lead(case)]
+    tasks = shown_tasks(instance, trajectory.missing[0])
+    figure = blank(height=1.2 + 0.11 * max(4, tasks.size))
+    axes = figure.subplots()
+    share = done(instance, trajectory)
+    for row, task in enumerate(tasks.tolist()):
+        _task(axes, instance, row, task, share[:, task])
+    axes.set_xlim(0, instance.frames)
+    axes.set_ylim(max(1, tasks.size), 0)
+    step = -(-max(1, tasks.size) // 20)
+    axes.set_yticks(
+        np.arange(tasks.size)[::step] + 0.5, [f"task {task}" for task in tasks[::step]], fontsize=7
+    )
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    more = f" ({tasks.size} of {instance.tasks} tasks shown)" if tasks.size < instance.tasks else ""
+    axes.set_xlabel(f"frame{more}")
+    handles = [
+        Patch(color=MUTED, alpha=0.25, label="window"),
+        Patch(color=_DONE, alpha=0.8, label="share of rounds done"),
+        Patch(color=_MISSING, label="missing at the deadline"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _task(
+    axes: Axes, instance: EdrInstance, row: int, task: int, share: NDArray[np.float64]
+) -> None:
+    """Draw a window as a strip that fills from below as rounds are done."""
+    first, stop = int(instance.arrival[task]), int(instance.deadline[task]) + 1
+    floor, tall = row + 0.94, 0.88
+    axes.broken_barh(
+        [(first, stop - first)], (floor - tall, tall), facecolor=MUTED, alpha=0.25, linewidth=0
+    )
+    level = np.clip(share[first:stop], 0, 1)
+    axes.stairs(
+        floor - tall * level, np.arange(first, stop + 1), baseline=floor, fill=True,
+        color=_DONE, alpha=0.8, linewidth=0,
+    )  # fmt: skip
+    if level[-1] < 1 - 1e-9:
+        gap = tall * (1 - float(level[-1]))
+        width = max(0.4, instance.frames / 120)
+        axes.broken_barh([(stop - width, width)], (floor - tall, gap), facecolor=_MISSING, zorder=3)
+        axes.plot([stop, stop], [floor - tall, floor], color=_MISSING, linewidth=2, zorder=4)
+        axes.annotate(
+            f"{1 - float(level[-1]):.1%}", xy=(stop, row + 0.5), xytext=(3, 0),
+            textcoords="offset points", va="center", fontsize=6, color=_MISSING, zorder=5,
+        )  # fmt: skip
+        return
+    axes.plot([stop, stop], [floor - tall, floor], color=INK, linewidth=0.8, zorder=4)
+
+
+PROGRESS = Picture(
+    "progress",
+    _title,
+    _draw,
+    "The first run. Every strip is the window of a task, from its arrival to its deadline; it "
+    "fills from below with the share of its rounds that are done. Red at the end of a window: "
+    "rounds missing at the deadline. Tasks are sorted by deadline.",
+)

@@ -110,7 +110,7 @@ def joined(
     penalties: Penalties,
     blocks: Sequence[Block],
     plans: Sequence[Sequence[tuple[float, RoutingPlan]]],
-    energy_price: float,
+    energy_prices: Sequence[float],
     *,
     seconds: float,
     method: str,
@@ -125,8 +125,8 @@ def joined(
         Its parts.
     plans
         For each part plans with their shares, which add up to 1; the prices are those of the last.
-    energy_price
-        Price of energy of the whole, per Wh.
+    energy_prices
+        Prices of energy, per Wh: the one that proves most is that of the whole.
     seconds
         Time to solve, s.
     method
@@ -144,14 +144,18 @@ def joined(
             flow[block.routes] += share * plan.flow
             unserved[where] += share * plan.unserved
         site[where], room[block.sites] = plan.prices.site, plan.prices.room
-    prices = Prices(energy_price, site, room)
+    proofs = []
+    for energy_price in sorted(set(energy_prices)):
+        prices = Prices(energy_price, site, room)
+        proofs.append((dual_bound(problem, prices, penalties), prices))
+    bound, prices = max(proofs, key=lambda proof: proof[0])
     return RoutingPlan(
         problem=problem,
         flow=flow,
         unserved=unserved,
         penalties=penalties,
         prices=prices,
-        bound=dual_bound(problem, prices, penalties),
+        bound=bound,
         seconds=seconds,
         method=method,
     )

@@ -155,15 +155,15 @@ def _shared(
     penalties = problem.penalties(elastic)
     with _solver(penalties, workers) as solve:
         if budget == "price" or np.isposinf(problem.budget):
-            mixed, price = _priced(problem, blocks, penalties, solve, start, gap)
+            mixed, prices = _priced(problem, blocks, penalties, solve, start, gap)
         else:
-            mixed, price = _parted(problem, blocks, solve, even=budget == "even")
+            mixed, prices = _parted(problem, blocks, solve, even=budget == "even")
     return joined(
         problem,
         penalties,
         blocks,
         mixed,
-        price,
+        prices,
         seconds=time.perf_counter() - began,
         method=f"{what}, {budget}",
     )
@@ -176,8 +176,8 @@ def _priced(
     solve: Solver,
     start: RoutingPlan | None,
     gap: float,
-) -> tuple[list[list[tuple[float, RoutingPlan]]], float]:
-    """Return plans by part with their shares, and the price that all pay."""
+) -> tuple[list[list[tuple[float, RoutingPlan]]], list[float]]:
+    """Return plans by part with their shares, and the one price of energy."""
 
     def offer(price: float, near: Offer[Plans] | None) -> Offer[Plans]:
         earlier = [None] * len(blocks) if near is None else near.plans
@@ -188,26 +188,25 @@ def _priced(
 
     if np.isposinf(problem.budget):
         free = offer(0.0, None)
-        return [[(1.0, plan)] for plan in free.plans], 0.0
+        return [[(1.0, plan)] for plan in free.plans], [0.0]
     first = 0.0 if start is None else start.prices.energy
     mix = common_price(offer, problem.budget, penalties.excess, gap=gap, start=first)
     trio = zip(mix.low.plans, mix.high.plans, mix.best.plans, strict=True)
     shares = (mix.weight, 1.0 - mix.weight, 0.0)
-    return [list(zip(shares, plans, strict=True)) for plans in trio], mix.best.price
+    return [list(zip(shares, plans, strict=True)) for plans in trio], [mix.best.price]
 
 
 def _parted(
     problem: RoutingProblem, blocks: list[Block], solve: Solver, *, even: bool
-) -> tuple[list[list[tuple[float, RoutingPlan]]], float]:
-    """Return plans by part, each on its part of the budget, and the mean price of energy."""
+) -> tuple[list[list[tuple[float, RoutingPlan]]], list[float]]:
+    """Return plans by part, each on its part of the budget, and their prices of energy."""
     need = np.ones(len(blocks)) if even else np.array([expected_energy(one) for one in blocks])
     if not need.any():
         need = np.ones(len(blocks))
     part = problem.budget * need / need.sum()
     problems = [one.problem.replace(budget=float(b)) for one, b in zip(blocks, part, strict=True)]
     plans = solve(problems, [None] * len(blocks))
-    price = float(need @ [plan.prices.energy for plan in plans]) / float(need.sum())
-    return [[(1.0, plan)] for plan in plans], price
+    return [[(1.0, plan)] for plan in plans], [plan.prices.energy for plan in plans]
 
 
 @contextmanager

@@ -49,4 +49,7 @@ def cases(draw: DrawFn, **sizes: Any) -> Case:
     if seed % 16 != 7:
         return Case(own.sites(seed, **sizes), seed)
     shared = {name: size for name, size in sizes.items() if name not in ("rounds", "ample")}
-    return Case(draw(edr_instances(**shared)), seed)
+    instance = draw(edr_instances(**shared))
+    if sizes.get("ample"):
+        instance = instance.replace(capacity=np.full(instance.sites, 256.0))
+    return Case(instance, seed)

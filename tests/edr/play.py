@@ -41,13 +41,16 @@ POLICIES = [*CAPPED, Lyapunov(), Lyapunov(weight=0.0, catch_up=2.0, guard=None)]
 
 @dataclass
 class Life:
-    """What a policy saw and decided: rounds by frame, flows by frame keyed (tau, j, k, n, copy)."""
+    """What a policy saw and decided, frame by frame, and its state before each frame.
+
+    Flows are keyed (slot, origin, site, type, place in the list); plans come with their slots.
+    """
 
     frames: list[Frame] = field(default_factory=list)
     rounds: list[list[int]] = field(default_factory=list)
     flows: list[dict[tuple[int, ...], float]] = field(default_factory=list)
     plans: list[list[Any]] = field(default_factory=list)
-    states: list[Any] = field(default_factory=list)
+    before: list[Any] = field(default_factory=list)
 
 
 def live(instance: EdrInstance, policy: Any, *, seed: int, foresight: bool = False) -> Life:
@@ -59,6 +62,8 @@ def live(instance: EdrInstance, policy: Any, *, seed: int, foresight: bool = Fal
     state = policy.start(environment.instance)
     life = Life()
     while (seen := episode.observe()) is not None:
+        if isinstance(seen, Frame):
+            life.before.append(state)
         decision, state = policy.decide(state, seen, coins)
         feedback = episode.act(decision)
         state = policy.learn(state, seen, decision, feedback)
@@ -70,7 +75,6 @@ def live(instance: EdrInstance, policy: Any, *, seed: int, foresight: bool = Fal
         else:
             life.flows[-1] |= listed(seen.slot, decision)
             life.plans[-1].append((seen, decision))
-        life.states.append(state)
     return life
 
 

@@ -150,8 +150,10 @@ def solve_offline(
     target = (GAP if relax else WHOLE_GAP) if gap is None else float(gap)
     if not target > 0:
         raise OptionError(f"gap = {gap!r}: must be positive")
-    search = _Search(instance, served_cap(instance) if cap is None else check_cap(instance, cap))
-    deadline = np.inf if time_limit is None else search.began + time_limit
+    began = time.perf_counter()
+    deadline = np.inf if time_limit is None else began + time_limit
+    limit = served_cap(instance) if cap is None else check_cap(instance, cap)
+    search = _Search(instance, limit, began)
     if method == "highs":
         search.whole(relax, target, deadline, solver)
     else:
@@ -165,8 +167,8 @@ def solve_offline(
 class _Search:
     """The best plan so far, and the best bound."""
 
-    def __init__(self, instance: EdrInstance, cap: Floats) -> None:
-        self.began = time.perf_counter()
+    def __init__(self, instance: EdrInstance, cap: Floats, began: float) -> None:
+        self.began = began
         self.instance, self.cap = instance, cap
         self.frames = [FrameRecourse(instance, t, float(r)) for t, r in enumerate(cap)]
         self.late = late_price(instance)
@@ -176,7 +178,10 @@ class _Search:
         for t, frame in enumerate(self.frames):
             if frame.alone.cut.slope.any():
                 self.master.add(t, frame.alone.cut)
-        self.iterations, self.bound = 0, -np.inf
+        # Each round where it is cheapest by itself, or missing.
+        unit = np.where(instance.active, instance.round_cost, np.inf).min(axis=0)
+        self.bound = float(alone.sum() + np.minimum(unit, self.late) @ instance.rounds)
+        self.iterations = 0
         self.forget()
 
     def forget(self) -> None:

@@ -191,6 +191,31 @@ def test_what_waits_for_room_is_carried_on():
     assert steps[2].wish.tolist() == [1]
 
 
+def test_what_is_carried_counts_against_the_cap():
+    """0.75 rounds are carried into a frame of 0.9 Wh, which leaves 0.15 to the step."""
+    instance = never_trained(4).replace(
+        cap=np.array([np.inf, 0.9, np.inf, np.inf]), price=np.zeros(4), price_prior=0.0
+    )
+    policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
+    then = drive(policy, instance)[1]
+    np.testing.assert_allclose(then.wished.saddle.point, [0.15])
+    assert then.wish.tolist() == [0]
+    np.testing.assert_allclose(then.wished.lost, [0.9])
+
+
+def test_a_new_task_takes_no_room_from_the_step_of_others():
+    """At a negative price both would grow; the first frame of the second is its start alone."""
+    instance = wide(np.random.default_rng(1)).replace(
+        arrival=[0, 1, 1, 1, 1], price=np.array([-1.0, -1.0]), price_prior=-1.0,
+        cap=np.array([np.inf, 5.0]), step_work=np.ones((5, 1)),
+    )  # fmt: skip
+    policy = SaddlePoint(init="zero", step=FixedStep(primal=3.0, dual=1.0))
+    first, then = drive(policy, instance)
+    assert first.wished.saddle.point.tolist() == [0.0] * 5
+    # From 0 by 3 * (1 + 3.5), and 5 Wh allow 5 rounds of it.
+    np.testing.assert_allclose(then.wished.saddle.point, [5.0, 0.0, 0.0, 0.0, 0.0])
+
+
 def test_expectations_are_kept():
     """Whole rounds average to the fractions when the last one is drawn."""
     rng = np.random.default_rng(7)

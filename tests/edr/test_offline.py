@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from edgeopt import solve
+from edgeopt.models.edr.comparators import frame_comparator, training_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
+from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.served import served_cap
 from tests.edr.cases import cases
-from tests.oracles.edr import account, offline, routing
+from tests.oracles.edr import account, offline, programs, routing
 
 TINY = {"frames": 3, "slots": 2, "sites": 3, "tasks": 2, "types": 2, "rounds": 3}
 
@@ -39,9 +42,11 @@ def test_prices_of_what_is_not_done(case):
 @given(cases())
 def test_a_cap_yields_to_serving(case):
     plain = case.plain
-    for t, found in enumerate(served_cap(case.instance)):
-        least = routing.least_energy(plain, t, range(plain.D)).energy
-        assert found == pytest.approx(max(plain.cap[t], least), rel=1e-6, abs=1e-6)
+    t = case.seed % plain.T
+    least = routing.least_energy(plain, t, range(plain.D)).energy
+    assert served_cap(case.instance)[t] == pytest.approx(
+        max(plain.cap[t], least), rel=1e-6, abs=1e-6
+    )
 
 
 @given(busy(**TINY))
@@ -78,3 +83,73 @@ def test_whole_rounds_are_those_of_the_best_plan(case):
 def test_a_declared_plan_of_whole_rounds_costs_as_much(case):
     whole = solve(colocation_matrix(case.instance)).objective
     assert solve(colocation(case.instance)).objective == pytest.approx(whole, rel=1e-6, abs=1e-6)
+
+
+@given(busy(**TINY))
+def test_decomposition_proves_the_optimum_of_fractions(case):
+    """By frames and by the whole program; the plan keeps its caps and costs what it says."""
+    plain, price = case.plain, prices(case)
+    cap = served_cap(case.instance)
+    expected, _ = offline.optimum(plain, cap=cap, **price)
+    limit = 3e-6 * max(1.0, abs(expected))
+    for method in ("benders", "highs"):
+        plan = solve_offline(case.instance, method=method)
+        assert plan.certified
+        assert plan.objective == pytest.approx(expected, rel=0, abs=limit)
+        assert plan.bound <= expected + limit
+        assert (plan.energy <= plan.cap * (1 + 1e-6) + 1e-6).all()
+        assert plan.cap == pytest.approx(cap)
+        penalties = plan.missing @ price["late_price"] + plan.unserved.sum(axis=0) @ np.array(
+            price["unserved_price"]
+        )
+        assert plan.cost + penalties == pytest.approx(plan.objective, rel=1e-9, abs=1e-9)
+        for i in range(plain.I):
+            done = plan.rounds[:, i].sum()
+            assert plan.missing[i] == pytest.approx(plain.rounds[i] - done, abs=1e-9)
+            assert not plan.rounds[~case.instance.active[:, i], i].any()
+
+
+@given(busy(frames=3, slots=2, sites=2, tasks=2, types=1, rounds=2))
+def test_decomposition_proves_the_optimum_of_whole_rounds(case):
+    cap = served_cap(case.instance)
+    best = offline.enumerate_rounds(case.plain, cap=cap, **prices(case))
+    plan = solve_offline(case.instance, relax=False, gap=1e-6)
+    assert plan.certified
+    assert plan.objective == pytest.approx(best, rel=3e-6, abs=3e-6)
+    assert plan.bound <= best + 3e-6 * max(1.0, abs(best))
+    assert (plan.rounds == np.round(plan.rounds)).all()
+    relaxed = solve_offline(case.instance)
+    assert relaxed.bound <= plan.objective + 1e-6 * max(1.0, abs(best))
+
+
+@given(cases(**TINY))
+def test_the_best_frame_by_itself(case):
+    plain, price = case.plain, prices(case)["unserved_price"]
+    minimum = [float(plain.a(i)) for i in range(plain.I)]
+    t = case.seed % plain.T
+    found = frame_comparator(case.instance, t)
+    try:
+        expected, _ = offline.frame_optimum(plain, t, minimum, price)
+    except programs.InfeasibleError:
+        assert not found.feasible
+        return
+    assert found.feasible
+    limit = 1e-6 * max(1.0, abs(expected))
+    assert found.cost == pytest.approx(expected, rel=0, abs=limit)
+    assert found.bound <= expected + limit
+    assert found.bound >= expected - limit
+
+
+@given(cases(**TINY))
+def test_the_best_training_of_every_frame_by_itself(case):
+    plain = case.plain
+    minimum = [float(plain.a(i)) for i in range(plain.I)]
+    found = training_comparator(case.instance)
+    for t in range(plain.T):
+        try:
+            expected = offline.training_optimum(plain, t, minimum)
+        except programs.InfeasibleError:
+            assert not found.feasible[t]
+            continue
+        assert found.feasible[t]
+        assert found.cost[t] == pytest.approx(expected, rel=1e-9, abs=1e-9)

@@ -14,16 +14,10 @@ if TYPE_CHECKING:
     from tests.oracles.edr.data import Plain
 
 
-def _frame(
-    program: Program, plain: Plain, t: int, cap: float, *, split: str, whole: bool, elastic: bool
-) -> dict:
+def _frame(program: Program, plain: Plain, t: int, cap: float, *, split: str, whole: bool) -> dict:
     """Add the columns and rows of one frame; return its costs."""
     slots = range(plain.D)
     routing.columns(program, plain, t, slots)
-    if not elastic:
-        for name in list(program.place):
-            if name[:2] == ("u", t):
-                program.upper[program.place[name]] = 0.0
     here = [i for i in range(plain.I) if plain.active(t, i)]
     for i in here:
         program.column(("x", t, i), upper=plain.rounds[i], whole=whole)
@@ -50,7 +44,7 @@ def optimum(
     program = Program()
     goal: dict = {}
     for t in range(plain.T):
-        goal |= _frame(program, plain, t, cap[t], split=split, whole=whole, elastic=True)
+        goal |= _frame(program, plain, t, cap[t], split=split, whole=whole)
         goal |= routing.unserved_terms(program, t, unserved_price)
     for i in range(plain.I):
         missing = program.column(("missing", i))
@@ -117,26 +111,29 @@ def _serve(
 
 
 def frame_optimum(
-    plain: Plain, t: int, minimum: Sequence[float], *, split: str = "free"
+    plain: Plain, t: int, minimum: Sequence[float], unserved_price: Sequence[float]
 ) -> tuple[float, dict]:
-    """Minimise the cost of a frame with at least `minimum` rounds, everyone served, by its cap."""
+    """Minimise the cost of a frame with between `minimum` and all rounds of each task.
+
+    Requests that are not served cost their price; the split of training is free.
+    """
     program = Program()
-    goal = _frame(program, plain, t, plain.cap[t], split=split, whole=False, elastic=False)
+    goal = _frame(program, plain, t, plain.cap[t], split="free", whole=False)
+    goal |= routing.unserved_terms(program, t, unserved_price)
     for i in range(plain.I):
         if plain.active(t, i):
-            program.upper[program.place["x", t, i]] = INFINITY
             program.row({("x", t, i): 1.0}, float(minimum[i]), INFINITY)
     optima, found = program.minimum(goal)
     return optima[0], found
 
 
 def training_optimum(plain: Plain, t: int, minimum: Sequence[float]) -> float:
-    """Minimise the cost of training alone with at least `minimum` rounds within the whole cap."""
+    """Do the same for training alone, with the whole cap for itself."""
     program = Program()
     goal = {}
     for i in range(plain.I):
         if plain.active(t, i):
-            name = program.column(("x", t, i))
+            name = program.column(("x", t, i), upper=plain.rounds[i])
             goal[name] = float(plain.c(t, i))
             program.row({name: 1.0}, float(minimum[i]), INFINITY)
     if plain.cap[t] != INFINITY:

@@ -6,7 +6,7 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.online.edr.budget import BUDGETS, Budget, Terms, slot_budget
+from edgeopt.online.edr.budget import BUDGETS, Terms, slot_budget
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, Flows, Frame, Served, Settled, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
@@ -23,7 +23,6 @@ __all__ = [
     "BUDGETS",
     "QUALITY_BINS",
     "Accepted",
-    "Budget",
     "EdrEnvironment",
     "EdrPolicy",
     "EdrState",

@@ -42,6 +42,16 @@ class EdrEnvironment:
     foresight
         Whether a frame shows the requests of its slots when it begins. Policies that split an
         energy budget by what slots need then know what no operator does.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.edr import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.edr import EdrEnvironment, EvenRate
+    >>> environment = EdrEnvironment(generate(sites=4, tasks=3, frames=6, slots=2))
+    >>> trajectory = simulate(environment, EvenRate(elastic="shed"), runs=1)
+    >>> bool(trajectory.excess.any())
+    False
     """
 
     truth: EdrInstance

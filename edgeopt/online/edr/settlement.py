@@ -180,9 +180,8 @@ def _carry_out(
             continue
         if not capable[k, n]:
             return _INCAPABLE, a, energy, total
-        delay = propagation[j, k] + propagation[k, j] + work[n] / speed[k]
-        if j != k:
-            delay += size[n] / rate[j, k]
+        travel = propagation[j, k] + propagation[k, j]
+        delay = travel + work[n] / speed[k] + size[n] / rate[j, k]
         if delay > slo[n] * (1.0 + TIGHT):
             return _LATE, a, energy, total
         energy += y * request_energy[k, n]

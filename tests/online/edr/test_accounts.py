@@ -117,7 +117,7 @@ def hold(instance: EdrInstance, trajectory: Any, rounds: np.ndarray, flows: np.n
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(edr_instances(), st.integers(0, 2**32 - 1))
 def test_books_of_any_feasible_decisions_equal_the_raw_data(
     instance: EdrInstance, seed: int
@@ -166,7 +166,7 @@ def test_books_of_any_feasible_decisions_equal_the_raw_data(
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(edr_instances())
 def test_books_of_every_policy_equal_the_raw_data_and_requests_are_conserved(
     policy: EdrPolicy[Any], instance: EdrInstance

@@ -154,7 +154,7 @@ def test_a_broken_cap_is_carried_out_and_counted() -> None:
     assert trajectory.served_share() == pytest.approx([3 * 6 / 36])
 
 
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(edr_instances())
 def test_what_a_policy_is_shown_says_nothing_of_the_instance(instance: EdrInstance) -> None:
     shown = EdrEnvironment(instance).instance

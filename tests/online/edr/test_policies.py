@@ -43,7 +43,7 @@ class Wishing(EdrPolicy[None]):
 # --- the even rate -------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(edr_instances(capped=False))
 def test_even_rate_spreads_what_is_left_and_is_done_in_time(instance: EdrInstance) -> None:
     roomy = instance.replace(capacity=np.full(instance.sites, 1e3))
@@ -62,7 +62,7 @@ def test_even_rate_spreads_what_is_left_and_is_done_in_time(instance: EdrInstanc
 # --- greedy --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(edr_instances())
 def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
     policy = Greedy(guard=None, reserve=None)
@@ -86,7 +86,7 @@ def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
 
 
 @pytest.mark.parametrize("reserve", ["last", None])
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(edr_instances())
 def test_greedy_serves_in_order_where_a_request_takes_least_energy(
     reserve: Any, instance: EdrInstance

@@ -55,13 +55,14 @@ def split(problem: RoutingProblem, label: Integers) -> list[Block]:
     -------
     The parts, slot by slot.
     """
-    row, site = problem.row, problem.site
-    cluster = label[row // problem.types % problem.sites]
-    inside = label[site] == cluster
     count, slots = int(label.max()) + 1, problem.slots
+    home = np.tile(np.repeat(label, problem.types), slots)
+    inside = np.flatnonzero(label[problem.site] == np.repeat(home, np.diff(problem.first)))
+    row, site = problem.row_of(inside), problem.site[inside]
     together = [np.arange(slots)] if problem.coupled else list(np.arange(slots)[:, np.newaxis])
-    group = np.zeros(row.size, dtype=np.int64) if problem.coupled else problem.slot
-    part = np.where(inside, group * count + cluster, len(together) * count)
+    part = home[row]
+    if not problem.coupled:
+        part = part + count * (row // (problem.sites * problem.types))
     order = np.argsort(part, kind="stable")
     ends = np.searchsorted(part[order], np.arange(len(together) * count + 1))
     local = np.empty(problem.sites, dtype=np.int64)
@@ -70,19 +71,17 @@ def split(problem: RoutingProblem, label: Integers) -> list[Block]:
         mine = together[number // count]
         sites = np.flatnonzero(label == number % count)
         local[sites] = np.arange(sites.size)
-        routes = order[first:last]
+        chosen = order[first:last]
+        routes = inside[chosen]
         rows = _rows(problem, mine, sites)
-        pointers = np.append(0, np.cumsum(np.bincount(
-            np.searchsorted(rows, row[routes]), minlength=rows.size
-        )))  # fmt: skip
         part_problem = problem.replace(
             demand=problem.demand[np.ix_(mine, sites)],
             capacity=problem.capacity[np.ix_(mine, sites)],
             room=problem.room[sites] if problem.coupled else np.full(sites.size, np.inf),
             budget=np.inf,
             energy=problem.energy[sites],
-            first=pointers,
-            site=local[site[routes]].astype(np.int32),
+            first=np.searchsorted(row[chosen], np.append(rows, problem.demand.size)),
+            site=local[site[chosen]].astype(np.int32),
             seconds=problem.seconds[routes],
             cost=problem.cost[routes],
         )

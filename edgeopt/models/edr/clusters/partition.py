@@ -113,18 +113,21 @@ def merge_clusters(label: ArrayLike, problem: RoutingProblem) -> Integers:
     if given.shape != (problem.sites,):
         raise InputError("label", f"must name a cluster for each of {problem.sites} sites")
     joined = numbered(given)
-    origin = problem.origin
-    inside = np.bincount(
-        problem.row, weights=joined[problem.site] == joined[origin], minlength=problem.demand.size
-    )
-    asked = (problem.demand.ravel() > 0.0) & (np.diff(problem.first) > 0)
+    first, site, origin = problem.first, problem.site, _origins(problem)
+    near = joined[site] == np.repeat(joined[origin], np.diff(first))
+    inside = np.add.reduceat(np.append(near, False), first[:-1], dtype=np.int64)
+    asked = (problem.demand.ravel() > 0.0) & (np.diff(first) > 0)
     for row in np.flatnonzero(asked & (inside == 0)).tolist():
-        routes = slice(problem.first[row], problem.first[row + 1])
-        site, here = problem.site[routes], joined[origin[routes.start]]
-        if not (joined[site] == here).any():
-            fastest = site[problem.seconds[routes].argmin()]
+        routes, here = slice(first[row], first[row + 1]), joined[origin[row]]
+        if not (joined[site[routes]] == here).any():
+            fastest = site[routes][problem.seconds[routes].argmin()]
             joined[joined == joined[fastest]] = here
     return numbered(joined)
+
+
+def _origins(problem: RoutingProblem) -> Integers:
+    """Return the origin of each row, shape [S J N]."""
+    return np.tile(np.repeat(np.arange(problem.sites), problem.types), problem.slots)
 
 
 def numbered(label: NDArray[np.integer]) -> Integers:

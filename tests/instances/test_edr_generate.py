@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edr import generate, reference
+from edgeopt.instances.edr import calibrated_weights, generate, reference
 
 SMALL = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2}
 WORLD = (
@@ -23,6 +23,7 @@ def test_sizes_and_ranges(default):
     assert (default.frames, default.slots, default.sites) == (48, 12, 20)
     assert (default.tasks, default.types) == (40, 4)
     assert default.slot_seconds == 300
+    assert generate(**SMALL).slot_seconds == 1800
     assert set(default.rounds.tolist()) == {156}
     assert set(generate(**SMALL, clients=3, accuracy=0.01).rounds.tolist()) == {291}
     for name, low, high in (
@@ -153,6 +154,10 @@ def test_weights_put_energy_and_delay_on_one_scale(default):
             seconds += rate * default.round_seconds[t, i]
     assert default.delay_weight * seconds == pytest.approx(1000)
     assert reference(default).seconds == pytest.approx(seconds)
+    # Negative prices count by their size.
+    mixed = default.replace(price=default.price * np.where(np.arange(48) % 3, 1, -1))
+    assert calibrated_weights(mixed) == calibrated_weights(default)
+    assert calibrated_weights(default) == (default.energy_weight, default.delay_weight)
     printed = generate(**SMALL, weights="printed")
     assert (printed.energy_weight, printed.delay_weight) == (1.0, 1.0)
     nothing = generate(**{**SMALL, "tasks": 0}, demand=0.0)

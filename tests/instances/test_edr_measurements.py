@@ -121,6 +121,7 @@ def test_settings_of_the_composite_week(raw):
     part = from_data(raw, **options, frames=30)
     np.testing.assert_array_equal(part.requests, instance.requests[:30])
     np.testing.assert_array_equal(part.price, instance.price[:30])
+    assert np.isinf(part.cap).all()  # the highest loads come at the end of the week
     twice = from_data(raw, **options, requests_per_passenger=40.0)
     np.testing.assert_allclose(twice.requests, 2 * instance.requests)
     assert from_data(raw, sites=1, tasks=0).tasks == 0

@@ -174,7 +174,7 @@ def draw_propagation(
     generator
         Source of randomness.
     kilometres
-        Distance between sites, shape [J, J].
+        Distance between sites, shape [J, J], 0 on the diagonal.
     frames, slots
         Numbers T and D.
 
@@ -182,11 +182,9 @@ def draw_propagation(
     -------
     Seconds, shape [T, D, J, J], not symmetric.
     """
-    jitter = generator.uniform(0.7, 1.3, (frames, slots, *kilometres.shape))
-    jitter *= SECONDS_PER_KM * kilometres
-    sites = np.arange(kilometres.shape[0])
-    jitter[:, :, sites, sites] = 0.0
-    return jitter
+    return generator.uniform(0.7, 1.3, (frames, slots, *kilometres.shape)) * (
+        SECONDS_PER_KM * kilometres
+    )
 
 
 def draw_objectives(

@@ -17,7 +17,6 @@ from edgeopt.models.edr.routing import (
 )
 from edgeopt.models.edr.routing.generation import RoutingColumns
 from edgeopt.models.edr.routing.highs import solve_by_columns, solve_whole
-from edgeopt.models.edr.routing.pricing import cheapest_routes
 from tests.models.edr.routing_cases import cases, check_plan, printed
 from tests.strategies import edr_instances
 
@@ -215,30 +214,6 @@ def test_prices_are_derivatives_of_the_optimum():
     saved = (value - solve_routing(more, method="highs").objective) / step
     assert plan.prices.site[0, tight] == pytest.approx(saved, rel=1e-5)
     assert saved > 0
-
-
-@settings(max_examples=80)
-@given(cases(), st.integers(1, 3), st.data())
-def test_the_cheapest_routes_of_a_row_are_found(case, count, data):
-    problem = case.problem
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    prices = solve_routing(problem).prices if data.draw(st.booleans()) else None
-    known = rng.random(problem.routes) < 0.3
-    below = rng.choice([0.5, 2.0, np.inf], problem.demand.size)
-    found = cheapest_routes(problem, prices, below, known, count)
-    expected = []
-    for row in range(problem.demand.size):
-        ranked = []
-        for a in range(problem.first[row], problem.first[row + 1]):
-            s, k, n = problem.slot[a], problem.site[a], problem.type[a]
-            each = problem.cost[a]
-            if prices is not None:
-                each += prices.energy * problem.energy[k, n]
-                each += (prices.site[s, k] + prices.room[k]) * problem.work[n]
-            if not known[a] and each < below[row]:
-                ranked.append((each, a))
-        expected += [a for _, a in sorted(ranked)[:count]]
-    assert found.tolist() == sorted(expected)
 
 
 def test_own_prices_of_what_must_not_happen_are_taken():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.models.edr.routing.kernels import cheapest_routes
 from edgeopt.models.edr.routing.matrix import routing_columns, routing_matrix
 from edgeopt.models.edr.routing.plan import Prices, dual_bound
-from edgeopt.models.edr.routing.pricing import cheapest_routes
 from edgeopt.models.edr.routing.units import Units, plan_of
 from edgeopt.solvers import Reusable
 from edgeopt.solvers.columns import Priced, Restricted, generate_columns
@@ -105,11 +105,16 @@ class RoutingColumns:
         )
 
     def _few(self, problem: RoutingProblem, start: RoutingPlan | None) -> Integers:
-        alike = start is not None and start.prices.site.shape == problem.capacity.shape
-        prices = start.prices if start is not None and alike else None
-        none = np.zeros(problem.routes, dtype=np.bool_)
-        every = np.full(problem.demand.size, np.inf)
-        return cheapest_routes(problem, prices, every, none, self.first)
+        price, energy_price = np.zeros(problem.capacity.shape), 0.0
+        if start is not None and start.prices.site.shape == price.shape:
+            price = start.prices.site + start.prices.room
+            energy_price = start.prices.energy
+        chosen = np.zeros(problem.routes, dtype=np.bool_)
+        surcharge = problem.surcharge(energy_price, price)
+        cheapest_routes(
+            problem.first, problem.site, problem.cost, surcharge, self.first, chosen, 0.0
+        )
+        return np.flatnonzero(chosen)
 
 
 class _Master:
@@ -192,16 +197,11 @@ class _Master:
         return Priced(bound, self._cheaper(prices))
 
     def _cheaper(self, prices: Prices) -> Integers | None:
-        least = np.full(self.problem.demand.size, self.penalties.unserved)
-        alive = self.routes[self.routes >= 0]
-        problem = self.problem
-        row, site = problem.row[alive], problem.site[alive]
-        kind, slot = row % problem.types, row // (problem.sites * problem.types)
-        each = problem.cost[alive] + prices.energy * problem.energy[site, kind]
-        each += (prices.site + prices.room)[slot, site] * problem.work[kind]
-        np.minimum.at(least, row, each)
-        least -= FINE * self.units.cost
-        routes = cheapest_routes(problem, prices, least, self._known, MORE)
+        problem, chosen = self.problem, self._known.copy()
+        surcharge = problem.surcharge(prices.energy, prices.site + prices.room)
+        fine = FINE * self.units.cost
+        cheapest_routes(problem.first, problem.site, problem.cost, surcharge, MORE, chosen, fine)
+        routes = np.flatnonzero(chosen & ~self._known)
         return routes if routes.size else None
 
     def add(self, columns: Integers) -> int:

@@ -86,6 +86,8 @@ def _row(case: Case, name: str) -> dict[str, Any]:
 
 def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
     mean = float(runs.mean())
+    if not np.isfinite(mean):
+        return {name: mean, f"{name}_se": np.nan}
     error = float(runs.std(ddof=1) / np.sqrt(len(runs))) if len(runs) > 1 else np.nan
     # Equal runs differ in the last digits when they were summed in different orders.
     return {name: mean, f"{name}_se": 0.0 if error <= _ROUNDING * abs(mean) else error}

@@ -40,8 +40,11 @@ def _parts(case: Case) -> dict[str, dict[str, float]]:
 
 def _title(case: Case) -> str:
     best = case.best()
-    if best is None or not best["value"] > 0:
+    if best is None:
         return "What the policies pay for"
+    if not best["value"] > 0:
+        name = case.entries[str(best["policy"])].title
+        return f"{name} pays the least, {number(float(best['value']))}"
     parts = _parts(case)
     first = parts[str(best["policy"])]
     total = sum(first.values())

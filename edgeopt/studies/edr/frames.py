@@ -59,7 +59,7 @@ def _title(case: Case) -> str:
     rows = plays(case)
     frames = plural(case.instance.frames, "frame")
     if not count:
-        first = f"None of the {frames} has a cap"
+        first = f"No cap in any of {frames}"
     else:
         keeping = [
             case.entries[name].title

@@ -65,6 +65,8 @@ def _draw(case: Case) -> Figure:
         label = f"{entry.title} ({', '.join(slopes)})"
         handles.append(Line2D([], [], color=shade, linewidth=3, label=label))
     for axes, what in zip(panels, ("regret (points)", "fit (rounds)"), strict=True):
+        if not any(np.isfinite(line.get_ydata()).any() for line in axes.lines):
+            axes.set_ylim(0.1, 10)  # all is nothing: an axis without a curve
         _frame(axes, lengths)
         axes.set_ylabel(what)
     handles += [

@@ -38,8 +38,8 @@ def notes(case: Case) -> list[str]:
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, the requests of a slot when the slot begins. All policies see the same, "
         "but they use it differently: the printed saddle point goes by costs and caps of the frame "
-        "before, the others by those of the frame itself at the last known price. None sees the "
-        "requests of a slot before it.",
+        "before, the others by those of the frame itself at the last known price. No policy sees "
+        "the requests of a slot before it.",
         *_accounted(case),
     ]
     if case.table["value_se"].eq(0).all():

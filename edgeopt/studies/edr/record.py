@@ -82,6 +82,7 @@ SYSTEM = System(
     sense="min",
     period="frame",
     runs=5,
+    claims="edr",
     reference="saddle_point",
     measures=MEASURES,
     pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),

@@ -51,7 +51,9 @@ def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -
         axes.set_title(variant)
         axes.set_xlabel(case.system.period)
         axes.set_xlim(0, max(runs.shape[1] for runs in values.values()))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(
+            bottom=min(0.0, *(float(runs.mean(axis=0).min()) for runs in values.values()))
+        )
     panels[0].set_ylabel(ylabel)
     from matplotlib.lines import Line2D
 
@@ -78,7 +80,7 @@ def _title(case: Case) -> str:
         return f"{case.system.value.capitalize()} over time"
     system = case.system
     total = system.so_far(case.trajectories[str(best["policy"])]).mean(axis=0)
-    if not total[-1] > 0:
+    if total[-1] == 0:
         return f"No policy {'earns' if system.sense == 'max' else 'has'} any {system.value}"
     first = (
         f"{case.entries[str(best['policy'])].title} ends with the "
@@ -87,6 +89,8 @@ def _title(case: Case) -> str:
     if system.aggregate == "mean":
         over = plural(len(total), system.period)
         return f"{first}, a mean of {system.amount(total[-1])} over {over}"
+    if total[-1] < 0:
+        return f"{first}, {system.amount(total[-1])}"
     half = int(np.searchsorted(total, total[-1] / 2)) + 1
     return f"{first}, half of it within {plural(half, system.period)} of {len(total)}"
 
@@ -109,8 +113,9 @@ def _draw(case: Case) -> Figure:
             fontsize=8.5,
         )
         low, high = axes.get_ylim()
+        low = min(low, 1.05 * case.benchmark.value)
         highest = max(case.benchmark.value, low + (high - low) / 1.05)
-        axes.set_ylim(top=highest + 0.1 * (highest - low))
+        axes.set_ylim(low, highest + 0.1 * (highest - low))
     return figure
 
 

@@ -1,0 +1,385 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.cli.main import run
+from edgeopt.errors import OptionError
+from edgeopt.instances.edr import EdrInstance, forced_excess, generate, small
+from edgeopt.studies import Case, Study, registry, study
+from edgeopt.studies.edr import SYSTEM
+from edgeopt.studies.edr.benchmarks import FRAMEWISE, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.flows import largest_flows
+from edgeopt.studies.edr.frames import states
+from edgeopt.studies.edr.horizons import cut, exponent, horizons, losses, lost
+from edgeopt.studies.edr.ledger import cost_parts, done, plays
+from edgeopt.studies.edr.progress import shown_tasks
+from edgeopt.studies.edr.quality import shares
+from tests.studies.test_page import assert_self_contained, overlapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES: dict[str, Any] = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2, "types": 2}
+SHEDDING = ["saddle_point+shed", "quantile+shed"]
+
+
+FEW_CLAIMS = replace(SYSTEM, claims="edr.lemma1*")
+"""The record, with claims that take no time."""
+
+
+@pytest.fixture(scope="module")
+def day() -> Study:
+    return study({"day": generate(**SIZES, rng=1)}, system=FEW_CLAIMS, runs=2, rng=5)
+
+
+@pytest.fixture(scope="module")
+def case(day: Study) -> Case:
+    return day.cases[0]
+
+
+def test_default_policies_and_who_is_bounded(case: Case) -> None:
+    table = case.table.set_index("policy")
+    assert {"saddle_point", "saddle_point+printed", "greedy", "lyapunov", "oasdr"} <= set(
+        table.index
+    )
+    assert list(table.index[table["bound"] == OFFLINE]) == SHEDDING
+    assert (table.loc[SHEDDING, "bound_ratio"] >= 1 - 1e-6).all()
+    assert (table.loc[SHEDDING, "violated"] == 0).all()
+    assert case.instance.cap.min() < np.inf
+    names = [entry.name for entry in registry.choose(SYSTEM, "*")]
+    assert {"saddle_point+carry", "saddle_point+price", "even_rate+shed"} <= set(names)
+    assert len(registry.choose(SYSTEM, "*")) > len(registry.choose(SYSTEM))
+
+
+def test_parts_of_the_cost_are_what_was_done_and_add_up(case: Case) -> None:
+    instance = case.instance
+    for name, trajectory in plays(case).items():
+        parts = cost_parts(instance, trajectory)
+        total = np.sum(list(parts.values()), axis=0)
+        assert total == pytest.approx(case.values(name))
+        for r in range(trajectory.runs):
+            rounds = trajectory.rounds[r]
+            dollars = sum(
+                instance.price[t] * instance.round_energy[t] @ rounds[t]
+                for t in range(instance.frames)
+            )
+            seconds = (instance.round_seconds * rounds).sum()
+            assert parts["training energy"][r] == pytest.approx(instance.energy_weight * dollars)
+            assert parts["training exchange"][r] == pytest.approx(instance.delay_weight * seconds)
+            all_dollars = instance.price @ trajectory.energy[r]
+            both = parts["training energy"][r] + parts["inference energy"][r]
+            assert both == pytest.approx(instance.energy_weight * all_dollars)
+
+
+def test_measures_are_what_the_frames_show(case: Case) -> None:
+    instance, table = case.instance, case.table.set_index("policy")
+    allowed = sum(cap for cap in instance.cap if np.isfinite(cap))
+    for name, trajectory in plays(case).items():
+        row = table.loc[name]
+        excess = np.maximum(trajectory.energy - instance.cap, 0.0).sum(axis=1).mean()
+        assert row["excess"] == pytest.approx(excess / allowed, abs=1e-12)
+        needed = instance.rounds.sum()
+        assert row["completion"] == pytest.approx(
+            1 - trajectory.missing.sum(axis=1).mean() / needed
+        )
+        paid = row["energy_cost"] + row["delay_cost"]
+        fined = (trajectory.late_cost + trajectory.unserved_cost).sum(axis=1).mean()
+        assert row["value"] == pytest.approx(paid + fined)
+        assert row["late"] == pytest.approx((trajectory.missing > 0).sum(axis=1).mean())
+        lost_requests = trajectory.unserved.sum() / trajectory.asked.sum()
+        assert row["unserved"] == pytest.approx(lost_requests, abs=1e-12)
+
+
+def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
+    frames, tasks = SYSTEM.accounts
+    instance, table = case.instance, case.table.set_index("policy")
+    for name in case.trajectories:
+        rows = frames.rows(case, name)
+        assert rows["frame"].tolist() == list(range(instance.frames))
+        assert rows["cap (Wh)"].tolist() == instance.cap.tolist()
+        above = rows["energy (Wh)"] - rows["excess (Wh)"]
+        assert (above <= rows["cap (Wh)"] * (1 + 1e-9)).all()
+        assert rows["requests"].sum() == pytest.approx(instance.requests.sum())
+        assert rows[SYSTEM.value].sum() == pytest.approx(table.loc[name, "value"])
+        each = tasks.rows(case, name)
+        assert each["task"].tolist() == list(range(instance.tasks))
+        met = each["rounds done"] + each["rounds missed"]
+        assert met.to_numpy() == pytest.approx(instance.rounds)
+        assert each["rounds missed"].sum() == pytest.approx(rows["rounds missed"].sum())
+        assert each["rounds done"].sum() == pytest.approx(rows["rounds done"].sum())
+        assert set(frames.bad) | set(tasks.bad) <= set(rows.columns) | set(each.columns)
+
+
+def test_states_say_whether_any_run_exceeded_a_cap(case: Case) -> None:
+    instance = case.instance
+    seen = set()
+    for trajectory in plays(case).values():
+        for frame, state in enumerate(states(instance, trajectory)):
+            broken = (trajectory.energy[:, frame] > instance.cap[frame] * (1 + 1e-9)).any()
+            assert state == (2 if broken else int(np.isfinite(instance.cap[frame])))
+            seen.add(int(state))
+    assert seen == {0, 1, 2}
+
+
+def test_share_done_ends_at_what_is_not_missing(case: Case) -> None:
+    instance = case.instance
+    for trajectory in plays(case).values():
+        share = done(instance, trajectory)
+        assert share[-1] == pytest.approx(1 - trajectory.missing[0] / instance.rounds)
+        assert (np.diff(share, axis=0) >= 0).all()
+
+
+def test_framewise_benchmark_trains_at_least_what_fits() -> None:
+    instance = generate(**SIZES, rng=1)
+    tight = instance.replace(cap=np.where(np.isfinite(instance.cap), 0.5 * instance.cap, np.inf))
+    rate = np.where(tight.active, tight.even_rate, 0.0)
+    least = least_rounds(tight)
+    free = ~np.isfinite(tight.cap)
+    assert (least <= rate + 1e-12).all()
+    full = (least @ tight.round_work / (tight.slots * tight.capacity)).max(axis=1)
+    assert (full <= 1 + 1e-9).all()
+    whole = full < 1 - 1e-9  # elsewhere a site has no room for more
+    assert least[free & whole] == pytest.approx(rate[free & whole])
+    assert (free & whole).sum() > 3
+    assert (least[~free].sum(axis=1) < rate[~free].sum(axis=1)).any()
+    trains = (least * tight.round_energy).sum(axis=1)
+    assert (trains <= tight.cap * (1 + 1e-9)).all()
+    found = SYSTEM.benchmarks[FRAMEWISE].compute(tight)
+    assert np.isfinite(found.plan.cost).all()
+    assert found.gap <= 1e-6
+    assert found.plan.cost.sum() == pytest.approx(found.value)
+
+
+def test_what_trains_at_its_rate_every_frame_is_above_the_framewise_benchmark() -> None:
+    instance = generate(**SIZES, rng=2, capped=None)
+    whole = instance.replace(rounds=instance.window * 3)
+    trajectory = plays(study(whole, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])["even_rate"]
+    best = SYSTEM.benchmarks[FRAMEWISE].compute(whole).plan.cost
+    assert (trajectory.rounds[0] == np.where(whole.active, 3, 0)).all()
+    regret, fit = lost(whole, trajectory, best)
+    assert -1e-6 <= regret == pytest.approx(trajectory.cost[0].sum() - best.sum(), abs=1e-6)
+    assert fit == 0.0
+
+
+def test_fit_is_the_norm_of_what_tasks_lack(case: Case) -> None:
+    best = case.benchmarks[FRAMEWISE].plan.cost
+    for trajectory in plays(case).values():
+        fit = lost(case.instance, trajectory, best)[1]
+        lacking = np.linalg.norm(trajectory.missing.mean(axis=0))
+        assert fit == pytest.approx(lacking, abs=1e-3)
+
+
+@pytest.mark.parametrize("frames", [1, 5, 11, 23, 24])
+def test_cut_instance_keeps_even_rates_and_the_frames(frames: int) -> None:
+    instance = generate(**SIZES, rng=3)
+    short = cut(instance, frames)
+    here = [i for i in range(instance.tasks) if instance.arrival[i] < frames]
+    assert (short.frames, short.tasks) == (frames, len(here))
+    assert (short.requests == instance.requests[:frames]).all()
+    assert (short.cap == instance.cap[:frames]).all()
+    for i, task in enumerate(here):
+        rate = short.rounds[i] / short.window[i]
+        assert instance.even_rate[task] <= rate + 1e-12
+        assert rate < instance.even_rate[task] + 1 / short.window[i]
+        assert short.active[:, i].tolist() == instance.active[:frames, task].tolist()
+        assert (short.client[i] == instance.client[task]).all()
+        if instance.deadline[task] < frames:
+            assert short.rounds[i] == instance.rounds[task]
+
+
+@pytest.mark.parametrize("frames", [1, 2, 7, 48, 168])
+def test_horizons_end_with_all_frames(frames: int) -> None:
+    found = horizons(frames).tolist()
+    assert found[-1] == frames
+    assert found == sorted(set(found))
+    assert found[0] >= max(1, frames // 8)
+
+
+def test_losses_over_all_frames_are_those_of_the_study(case: Case) -> None:
+    lengths, found = losses(case)
+    best = case.benchmarks[FRAMEWISE].plan.cost
+    for name, trajectory in plays(case).items():
+        assert found[name].regret.shape == lengths.shape
+        whole = lost(case.instance, trajectory, best)
+        assert (found[name].regret[-1], found[name].fit[-1]) == pytest.approx(whole)
+
+
+def test_exponent_of_a_power_and_of_nothing() -> None:
+    lengths = np.array([6, 12, 24, 48])
+    growth = exponent(lengths, 3.0 * lengths**0.7, 0.95)
+    assert growth is not None
+    assert growth.exponent == pytest.approx(0.7)
+    assert exponent(lengths, np.array([1.0, 2.0, 0.0, 3.0]), 0.95) is None
+    assert exponent(lengths[:2], np.array([1.0, 2.0]), 0.95) is None
+
+
+def test_largest_flows_leave_out_what_stays() -> None:
+    flows = np.array([[9.0, 2.0, 0.0], [5.0, 0.0, 1.0], [0.0, 0.0, 7.0]])
+    assert largest_flows(flows) == [(1, 2), (0, 1), (1, 0)]
+    many = np.arange(100.0).reshape(10, 10)
+    kept = largest_flows(many)
+    assert len(kept) == 30
+    least = min(many[pair] for pair in kept)
+    others = [many[j, k] for j in range(10) for k in range(10) if j != k and (j, k) not in kept]
+    assert max(others) < least
+
+
+def test_shares_of_the_objective_count_served_requests(case: Case) -> None:
+    for name, share in shares(case).items():
+        trajectory = plays(case)[name]
+        assert share.sum() == pytest.approx(1)
+        served = (trajectory.asked - trajectory.unserved).sum()
+        assert (share * served).sum() == pytest.approx(trajectory.quality.sum())
+
+
+def test_tasks_that_miss_most_are_shown_where_there_are_too_many() -> None:
+    instance = generate(**SIZES | {"tasks": 80})
+    missing = np.zeros(80)
+    missing[[7, 70, 33]] = 5.0, 1.0, 9.0
+    shown = shown_tasks(instance, missing)
+    assert shown.size == 60
+    assert {7, 70, 33} <= set(shown.tolist())
+    assert (np.diff(instance.deadline[shown]) >= 0).all()
+
+
+def drawn() -> dict[str, EdrInstance]:
+    usual = generate(**SIZES, rng=1)
+    nobody = np.zeros((0, usual.sites), dtype=bool)
+    none = np.zeros(0, dtype=int)
+    long = tuple(f"A very long name of site {j}" for j in range(usual.sites))
+    return {
+        "day": usual,
+        "no caps": generate(**SIZES, capped=None).replace(names=long),
+        "no power": usual.replace(cap=np.where(np.isfinite(usual.cap), 0.0, np.inf)),
+        "negative prices": usual.replace(price=np.where(usual.price < 3e-5, -1e-4, 3e-5)),
+        "nowhere": usual.replace(position=None, names=None),
+        "silent": usual.replace(requests=np.zeros_like(usual.requests)),
+        "idle": usual.replace(
+            arrival=none, deadline=none, rounds=none, server=none, local_steps=none, client=nobody,
+            step_work=nobody.astype(float), aggregation_work=none, model_size=none, task_kind=None,
+        ),
+        "free": usual.replace(energy_weight=0.0, delay_weight=0.0),
+        "one frame": generate(**SIZES | {"frames": 1}),
+        "one site": forced_excess(),
+        "tiny": small(3),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", drawn())
+def test_pictures_can_be_read(name: str) -> None:
+    policies = ["saddle_point", "quantile+shed", "greedy"]
+    case = study({name: drawn()[name]}, policies, system=FEW_CLAIMS, runs=2).cases[0]
+    for picture in SYSTEM.pictures:
+        figure = case.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+        assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes if axes.axison)
+    for account in SYSTEM.accounts:
+        assert list(account.rows(case, "greedy").columns)
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
+
+
+def test_titles_say_what_the_table_says(case: Case) -> None:
+    table = case.table.set_index("policy")
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    best = table["value"].idxmin()
+    assert (
+        f"{case.entries[best].title} pays the least, {table.loc[best, 'value']:.4g}"
+        in (titles["cost"])
+    )
+    share = f"{100 * table.loc[best, 'ratio']:.1f}"
+    assert f"{case.entries[best].title} is at {share}" in titles["ratios"]
+    capped = int(np.isfinite(case.instance.cap).sum())
+    assert f"Of 24 frames {capped} have a cap" in titles["frames"]
+    lead = plays(case)["saddle_point"]
+    late = int((lead.missing[0] > 0).sum())
+    assert (f"{late} task" if late else "all 4 tasks finish") in titles["progress"]
+    flows = case.replay("saddle_point").flows
+    assert f"{100 * np.trace(flows) / flows.sum():.0f}" in titles["flows"]
+    assert "frames" in titles["value_over_time"]
+
+
+def test_page_accounts_for_every_frame(day: Study, tmp_path: Path) -> None:
+    page = day.page(tmp_path).read_text(encoding="utf-8")
+    text = " ".join(" ".join(assert_self_contained(page).text).split())
+    origin = " ".join(day.cases[0].instance.origin.split())
+    assert origin in text
+    assert "Every frame is accounted for: 24 frames" in text
+    assert "Penalised cost per run" in text
+    assert "Exceeded capped frames" in text
+    assert not re.search(r"\b(nan|None|inf|profit|failed)\b", text.split("Claims, checked")[0])
+    written = pd.read_csv(tmp_path / "frames.csv")
+    assert len(written) == 24 * len(day.cases[0].trajectories)
+    assert page.count("<summary>Every frame: ") == len(day.cases[0].trajectories)
+
+
+def test_sources_and_what_they_are_made_of() -> None:
+    assert list(SYSTEM.sources) == ["drawn", "quiet", "tables"]
+    lines = SYSTEM.sources["tables"].provenance()
+    for source in ("Ontario", "EIA", "London", "EUA"):
+        assert any(line.startswith(source) for line in lines)
+    assert "drawn" in SYSTEM.sources["quiet"].title
+
+
+def test_export_writes_both_files_alike(tmp_path: Path) -> None:
+    import xarray as xr
+
+    benchmark = solve(generate(**SIZES))
+    for name in ("plan.csv", "plan.nc"):
+        export(benchmark, tmp_path / name)
+    cells = pd.read_csv(tmp_path / "plan.csv")
+    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
+        rounds = stored["rounds"].to_numpy()
+        assert stored["energy"].attrs["units"] == "Wh"
+        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
+    assert rounds == pytest.approx(np.asarray(benchmark.plan.rounds, dtype=float))
+    assert rounds[cells["frame"], cells["task"]] == pytest.approx(cells["rounds"].to_numpy())
+    assert cells["rounds"].sum() == pytest.approx(rounds.sum())
+    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
+        export(benchmark, tmp_path / "plan.txt")
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_command_line_from_file_to_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
+    options = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
+    made = ["--seed", "3", "--set", "reuse=none", *options]
+    assert run(["generate", "edr", "--out", path, *made]) == 0
+    assert "fingerprint" in capsys.readouterr().out
+    assert EdrInstance.load(path) == generate(**SIZES, reuse="none", rng=3)
+    assert run(["solve", "edr", "--instance", path, "--out", str(plan), "--json"]) == 0
+    solved = document(capsys)
+    assert solved["benchmark"]["gap"] <= 1e-6
+    assert solved["instance"]["frames"] == 24
+    assert plan.is_file()
+    assert run(["solve", "edr", "--instance", path, "--method", "highs", "--json"]) == 0
+    assert document(capsys)["benchmark"]["value"] == pytest.approx(
+        solved["benchmark"]["value"], rel=1e-5
+    )
+    wanted = ["--policies", "even_rate,saddle_point", "--runs", "2", "--json"]
+    assert run(["study", "edr", "--instance", path, *wanted]) == 0
+    found = document(capsys)
+    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
+    assert [row["policy"] for row in found["policies"]] == ["even_rate", "saddle_point"]
+    assert run(["study", "edr", "--instance", path, *wanted[:-1]]) == 0
+    printed = capsys.readouterr()
+    assert "penalised cost per run" in printed.out
+    assert "exceeded capped frames" in printed.out
+    assert printed.err == ""
+
+
+def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "edr.lemma2", "--json"]) == 0
+    assert [verdict["id"] for verdict in document(capsys)] == ["edr.lemma2"]

@@ -24,7 +24,7 @@ from edgeopt.online.primal_dual import (
 from tests.oracles.edr import relaxed as oracle
 
 if TYPE_CHECKING:
-    from tests.oracles.edr.relaxed import Constants, Play
+    from tests.oracles.edr.relaxed import Play
 
 SEEDS = st.integers(0, 2**32 - 1)
 INDICES = st.sampled_from(["current", "stale"])
@@ -49,10 +49,6 @@ class Setting:
         found = [oracle.comparator(self.problem, t) for t in range(self.problem.T)]
         assert all(x is not None for x in found)
         return found  # type: ignore[return-value]
-
-    @property
-    def constants(self) -> Constants:
-        return oracle.constants(self.problem, self.best, self.inner)
 
 
 def settings(*, inside: bool = True) -> st.SearchStrategy[Setting]:
@@ -150,27 +146,25 @@ def test_the_fit_is_bounded_by_the_last_multipliers(setting, index):
 
 
 @given(settings(), INDICES)
-def test_multipliers_stay_below_their_bound(setting, index):
-    """Lemma 3, (23), and Theorem 2."""
-    run, k = setting.play(index), setting.constants
+def test_multipliers_fit_and_regret_stay_below_their_bounds(setting, index):
+    """Lemma 3, (23), Theorem 2 and Lemma 4, where caps and rates have a common interior point.
+
+    The cheapest training of each frame is then the even rate.
+    """
+    problem, steps, run, best = setting.problem, setting.steps, setting.play(index), setting.best
+    assert best == [pytest.approx(problem.a[t], abs=1e-9) for t in range(problem.T)]
+    k = oracle.constants(problem, best, setting.inner)
     bound = multiplier_bound(
-        setting.steps, gradient=k.F, constraints=k.U, diameter=k.diameter, slack=k.slack,
+        steps, gradient=k.F, constraints=k.U, diameter=k.diameter, slack=k.slack,
         drift=max(k.moved, default=0.0),
     )  # fmt: skip
-    assert bound == pytest.approx(oracle.dual_bound(k, *setting.steps), rel=1e-12)
+    assert bound == pytest.approx(oracle.dual_bound(k, *steps), rel=1e-12)
     assert max(float(np.linalg.norm(lam)) for lam in run.lam) <= bound
-    assert oracle.fit(setting.problem, run.x) <= fit_bound(bound, setting.steps.dual)
-
-
-@given(settings(), INDICES)
-def test_regret_stays_below_its_bound(setting, index):
-    """Lemma 4; with an interior point the cheapest training of each frame is the even rate."""
-    problem, run, best = setting.problem, setting.play(index), setting.best
-    assert best == [pytest.approx(problem.a[t], abs=1e-9) for t in range(problem.T)]
-    bound = oracle.regret_bound(setting.constants, *setting.steps, problem.T)
+    assert oracle.fit(problem, run.x) <= fit_bound(bound, steps.dual)
     paid = [float(np.dot(problem.c[t], run.x[t])) for t in range(problem.T)]
     least = [float(np.dot(problem.c[t], best[t])) for t in range(problem.T)]
-    found = dynamic_regret(paid, least, guarantee=bound)
+    guarantee = oracle.regret_bound(k, *steps, problem.T)
+    found = dynamic_regret(paid, least, guarantee=guarantee)
     assert found.value == pytest.approx(sum(paid) - sum(least), abs=1e-9)
     assert found.within
 

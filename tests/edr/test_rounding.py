@@ -73,16 +73,6 @@ def test_floor_keeps_the_cap_surely_and_loses_less_than_a_round_in_all(frame):
     assert sum(lost) < 1
 
 
-@given(frames())
-def test_floor_has_less_fit_than_a_round_per_frame_too_much(frame):
-    """With a constant x, T frames of floor miss at most T rounds more in expectation."""
-    x, e, _, _ = frame
-    law = pairwise_law(x, e, residual="floor")
-    for T in (1, 7):
-        missed = [T * (v - mean(law, lambda z, i=i: F(z[i]))) for i, v in enumerate(x)]
-        assert sum(missed) < T
-
-
 @pytest.mark.parametrize("residual", ["floor", "bernoulli"])
 def test_no_rounding_has_both(residual):
     """Half a round under a cap of half a round: expectation 1/2 and never above 0 is impossible."""

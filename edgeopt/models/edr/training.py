@@ -145,7 +145,8 @@ def bisect_step(
     target = x - step * c
 
     def rounds_at(price: float) -> Floats:
-        return np.clip(target - step * price * e, 0.0, u)
+        with np.errstate(over="ignore"):
+            return np.clip(target - step * price * e, 0.0, u)
 
     rounds = rounds_at(0.0)
     if e @ rounds <= cap:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["step_in_place"]
 
+TINY = 1e-150
+"""Less than that, in units of the largest, counts as that, so that squares are not lost."""
+
 
 @njit(cache=True)
 def step_in_place(
@@ -49,12 +52,12 @@ def step_in_place(
     if total <= cap:
         return 0.0
     # Energy is counted in units of the hungriest task: squares then stay in range.
-    unit, pull, count = 1.0 / largest, 0.0, 0
+    unit, pull, count = 1.0 / max(largest, TINY), 0.0, 0
     task, target, need, limit = work[0], work[1], work[2], work[3]
     for i in range(point.size):
         if energy[i] > 0.0 and rounds[i] > 0.0:
             task[count], target[count] = i, point[i] - step * gradient[i]
-            need[count], limit[count] = energy[i] * unit, upper[i]
+            need[count], limit[count] = max(energy[i] * unit, TINY), upper[i]
             count += 1
     if cap == 0.0:
         for k in range(count):
@@ -85,10 +88,16 @@ def step_in_place(
         value = min(max(target[k] - pull * need[k], 0.0), limit[k])
         spent += need[k] * value
         rounds[int(task[k])] = value
-    if spent > left:  # by rounding alone
+    if spent > max(left, 0.0):  # by rounding alone
         share = max(left, 0.0) / spent
         for k in range(count):
             rounds[int(task[k])] *= share
+    if left < 0.0:  # energies too far apart to be summed: the cap comes first
+        total = 0.0
+        for i in range(point.size):
+            total += energy[i] * rounds[i]
+        for i in range(point.size):
+            rounds[i] *= min(1.0, cap / total) if energy[i] > 0.0 and total > 0.0 else 1.0
     return max(pull, 0.0) * unit / step
 
 

@@ -154,6 +154,11 @@ def test_extremes(step):
     assert step(point, gradient, energy, 1.0, [0.0, 0.0, 0.0], 1.0).rounds.tolist() == [0, 0, 0]
     assert step(point, gradient, [0.0] * 3, 0.0, upper, 1.0).rounds.tolist() == [2.0, 2.0, 1.0]
     assert step([], [], [], 1.0, [], 1.0).rounds.size == 0
+    # Too far apart to be summed in doubles: the cap holds all the same.
+    far = step([3.0, 1.0], [0.0, 0.0], [1e16, 1.0], 1e-16, [3.0, 1e-8], 1.0)
+    assert [1e16, 1.0] @ far.rounds <= 1e-16 * (1 + 1e-15)
+    lost = step([1.0, 1.0], [0.0, 0.0], [1e100, 1e-300], 1.0, [np.inf, np.inf], 1.0)
+    assert lost.rounds == pytest.approx([1e-100, 1.0])
 
 
 @pytest.mark.parametrize("step", [take_step, bisect_step, step_program, step_nlp])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from edgeopt.online.edr.budget import BUDGETS, Terms, slot_budget
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, Flows, Frame, Served, Settled, Slot
+from edgeopt.online.edr.forecast import GivenPrices
 from edgeopt.online.edr.policies.even_rate import EvenRate
 from edgeopt.online.edr.policies.greedy import Greedy
 from edgeopt.online.edr.policies.lyapunov import Lyapunov
@@ -30,6 +31,7 @@ __all__ = [
     "EvenRate",
     "Flows",
     "Frame",
+    "GivenPrices",
     "Greedy",
     "Lyapunov",
     "Oasdr",

@@ -209,11 +209,11 @@ def test_a_new_task_takes_no_room_from_the_step_of_others():
         arrival=[0, 1, 1, 1, 1], price=np.array([-1.0, -1.0]), price_prior=-1.0,
         cap=np.array([np.inf, 5.0]), step_work=np.ones((5, 1)),
     )  # fmt: skip
-    policy = SaddlePoint(init="zero", step=FixedStep(primal=3.0, dual=1.0))
+    policy = SaddlePoint(init="zero", step=FixedStep(primal=3.0, dual=0.0))
     first, then = drive(policy, instance)
     assert first.wished.saddle.point.tolist() == [0.0] * 5
-    # From 0 by 3 * (1 + 3.5), and 5 Wh allow 5 rounds of it.
-    np.testing.assert_allclose(then.wished.saddle.point, [5.0, 0.0, 0.0, 0.0, 0.0])
+    # Five tasks that move by 3 would share the 5 Wh.
+    np.testing.assert_allclose(then.wished.saddle.point, [3.0, 0.0, 0.0, 0.0, 0.0])
 
 
 def test_expectations_are_kept():

@@ -59,11 +59,6 @@ def step_in_place(
             task[count], target[count] = i, point[i] - step * gradient[i]
             need[count], limit[count] = max(energy[i] * unit, TINY), upper[i]
             count += 1
-    if cap == 0.0:
-        for k in range(count):
-            pull = max(pull, target[k] / need[k])
-            rounds[int(task[k])] = 0.0
-        return pull * unit / step
     left = cap * unit
     while count > 0:
         pull = _meet(target[:count], need[:count], left)

@@ -42,6 +42,7 @@ def within(problem, label):
 # --- forming -----------------------------------------------------------------------------
 
 
+@settings(max_examples=100)
 @given(st.integers(1, 30), st.integers(1, 12), st.integers(0, 2**32))
 def test_clusters_are_few_and_not_too_large(sites, size, seed):
     at = np.random.default_rng(seed).integers(0, 4, (sites, 2)).astype(float)
@@ -63,6 +64,7 @@ def test_towns_apart_are_told_apart():
     assert len(set(zip(town, label, strict=True))) == 4
 
 
+@settings(max_examples=60)
 @given(st.integers(2, 6), st.integers(0, 2**32))
 def test_two_clusters_are_not_far_from_the_best(sites, seed):
     """Turns of assigning and moving end where neither helps: never found at twice the best."""
@@ -83,7 +85,7 @@ def test_two_clusters_are_not_far_from_the_best(sites, seed):
     assert spread(label.tolist()) <= 2 * min(map(spread, fits)) + 1e-9
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(cases(), st.data())
 def test_joined_clusters_leave_nobody_without_a_route(case, data):
     problem = case.problem
@@ -120,7 +122,7 @@ def test_bad_distances_are_named():
         cluster_sites([[0.0]], size=0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(edr_instances(frames=2, tasks=0))
 def test_sites_are_as_far_apart_as_signals_take(instance):
     apart = site_distance(instance)
@@ -133,7 +135,7 @@ def test_sites_are_as_far_apart_as_signals_take(instance):
 # --- routing within ------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(cases(), ELASTIC, BUDGETS, st.data())
 def test_clusters_cost_no_less_than_the_whole_and_say_so(case, elastic, budget, data):
     problem = case.problem
@@ -147,7 +149,7 @@ def test_clusters_cost_no_less_than_the_whole_and_say_so(case, elastic, budget, 
     assert plan.bound <= whole.objective + close
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(cases(), ELASTIC, st.data())
 def test_one_price_is_optimal_within_clusters(case, elastic, data):
     problem = case.problem
@@ -159,7 +161,7 @@ def test_one_price_is_optimal_within_clusters(case, elastic, data):
     assert plan.objective == pytest.approx(best.objective, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(cases(), ELASTIC)
 def test_clusters_that_no_flow_would_leave_cost_nothing(case, elastic):
     problem = case.problem
@@ -267,6 +269,7 @@ def test_unknown_ways_to_share_are_named():
 # --- the common price ----------------------------------------------------------------------
 
 
+@settings(max_examples=150)
 @given(st.integers(0, 2**32), st.integers(1, 6), st.floats(0.0, 1.2), st.floats(0.0, 30.0))
 def test_the_common_price_is_the_dual_optimum(seed, parts, tightness, start):
     """Parts that choose among some (energy, cost): the optimum over mixtures is a tiny LP."""

@@ -20,7 +20,7 @@ ELASTIC = st.sampled_from(["soft", "shed"])
 BUDGETS = ("even", "proportional", "price")
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(cases(split="even"), ELASTIC)
 def test_one_price_is_optimal_for_the_frame(case, elastic):
     problem = case.problem
@@ -31,7 +31,7 @@ def test_one_price_is_optimal_for_the_frame(case, elastic):
     assert plan.bound == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(cases(split="even"), ELASTIC, st.sampled_from(["even", "proportional"]))
 def test_parts_of_a_budget_are_kept_slot_by_slot(case, elastic, budget):
     instance, problem = case.instance, case.problem

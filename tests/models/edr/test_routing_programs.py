@@ -46,7 +46,7 @@ def linear(expression):
     return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(cases(), ORDERS)
 def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
     problem = case.problem
@@ -84,7 +84,6 @@ def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
     assert (program.row_upper[rest] >= 0).all()
 
 
-@settings(max_examples=100)
 @given(cases(), ORDERS)
 def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
     problem = case.problem
@@ -99,7 +98,7 @@ def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
         assert solve(model).objective == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(cases(), st.randoms(use_true_random=False))
 def test_columns_of_some_routes_are_those_of_the_whole(case, random):
     problem = case.problem
@@ -115,7 +114,7 @@ def test_columns_of_some_routes_are_those_of_the_whole(case, random):
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(cases(), st.sampled_from(["soft", "shed"]))
 def test_duals_become_prices_that_prove_the_optimum(case, elastic):
     problem = case.problem

@@ -152,16 +152,14 @@ def bisect_step(
     if e @ rounds <= cap:
         return Step(rounds, 0.0)
     uses = (e > 0) & (rounds > 0)
-    low, high = 0.0, float((target[uses] / e[uses]).max() / step)
+    # Above that price, rounding included, whatever needs energy rests.
+    low, high = 0.0, float((target[uses] / e[uses]).max() / step) * (1.0 + 1e-15)
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
         low, high = (middle, high) if e @ rounds_at(middle) > cap else (low, middle)
-    rounds = rounds_at(high)
-    if cap == 0:
-        rounds[uses] = 0.0
-    return Step(rounds, high)
+    return Step(rounds_at(high), high)
 
 
 def step_residual(

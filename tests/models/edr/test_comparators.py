@@ -17,7 +17,7 @@ from tests.strategies import edr_instances
 
 
 @given(edr_instances(), st.sampled_from([1.0, 0.5, 0.0]))
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_the_training_comparator_is_the_cheapest_training(instance, share):
     least = share * instance.even_rate
     found = training_comparator(instance, minimum=least)
@@ -49,7 +49,7 @@ def test_the_training_comparator_is_the_cheapest_training(instance, share):
 
 
 @given(edr_instances(frames=2), st.data())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_the_frame_comparator_is_the_optimum_of_its_frame(instance, data):
     frame = data.draw(st.integers(0, instance.frames - 1))
     least = data.draw(st.sampled_from([1.0, 0.5, 0.0])) * instance.even_rate

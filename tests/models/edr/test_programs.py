@@ -54,7 +54,7 @@ def linear(expression):
 
 
 @given(edr_instances(), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
     program = colocation_matrix(instance, relax=relax, eliminate=False)
@@ -128,7 +128,7 @@ def spread_evenly(instance, values):
 
 
 @given(edr_instances(frames=2, slots=2, sites=2, tasks=2))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_optimum_is_that_of_the_best_rounds(instance):
     program = colocation_matrix(instance)
     best = solve(program, gap=1e-9).objective
@@ -164,7 +164,7 @@ def test_the_penalties_are_dearer_than_what_they_replace(instance):
 
 
 @given(edr_instances(capped=True))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_a_raised_cap_leaves_just_enough_to_serve_all_that_can_be(instance):
     cap = served_cap(instance)
     assert (cap >= instance.cap).all()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,105 +13,14 @@ from edgeopt.models.edr.routing import (
     Prices,
     conditions,
     dual_bound,
+    network,
     routing_problem,
     solve_routing,
 )
-from tests.edr.cases import Case, cases
-from tests.oracles.edr import Plain
-from tests.oracles.edr import routing as oracle
+from tests.edr import draw as own
+from tests.edr.queries import INFINITY, Query, queries
 
-INFINITY = float("inf")
 METHODS = ["network", "highs", "columns"]
-
-
-@dataclass(frozen=True)
-class Query:
-    """Slots of one frame with training, a budget and a price."""
-
-    case: Case
-    frame: int
-    slots: tuple[int, ...]
-    training: tuple[float, ...]
-    budget: float
-    split: str
-    elastic: str
-    energy_price: float
-
-    @property
-    def price(self) -> float:
-        return float(self.case.instance.price[self.frame])
-
-    @cached_property
-    def problem(self) -> Any:
-        return self.changed()
-
-    def changed(self, **changes: Any) -> Any:
-        instance = self.case.instance
-        given = {
-            "price": self.price,
-            "training": self.training,
-            "budget": self.budget,
-            "split": self.split,
-            "energy_price": self.energy_price,
-        }
-        shown = [conditions(instance, self.frame, slot) for slot in self.slots]
-        return routing_problem(instance, shown, **(given | changes))
-
-    def given(self, **changes: Any) -> dict[str, Any]:
-        own = {"training": list(self.training), "budget": self.budget, "split": self.split}
-        return own | {"nu": self.energy_price} | changes
-
-    def penalised(self, **changes: Any) -> oracle.Routed:
-        penalties = self.problem.penalties(self.elastic)
-        return oracle.penalised(
-            self.case.plain, self.frame, self.slots, self.price,
-            unserved=[penalties.unserved] * self.case.plain.N,
-            excess=penalties.excess, **self.given(**changes),
-        )  # fmt: skip
-
-    def in_order(self) -> oracle.Routed:
-        return oracle.lexicographic(
-            self.case.plain, self.frame, self.slots, self.price,
-            elastic=self.elastic, **self.given(),
-        )  # fmt: skip
-
-
-def without_limits(plain: Plain, frame: int, slots: tuple[int, ...]) -> tuple[float, float]:
-    """Return the least energy and that of the cheapest routes if sites had room for everything."""
-    least, free = 0.0, 0.0
-    for tau in slots:
-        options: dict[tuple[int, int], list[tuple[float, float]]] = {}
-        for j, k, n in plain.routes(frame, tau):
-            unit = plain.unit(frame, tau, j, k, n, plain.price[frame])
-            options.setdefault((j, n), []).append((unit, plain.d(k, n)))
-        for (j, n), known in options.items():
-            least += plain.requests[frame][tau][j][n] * min(d for _, d in known)
-            free += plain.requests[frame][tau][j][n] * min(known)[1]
-    return least, free
-
-
-@st.composite
-def queries(draw: Any) -> Query:
-    """Draw slots; budgets are absent, zero, negative, met exactly or tight, sites may be full."""
-    case = draw(cases())
-    plain, rng = case.plain, case.rng
-    frame = int(rng.integers(plain.T))
-    split = str(rng.choice(["even", "free"]))
-    every = tuple(range(plain.D))
-    slots = every if split == "free" or rng.random() < 0.5 else (int(rng.integers(plain.D)),)
-    share = rng.choice([0.0, 0.0, 0.25, 0.5, 0.9, 1.0], plain.J)
-    training = tuple(float(s * plain.D * C) for s, C in zip(share, plain.capacity, strict=True))
-    least, free = without_limits(plain, frame, slots)
-    theta = rng.uniform()
-    budgets = [INFINITY, 0.0, -1.0, least, least + theta * (free - least), theta * least, free]
-    budget = float(rng.choice(budgets, p=[0.2, 0.05, 0.05, 0.1, 0.25, 0.25, 0.1]))
-    # The oracles' solver leaves a billionth of energy open, which would be dear as an excess.
-    budget = budget if budget == INFINITY else round(budget * 2**20) / 2**20
-    return Query(
-        case, frame, slots, training, budget, split,
-        elastic=str(rng.choice(["soft", "shed"])),
-        energy_price=float(rng.choice([0.0, 0.0, 0.5, 3.0])),
-    )  # fmt: skip
 
 
 def check_feasible(query: Query, plan: Any) -> None:
@@ -242,3 +149,36 @@ def test_a_start_changes_nothing(query, seed):
         limit = tolerance(method, query, cold.objective)
         assert plan.objective == pytest.approx(cold.objective, rel=0, abs=limit)
         assert plan.bound == pytest.approx(plan.objective, rel=0, abs=2 * limit)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["soft", "shed"]))
+def test_few_routes_at_a_time_lead_to_the_same_end(seed, elastic):
+    """Larger networks with ties: the bound of the prices proves what the flows cost."""
+    rng = np.random.default_rng(seed)
+    instance = own.sites(seed, frames=1, slots=2, sites=12, tasks=0, types=3)
+    shown = [conditions(instance, 0, slot) for slot in range(instance.slots)]
+    load = rng.choice([0.0, 0.3, 1.0], instance.sites) * instance.slots * instance.capacity
+    used = solve_routing(routing_problem(instance, shown, price=1.0), elastic=elastic).energy
+    problem = routing_problem(
+        instance,
+        shown,
+        price=float(rng.choice([-1.0, 0.0, 1.0])),
+        training=load,
+        budget=float(rng.choice([INFINITY, used, 0.7 * used, 0.0])),
+        split=str(rng.choice(["even", "free"])),  # type: ignore[arg-type]
+    )
+    whole = solve_routing(problem, elastic=elastic)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "SMALL", 0)
+        patch.setattr(network, "FEW", 1)
+        few = solve_routing(problem, elastic=elastic)
+    for plan in (whole, few):
+        limit = 1e-6 * max(1e-3, abs(plan.objective))
+        assert plan.bound == pytest.approx(plan.objective, rel=0, abs=limit)
+        assert plan.objective == pytest.approx(whole.objective, rel=0, abs=limit)
+        assert (plan.flow >= 0).all()
+        served = problem.demand - plan.unserved
+        flown = np.bincount(problem.row, plan.flow, problem.demand.size)
+        assert flown == pytest.approx(served.ravel(), abs=1e-9)
+        assert (plan.load <= problem.capacity + 1e-9).all()
+        assert (plan.load.sum(axis=0) <= problem.room + 1e-9).all()

@@ -27,11 +27,22 @@ class Routed:
     amount: dict[Any, float]
 
 
-def columns(program: Program, plain: Plain, frame: int, slots: Sequence[int]) -> None:
-    """Add y[tau, j, k, n] for the feasible routes and u[tau, j, n], and serve everyone."""
+def columns(
+    program: Program,
+    plain: Plain,
+    frame: int,
+    slots: Sequence[int],
+    label: Sequence[int] | None = None,
+) -> None:
+    """Add y[tau, j, k, n] for the feasible routes and u[tau, j, n], and serve everyone.
+
+    With labels, routes stay between sites of the same one.
+    """
     for tau in slots:
         met: dict[tuple[int, int], dict] = {}
         for j, k, n in plain.routes(frame, tau):
+            if label is not None and label[j] != label[k]:
+                continue
             name = program.column(("y", frame, tau, j, k, n))
             met.setdefault((j, n), {})[name] = 1.0
         for j in range(plain.J):
@@ -113,9 +124,10 @@ def build(
     training: Sequence | None = None,
     budget: float = INFINITY,
     split: str = "even",
+    label: Sequence[int] | None = None,
 ) -> Program:
     program = Program()
-    columns(program, plain, frame, slots)
+    columns(program, plain, frame, slots, label)
     spread_training(program, plain, frame, slots, training or [0.0] * plain.J, split)
     program.column(EXCESS, upper=0.0 if budget == INFINITY else INFINITY)
     if budget != INFINITY:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["CLAIMS"]
 
 
+def _open(frame: Frame, state: Sequence[Fraction]) -> list[int]:
+    """Tasks that are not yet decided and take part in pair steps: those that need energy."""
+    pairs = zip(state, frame.energy, strict=True)
+    return [i for i, (v, e) in enumerate(pairs) if 0 < v < 1 and e > 0]
+
+
 def _steps(
     frame: Frame, state: tuple[Fraction, ...], ceiling: bool
 ) -> tuple[tuple[int, int], Ends, Ends]:
@@ -25,7 +31,7 @@ def _steps(
 
     The paper prints the floor of a fraction, which is 0, where its ceiling, 1, is meant.
     """
-    i, j = [k for k, v in enumerate(state) if 0 < v < 1][:2]
+    i, j = _open(frame, state)[:2]
     q = frame.energy[i] / frame.energy[j]
     whole = 1 if ceiling else 0
     up = min(whole - state[i], state[j] / q)
@@ -42,7 +48,7 @@ def _reset_energy(frames: Sequence[Frame]) -> Measurement:
         todo, most = [start], Fraction(0)
         while todo:
             state = todo.pop()
-            if sum(0 < v < 1 for v in state) < 2:
+            if len(_open(frame, state)) < 2:
                 most = max(most, product(frame.energy, [v // 1 for v in state]))
                 continue
             pair, up, down = _steps(frame, state, ceiling=True)

@@ -14,7 +14,7 @@ from edgeopt.instances.edr import EdrInstance
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AFFORDABLE", "ALWAYS", "CAPPED", "INTERIOR", "NONNEGATIVE", "TASKS", "whole"]
+__all__ = ["AFFORDABLE", "ALWAYS", "CAPPED", "INTERIOR", "NONNEGATIVE", "PRICED", "TASKS", "whole"]
 
 Given = EdrInstance | Planned | Relaxed
 
@@ -41,6 +41,14 @@ NONNEGATIVE = Assumption(
     r"$c^t_i \ge 0$ for all tasks and frames, which no negative price is needed for",
     _of_problem(lambda one: bool((one.cost >= 0).all())),
 )
+
+
+def _priced(given: Given) -> bool:
+    instance = whole(given)
+    return isinstance(instance, EdrInstance) and bool((instance.price >= 0).all())
+
+
+PRICED = Assumption("no negative price", r"$r^t \ge 0$ for all $t$", _priced)
 
 AFFORDABLE = Assumption(
     "the even rates keep every cap",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.models.edr.routing import conditions, find_routes
 
 if TYPE_CHECKING:
@@ -129,7 +130,13 @@ def printed_constant(instance: EdrInstance) -> float:
     plus += (one.serving_energy + one.serving_delay) * T * D * J
     minus = instance.tasks * J * T * one.round_energy if instance.tasks else 0.0
     minus += (one.asked_delay + one.asked_energy) * T * D * N * J
-    return float(plus - minus)
+    return _finite(plus - minus)
+
+
+def _finite(constant: float) -> float:
+    if not np.isfinite(constant):
+        raise NotApplicableError("the constant is infinite: some delay comes with no energy cost")
+    return float(constant)
 
 
 def corrected_constant(instance: EdrInstance) -> float:
@@ -139,7 +146,7 @@ def corrected_constant(instance: EdrInstance) -> float:
     plus = (one.delay_per_energy + 1) * one.energy_cost * T
     plus += (one.serving_energy_priced + one.serving_delay) * T * D * J
     minus = one.task_energy + (one.asked_delay + one.asked_energy_priced) * T * D * N * J
-    return float(plus - minus)
+    return _finite(plus - minus)
 
 
 def route_spread(instance: EdrInstance) -> float:

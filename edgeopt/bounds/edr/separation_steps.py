@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import AFFORDABLE, CAPPED, NONNEGATIVE
+from edgeopt.bounds.edr.assumptions import AFFORDABLE, CAPPED, PRICED
 from edgeopt.bounds.edr.families import DRAWN, STEADY, one
 from edgeopt.bounds.edr.separation import parts
 from edgeopt.bounds.edr.serving import require_whole
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BOUNDED", "CAPPED_FAMILY", "CLAIMS", "SEPARATE_FAMILY"]
 
-BOUNDED = (NONNEGATIVE, AFFORDABLE, CAPPED)
+BOUNDED = (PRICED, AFFORDABLE, CAPPED)
 """What the constants of Lemma 5 assume."""
 
 CAPPED_FAMILY: dict[str, Callable[[], Any]] = {

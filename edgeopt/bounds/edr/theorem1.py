@@ -47,6 +47,9 @@ def _floats(rounds: tuple[Fraction, ...]) -> list[float]:
 
 def _cost(view: Evaluation, frame: int, rounds: list[float]) -> float:
     """Cost of training and of serving, with the prices of what must not happen."""
+    instance = view.instance
+    if (rounds @ instance.round_work > instance.capacity * instance.slots * (1 + 1e-12)).any():
+        raise NotApplicableError(f"frame {frame}: more may be trained than a site can do")
     training = float(view.problem.cost[frame] @ rounds)
     return training + view.serving.slot_by_slot(frame, rounds).objective
 
@@ -134,7 +137,8 @@ CLAIMS = (
         "theorem1",
         r"$\mathbb{E}[c \cdot \bar x + V(\bar x)] \ge c \cdot x + V(x)$ in every frame if the last "
         "fraction is drawn: the cost V of serving is convex in what is trained (Jensen), so that "
-        "rounding raises it if anything. Prices of what must not happen are counted in.",
+        "rounding raises it if anything. Prices of what must not happen are counted in, and no "
+        "site is to train more than it can do.",
         "Theorem 1, corrected",
         _expected_cost,
         Relation.AT_LEAST,

@@ -114,7 +114,7 @@ def _explicit_optimum(problem: RoutingProblem, training: Floats) -> float:
     S, J, rows, A = problem.slots, problem.sites, problem.demand.size, problem.routes
     first_z, first_u, last = A, A + S * J, A + S * J + rows
     cost = np.concatenate([problem.cost, np.zeros(S * J), np.full(rows, penalties.unserved)])
-    cost = np.append(cost, penalties.excess)
+    cost = np.append(cost, penalties.excess if np.isfinite(problem.budget) else 0.0)
     cell, route = np.arange(S * J), np.arange(A)
     ones = np.ones
 
@@ -138,14 +138,16 @@ def _explicit_optimum(problem: RoutingProblem, training: Floats) -> float:
     )
     limit = np.append(problem.capacity.ravel(), problem.budget)
     kept = np.isfinite(limit)
+    # Tolerances of the solver are absolute, and a request costs a millionth of something.
+    unit = float(np.abs(problem.cost).max(initial=0.0)) or 1.0
     answer = linprog(
-        cost,
+        cost / unit,
         A_eq=equal.tocsr(),
         b_eq=np.concatenate([problem.demand.ravel(), training]),
         A_ub=below.tocsr()[kept],
         b_ub=limit[kept],
     )
-    return float(answer.fun) if answer.status == 0 else np.inf
+    return unit * float(answer.fun) if answer.status == 0 else np.inf
 
 
 def _eliminated(view: Evaluation) -> Measurement:

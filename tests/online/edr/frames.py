@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from edgeopt.instances.edr import never_trained
 from edgeopt.online.edr.events import Frame, Served, Settled
 
 if TYPE_CHECKING:
@@ -75,3 +76,20 @@ def drive(policy: EdrPolicy[Any], instance: EdrInstance, seed: int = 0) -> list[
         remaining = remaining - rounds
         steps.append(Step(frame, wish, wished, memory))
     return steps
+
+
+def wide(rng: np.random.Generator) -> EdrInstance:
+    """Return one frame with five tasks of uneven energy that needs 10 to 20 Wh at even rates."""
+    n = 5
+    one = never_trained(2)
+    return one.replace(
+        arrival=np.zeros(n, int),
+        deadline=np.full(n, 1),
+        rounds=np.full(n, 7),
+        client=np.ones((n, 1), bool),
+        server=np.zeros(n, int),
+        local_steps=np.ones(n, int),
+        step_work=rng.uniform(0.5, 1.5, (n, 1)),
+        aggregation_work=np.zeros(n),
+        model_size=np.zeros(n),
+    )

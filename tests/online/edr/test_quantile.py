@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, never_trained
@@ -39,6 +39,7 @@ def test_it_waits_for_cheap_frames():
     assert wishes(priced(*costs), multiple=4.0) == [1, 1, 0, 0, 2, 0, 0, 0, 0, 0]
 
 
+@settings(max_examples=100)
 @given(edr_instances(frames=6, tasks=4))
 def test_a_plain_reading(instance: EdrInstance):
     policy = QuantileThreshold(multiple=2.0, bias=1.2)

@@ -1,8 +1,7 @@
-"""The saddle-point policy: both steps and both promises by a plain loop, rounding, its options."""
+"""The saddle-point policy: both steps by a plain loop, tasks that come and go, its options."""
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edr import EdrInstance, falling_cap, half_a_round, never_trained
+from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
 from edgeopt.online.edr.forecast import GivenPrices
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.primal_dual import FixedStep
-from tests.online.edr.frames import drive, show, tell
+from tests.online.edr.frames import drive, show, tell, wide
 from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
@@ -106,33 +105,6 @@ def test_fractions_are_those_of_a_plain_loop(
         np.testing.assert_allclose(step.wished.saddle.point, point, atol=1e-7)
 
 
-FORMS = [
-    {"residual": "floor"},
-    {"residual": "floor", "carry": True},
-    {"residual": "bernoulli"},
-    {"residual": "bernoulli", "margin": True},
-]
-
-
-@given(edr_instances(frames=6, tasks=4), st.sampled_from(FORMS), SEEDS)
-def test_the_current_index_keeps_the_cap(instance: EdrInstance, form: dict[str, Any], seed: int):
-    """Fractions never exceed it; whole rounds do so by less than a round, in one mode only."""
-    for gradient, init in itertools.product(("current", "stale"), ("rate", "zero")):
-        policy = SaddlePoint(gradient=gradient, init=init, step=STEP, **form)  # type: ignore[arg-type]
-        for frame, wish, wished, _ in drive(policy, instance, seed):
-            energy, point = frame.round_energy, wished.saddle.point
-            assert energy @ point <= frame.cap * (1 + 1e-12)
-            assert (wish <= frame.remaining).all()
-            assert (wish >= 0).all()
-            if form == {"residual": "bernoulli"}:
-                fractional = np.abs(point - np.round(point)) > 1e-9
-                most = energy[fractional].max(initial=0.0)
-                # Strictly below one more round, but for the last digits.
-                assert abs(energy @ wish - energy @ point) <= most * (1 + 1e-9)
-            else:
-                assert energy @ wish <= frame.cap * (1 + 1e-9) + 1e-12
-
-
 @pytest.mark.parametrize(("index", "second"), [("current", 1.0), ("stale", 2.7)])
 def test_the_stale_index_breaks_the_cap_that_falls(index: Any, second: float):
     """Three rounds a frame, 1 Wh each, while the cap falls from 4 to 1 Wh."""
@@ -143,64 +115,6 @@ def test_the_stale_index_breaks_the_cap_that_falls(index: Any, second: float):
     np.testing.assert_allclose(then.wished.saddle.point, [second])
     used = float(then.frame.round_energy @ then.wished.saddle.point)
     assert (used > then.frame.cap) == (index == "stale")
-
-
-def test_half_a_round_of_room():
-    """The fraction 1/2 fits; a whole round does not, and only one mode ever tries it."""
-    tried = {}
-    for form in FORMS:
-        policy = SaddlePoint(step=FixedStep(1e-6, 1e-6), **form)
-        wishes = [drive(policy, half_a_round(), seed)[0].wish[0] for seed in range(60)]
-        tried[tuple(form.values())] = sum(wishes)
-    assert tried[("floor",)] == tried["floor", True] == tried["bernoulli", True] == 0
-    # Fails by chance with probability below 1e-7.
-    assert 10 < tried[("bernoulli",)] < 50
-
-
-def test_a_margin_bars_rounds_that_alone_exceed_the_cap():
-    steps = drive(SaddlePoint(margin=True), half_a_round())
-    assert steps[0].wished.saddle.point.tolist() == [0.0]
-
-
-def test_rounding_down_never_trains_unless_it_carries():
-    """An even rate of 0.99 that costs nothing stays 0.99."""
-    instance = never_trained(100).replace(price=np.zeros(100), price_prior=0.0)
-    done = {}
-    for form in FORMS:
-        steps = drive(SaddlePoint(**form), instance, seed=1)
-        np.testing.assert_allclose(steps[0].wished.saddle.point, 0.99)
-        done[tuple(form.values())] = sum(int(step.wish[0]) for step in steps)
-    assert done[("floor",)] == 0
-    assert done["floor", True] >= 98
-    # Eleven of 100 coins of 0.99 fail with probability below 1e-7.
-    assert done[("bernoulli",)] >= 90
-
-
-def test_what_waits_for_room_is_carried_on():
-    """A capped frame has no room for what was lost; it comes back as soon as there is."""
-    instance = never_trained(4).replace(
-        cap=np.array([np.inf, 0.2, np.inf, np.inf]), price=np.zeros(4), price_prior=0.0
-    )
-    policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
-    steps = drive(policy, instance)
-    assert steps[0].wished.lost.tolist() == [0.75]
-    # 0.75 Wh do not fit into 0.2: nothing is added, the 0.2 of this frame are lost as well.
-    assert steps[1].wished.carried.tolist() == [0.0]
-    np.testing.assert_allclose(steps[1].wished.lost, [0.95])
-    np.testing.assert_allclose(steps[2].wished.carried, [0.95])
-    assert steps[2].wish.tolist() == [1]
-
-
-def test_what_is_carried_counts_against_the_cap():
-    """0.75 rounds are carried into a frame of 0.9 Wh, which leaves 0.15 to the step."""
-    instance = never_trained(4).replace(
-        cap=np.array([np.inf, 0.9, np.inf, np.inf]), price=np.zeros(4), price_prior=0.0
-    )
-    policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
-    then = drive(policy, instance)[1]
-    np.testing.assert_allclose(then.wished.saddle.point, [0.15])
-    assert then.wish.tolist() == [0]
-    np.testing.assert_allclose(then.wished.lost, [0.9])
 
 
 def test_a_new_task_takes_no_room_from_the_step_of_others():
@@ -214,40 +128,6 @@ def test_a_new_task_takes_no_room_from_the_step_of_others():
     assert first.wished.saddle.point.tolist() == [0.0] * 5
     # Five tasks that move by 3 would share the 5 Wh.
     np.testing.assert_allclose(then.wished.saddle.point, [3.0, 0.0, 0.0, 0.0, 0.0])
-
-
-def test_expectations_are_kept():
-    """Whole rounds average to the fractions when the last one is drawn."""
-    rng = np.random.default_rng(7)
-    instance = wide(rng)
-    policy = SaddlePoint()
-    frame = show(instance, 0, instance.rounds)
-    memory = policy.relax(policy.begin(instance), frame, 9.0)
-    assert frame.round_energy @ memory.saddle.point == pytest.approx(9.0)
-    draws = np.array([policy.round(memory, frame, rng)[0] for _ in range(20_000)])
-    # Hoeffding: off by 0.021 with probability below 1e-6 for any of the tasks.
-    np.testing.assert_allclose(draws.mean(axis=0), memory.saddle.point, atol=0.021)
-    down = SaddlePoint(residual="floor")
-    draws = np.array([down.round(memory, frame, rng)[0] for _ in range(2_000)])
-    assert draws.mean(axis=0).sum() < memory.saddle.point.sum() - 0.05
-    assert (draws @ frame.round_energy <= 9.0 * (1 + 1e-12)).all()
-
-
-def wide(rng: np.random.Generator) -> EdrInstance:
-    """Return one frame with five tasks of uneven energy that needs 10 to 20 Wh at even rates."""
-    n = 5
-    one = never_trained(2)
-    return one.replace(
-        arrival=np.zeros(n, int),
-        deadline=np.full(n, 1),
-        rounds=np.full(n, 7),
-        client=np.ones((n, 1), bool),
-        server=np.zeros(n, int),
-        local_steps=np.ones(n, int),
-        step_work=rng.uniform(0.5, 1.5, (n, 1)),
-        aggregation_work=np.zeros(n),
-        model_size=np.zeros(n),
-    )
 
 
 def test_tasks_come_and_go():
@@ -271,15 +151,6 @@ def test_tasks_come_and_go():
             assert not saddle.multipliers[gone].any()
         # What has been missed has a price as long as the task stays.
         assert (steps[0].settled.saddle.multipliers > 0).any() == (init == "zero")
-
-
-def test_without_tasks_nothing_is_wished():
-    instance = never_trained(3).replace(
-        arrival=[], deadline=[], rounds=[], client=np.empty((0, 1), bool), server=[],
-        local_steps=[], step_work=np.empty((0, 1)), aggregation_work=[], model_size=[],
-    )  # fmt: skip
-    for form in FORMS:
-        assert [step.wish.size for step in drive(SaddlePoint(**form), instance)] == [0, 0, 0]
 
 
 def test_memories_are_explicit():

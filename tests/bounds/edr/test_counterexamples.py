@@ -1,0 +1,194 @@
+"""Every false claim is refuted on its named instance, by the numbers that pen and paper give."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from edgeopt.bounds import check, claims, growth_exponent
+from edgeopt.bounds.edr import counterexamples as named
+from edgeopt.bounds.edr import rounded
+from edgeopt.bounds.edr.evaluation import Evaluation
+from edgeopt.bounds.edr.families import tiled
+from edgeopt.bounds.edr.separation import corrected_constant, printed_constant, route_spread
+from edgeopt.instances.edr import special
+
+STEP = 10 ** (-1 / 3)
+"""Both step sizes over ten frames, where rates and costs are 1."""
+
+A_T = STEP * 11 / 2 + STEP * 10 / 2 + 2**2 / (2 * STEP)
+"""Bound of Lemma 4 with U = F = 1 and D = 2 over ten frames: 9.183."""
+
+REFUTED = [
+    # claim, instance, measured, guaranteed
+    ("lemma1.printed", rounded.half(), 0, 1 / 2),
+    ("lemma1.drawn", rounded.half(), 1, 1 / 2),
+    ("lemma1.drawn", rounded.two(), 3, 13 / 10),
+    ("algorithm2.update.printed", rounded.three_alike(), 2, 9 / 5),
+    ("algorithm2.range.printed", rounded.three_alike(), 6 / 5, 1),
+    ("lemma2.printed", rounded.half(), 0, 1 / 2),
+    ("lemma2.printed", rounded.two(), 1 / 2, 13 / 10),
+    ("equation27.printed", named.few_frames(), 5**2, 2**2),
+    ("equation46.printed", named.few_frames(), 5, 1),
+    ("theorem2.reset", named.departed(), 1, 0),
+    ("equation21.printed", named.overtrained(), 0, 2 ** (-1 / 3)),
+    ("cap.printed", named.sudden_cap(), 1, 1 / 2),
+    ("equation38.current", named.sudden_cap(), 0, 1 / (4 * 2 ** (-1 / 3))),
+    ("assumption3.printed", named.arriving(), 0, 1),
+    ("theorem1.printed", named.jensen_half(), 5 / 2 - 5, 0 - 5),
+    ("fit.printed", named.always_dropped(100), 99, 0),
+    ("fit.printed", named.always_dropped(10), 9, 0),
+    ("lemma5.printed", special.lemma5(), 0, -68.989),
+    ("theorem3.printed", special.theorem3(), -2.73303, A_T - 60.981),
+    ("sublinear.printed", named.alternating_price(16), 1.00213, 2 / 3),
+    ("equation51.printed", special.lemma5(), 10, 100),
+    ("equation55.printed", named.dear_requests(), 5, 2),
+    ("equation57.printed", named.cheap_requests(), 1 / 2, 1),
+    ("corollary1.printed", named.uncapped(), 1.52532, 2 / 3),
+    ("equation17.printed", special.theorem3(), 1, 2 / 3),
+    ("equation17.still", special.theorem3(), 0, 0),
+    ("even_split.printed", named.spread_training(), 1 / 2, 0),
+    ("compute.printed", named.no_room(), 2, 3 / 2),
+    ("price.one_side", special.mixed_price(), 10, 5),
+    ("rate.printed", named.late_start(), 8, 4),
+    ("h2.printed", named.dear_requests(), -1, 0),
+    ("equation8.printed", named.rounded_up(), 2, 3 / 2),
+    ("capacity.printed", named.local_peaks(), 1, 0),
+]
+
+
+@pytest.mark.parametrize(("claim", "instance", "measured", "guaranteed"), REFUTED)
+def test_refuted_by_exact_numbers(claim, instance, measured, guaranteed):
+    [found] = check(f"edr.{claim}", instance)
+    assert found.verdict == "violated"
+    assert found.measured == pytest.approx(measured, rel=1e-5, abs=1e-8)
+    assert found.guaranteed == pytest.approx(guaranteed, rel=1e-5, abs=1e-8)
+
+
+def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds():
+    expected = {
+        id: "violated" if claim.counterexample else "holds" for id, claim in claims("edr").items()
+    }
+    assert {found.claim: found.verdict.value for found in check("edr")} == expected
+    tested = {f"edr.{row[0]}" for row in REFUTED}
+    assert {id for id, verdict in expected.items() if verdict == "violated"} == tested
+
+
+def test_named_counterexample_is_itself_violated():
+    for claim in claims("edr").values():
+        if claim.counterexample:
+            [found] = check(claim.id, claim.family[claim.counterexample]())
+            assert found.verdict == "violated", claim.id
+
+
+def test_what_corrects_a_false_claim_holds_where_that_one_fails():
+    """A correction may be vacuous there, since it assumes more, but never violated."""
+    said = 0
+    for claim in claims("edr").values():
+        if claim.counterexample:
+            instance = claim.family[claim.counterexample]()
+            for id in claim.corrected_by:
+                if isinstance(instance, claims(id)[id].instance_type):
+                    [found] = check(id, instance)
+                    assert found.verdict != "violated", (claim.id, id)
+                    said += found.verdict == "holds"
+    assert said >= 25
+
+
+def printed_by_hand(capacity):
+    """Equation (48) with I = J = N = D = 1, T = 10, E = r = S = d = 1, Q = 10, w = 1/10."""
+    T, Q, R, w, b = 10, 10, 2, Fraction(1, 10), Fraction(1, 1000)
+    return T * R + T * capacity + T * b * capacity - T * Q - T * b * w - T * w
+
+
+@pytest.mark.parametrize(
+    ("instance", "capacity", "wanted"),
+    [(special.lemma5(), Fraction(6, 5), -68.989), (special.theorem3(), Fraction(2), -60.981)],
+)
+def test_printed_constant_by_hand(instance, capacity, wanted):
+    assert float(printed_by_hand(capacity)) == pytest.approx(wanted, abs=1e-12)
+    assert printed_constant(instance) == pytest.approx(wanted, abs=1e-9)
+    # The rounds of the task counted once, not ten times; every price is 1.
+    assert corrected_constant(instance) == pytest.approx(wanted + 90, abs=1e-9)
+    assert route_spread(instance) == 0
+
+
+def test_corrected_constant_of_lemma5_is_21():
+    assert corrected_constant(special.lemma5()) == pytest.approx(21.011, abs=1e-9)
+
+
+def test_theorem3_by_a_plain_run():
+    """One task, a cap of 2 Wh: the step is a clipped line, and no more is needed to run it."""
+    x, multiplier, total = 1.0, 0.0, 0.0
+    for _ in range(10):
+        total += x
+        multiplier = max(0.0, multiplier + STEP * (1 - x))
+        x = min(max(x - STEP * (1 - multiplier), 0.0), 2.0)
+    assert total - 10 == pytest.approx(-2.733, abs=5e-4)
+    [found] = check("edr.theorem3", special.theorem3())
+    assert found.verdict == "holds"
+    assert found.measured == pytest.approx(total - 10, abs=1e-9)
+    assert found.guaranteed == pytest.approx(A_T, abs=1e-9)
+    assert pytest.approx(9.183, abs=5e-4) == A_T
+    [false] = check("edr.theorem3.printed", special.theorem3())
+    assert false.guaranteed == pytest.approx(-51.80, abs=5e-3)
+
+
+def test_capacity_of_lemma5_does_not_serve_the_run():
+    """The run reaches 1.89 rounds, and 1.99 GFLOP do not fit into 1.2."""
+    view = Evaluation(special.lemma5())
+    assert view.points.max() == pytest.approx(1.8896, abs=1e-4)
+    assert view.serving.slot_by_slot(9, view.points[9]).unserved > 0
+    other = Evaluation(special.theorem3())
+    assert other.serving.slot_by_slot(9, other.points[9]).unserved == 0
+
+
+@pytest.mark.parametrize(("rounds", "cost"), [(0.0, 0.0), (0.5, 0.0), (1.0, 5.0)])
+def test_cost_of_serving_beside_jensen_by_hand(rounds, cost):
+    serving = Evaluation(special.jensen()).serving
+    assert serving.slot_by_slot(0, [rounds]).cost(0.0) == pytest.approx(cost)
+
+
+def test_expected_cost_of_jensen_is_5_halves():
+    [found] = check("edr.theorem1", named.jensen_half())
+    assert found.verdict == "holds"
+    assert (found.measured, found.guaranteed) == (pytest.approx(2.5), pytest.approx(0.0))
+
+
+def test_regret_of_alternating_prices_grows_by_one_in_every_frame_but_the_first():
+    [found] = check("edr.sublinear.printed", named.alternating_price(16))
+    growth = found.certificate["growth"]
+    assert growth.values == pytest.approx(growth.horizons - 1)
+    assert growth.exponent == pytest.approx(
+        growth_exponent([16, 32, 64, 128], [15, 31, 63, 127]).exponent
+    )
+
+
+def test_printed_constant_is_linear_in_the_horizon():
+    base = printed_constant(special.lemma5())
+    for times in (4, 8, 16, 32):
+        assert printed_constant(tiled(special.lemma5(), times)) == pytest.approx(times * base)
+
+
+@pytest.mark.parametrize(
+    ("frame", "residual", "law"),
+    [
+        (rounded.two(), "floor", {(0, 0): "1/2", (1, 0): "1/2"}),
+        (rounded.two(), "bernoulli",
+         {(0, 0): "7/40", (0, 1): "13/40", (1, 0): "17/40", (1, 1): "3/40"}),
+        (rounded.three(), "floor", {(0, 0, 1): "7/18", (0, 1, 0): "14/45", (1, 0, 0): "3/10"}),
+        (rounded.three(), "bernoulli",
+         {(0, 0, 1): "7/50", (0, 1, 0): "21/100", (0, 1, 1): "7/20", (1, 0, 0): "1/20",
+          (1, 0, 1): "21/100", (1, 1, 0): "1/25"}),
+    ],
+)  # fmt: skip
+def test_laws_by_hand(frame, residual, law):
+    assert frame.law(residual) == {outcome: Fraction(p) for outcome, p in law.items()}
+
+
+def test_departed_task_keeps_its_multiplier():
+    """Fit 1, multiplier mu: the bound of the fit is met with equality."""
+    [found] = check("edr.theorem2.multipliers", named.departed())
+    assert (found.measured, found.guaranteed) == (pytest.approx(1), pytest.approx(1))
+    run = Evaluation(named.departed()).plays["current"]
+    assert run.multipliers.ravel() == pytest.approx(np.array([0, 1, 1]) * run.sizes.dual)

@@ -236,11 +236,8 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
             )
             # What had to wait for room waits on.
             return rounds, replace(memory, lost=lost + (memory.lost - memory.carried))
-        room = None
-        if self.margin:
-            assert memory.allowed is not None
-            room = float(energy[memory.allowed.upper > 0].max(initial=0.0))
-        return pairwise(point, energy, rng=rng, residual=self.residual, margin=room), memory
+        # With a margin the fractions have left room for whatever the last coin adds.
+        return pairwise(point, energy, rng=rng, residual=self.residual), memory
 
     def settle(self, memory: SaddleMemory, frame: Frame, settled: Settled) -> SaddleMemory:
         """Raise the multipliers by what the fractions lacked, and note the true cost."""

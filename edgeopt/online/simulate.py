@@ -38,6 +38,7 @@ __all__ = [
     "Kernel",
     "Policy",
     "Trajectory",
+    "play",
     "simulate",
 ]
 
@@ -265,15 +266,42 @@ def simulate(
     episodes = []
     seconds = 0.0
     for world, stream in zip(worlds, policy_stream.spawn(runs), strict=True):
-        state = start
         episode = environment.episode(world, record=record)
-        while (observation := episode.observe()) is not None:
-            asked = time.perf_counter()
-            decision, state = policy.decide(state, observation, stream)
-            seconds += time.perf_counter() - asked
-            feedback = episode.act(decision)
-            told = time.perf_counter()
-            state = policy.learn(state, observation, decision, feedback)
-            seconds += time.perf_counter() - told
+        seconds += play(episode, policy, start, stream)
         episodes.append(episode)
     return environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
+
+
+def play(
+    episode: Episode[ObservationT, DecisionT, FeedbackT],
+    policy: Policy[InstanceT_co, ObservationT, DecisionT, FeedbackT, StateT],
+    state: StateT,
+    rng: np.random.Generator,
+) -> float:
+    """Let a policy live through one world, to its end.
+
+    Parameters
+    ----------
+    episode
+        The world, at its first step.
+    policy
+        Decides.
+    state
+        What the policy remembers at the start.
+    rng
+        The policy's own random numbers.
+
+    Returns
+    -------
+    Seconds that the policy took to decide and to learn.
+    """
+    seconds = 0.0
+    while (observation := episode.observe()) is not None:
+        asked = time.perf_counter()
+        decision, state = policy.decide(state, observation, rng)
+        seconds += time.perf_counter() - asked
+        feedback = episode.act(decision)
+        told = time.perf_counter()
+        state = policy.learn(state, observation, decision, feedback)
+        seconds += time.perf_counter() - told
+    return seconds

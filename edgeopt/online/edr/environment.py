@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.online.edr.episode import EdrEpisode
 from edgeopt.online.edr.trajectory import EdrTrajectory
+from edgeopt.online.simulate import play
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,20 +147,12 @@ class EdrEnvironment:
             time per decision is what was measured.
         """
 
-        def play(worlds: Any, *, record: bool = False) -> EdrTrajectory:
-            now, seconds, coins = state, 0.0, np.random.default_rng(0)
+        def once(worlds: Any, *, record: bool = False) -> EdrTrajectory:
             episode = self.episode(0, record=record)
-            while (observation := episode.observe()) is not None:
-                asked = time.perf_counter()
-                decision, now = policy.decide(now, observation, coins)
-                seconds += time.perf_counter() - asked
-                feedback = episode.act(decision)
-                told = time.perf_counter()
-                now = policy.learn(now, observation, decision, feedback)
-                seconds += time.perf_counter() - told
+            seconds = play(episode, policy, state, np.random.default_rng(0))
             runs = len(worlds)
             return self.trajectory(
                 policy.name, [episode] * runs, seconds=seconds * runs, record=record
             )
 
-        return play
+        return once

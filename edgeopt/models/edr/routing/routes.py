@@ -60,7 +60,15 @@ class Routes(NamedTuple):
 
 
 def conditions(instance: EdrInstance, frame: int, slot: int) -> Conditions:
-    """Return what a slot of an instance shows."""
+    """Return what a slot of an instance shows.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    frame, slot
+        Numbers of the frame and of the slot within it, from 0.
+    """
     return Conditions(
         instance.requests[frame, slot],
         instance.propagation[frame, slot],

@@ -127,24 +127,25 @@ def test_one_price_with_foresight_is_the_best_split_where_delays_stay(
 
 
 def test_one_price_beats_even_shares_where_demand_varies() -> None:
-    # The second slot asks for four times as much as the first.
+    # The first slot asks for four times as much as the second.
     requests = np.zeros((1, 2, 2, 2))
-    requests[0, :, 1, 0] = [1.0, 4.0]
+    requests[0, :, 1, 0] = [4.0, 1.0]
     instance = two_sites(
         cap=[7.0], price=[0.0], price_prior=0.0, requests=requests, slo=np.full((1, 2, 2), 5.0),
         propagation=np.broadcast_to([[0.0, 1.0], [1.0, 0.0]], (1, 2, 2, 2)),
         rate=np.ones((1, 2, 2)), arrival=[0, 0], deadline=[0, 0], step_work=np.zeros((2, 2)),
     )  # fmt: skip
     costs = {}
-    for split in ("even", "price"):
+    for split in ("even", "left", "price"):
         environment = EdrEnvironment(instance, foresight=True)
         steps = live(environment, EvenRate(budget=split))  # type: ignore[arg-type]
         decisions = [step.decision for step in steps if isinstance(step.seen, Slot)]
         costs[split] = frame_cost(instance, 0, decisions, 0.0)
     # At home a request takes 2 Wh and costs 0.25, away 1 Wh and 1.5. Together, 7 Wh let two of the
-    # five stay at home; halves of 3.5 Wh let only that of the first slot, and half a Wh is broken.
+    # five stay at home; halves of 3.5 Wh let only that of the second slot.
     assert costs["price"] == pytest.approx(2 * 0.25 + 3 * 1.5)
     assert costs["even"] == pytest.approx(1 * 0.25 + 4 * 1.5)
+    assert costs["left"] == pytest.approx(1 * 0.25 + 4 * 1.5)
 
 
 def test_last_requests_stand_in_where_there_is_no_foresight() -> None:

@@ -28,6 +28,7 @@ def test_a_policy_is_shown_the_sites_and_nothing_of_the_future() -> None:
     assert not shown.propagation.any()
     assert (shown.price == 1.5).all()
     assert np.isinf(shown.cap).all()
+    assert np.isinf(shown.rate).all()
     assert (shown.slo == truth.slot_seconds).all()
     assert shown.rounds.tolist() == [1, 1]
     assert shown.arrival.tolist() == [0, 0]

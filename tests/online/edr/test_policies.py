@@ -59,6 +59,12 @@ def test_even_rate_spreads_what_is_left_and_is_done_in_time(instance: EdrInstanc
     assert not left.any()
 
 
+def test_even_rate_rounds_up_early() -> None:
+    instance = two_sites(cap=[np.inf] * 3, arrival=[0, 0], deadline=[2, 2], rounds=[7, 4])
+    trajectory = simulate(EdrEnvironment(instance), EvenRate(guard=None), runs=1)
+    assert trajectory.rounds[0].tolist() == [[3, 2], [2, 1], [2, 1]]
+
+
 # --- greedy --------------------------------------------------------------------------------------
 
 
@@ -83,6 +89,30 @@ def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
             assert rounds[i] == most  # type: ignore[index]
             cap -= most * frame.round_energy[i]
             room = room - most * frame.round_work[i]
+
+
+@pytest.mark.parametrize(
+    ("deadline", "rounds", "cap", "expected"),
+    [
+        ([2, 1], [4, 3], 6.0, [0, 3]),  # task 1 is due first, and its rounds take 2 Wh
+        ([1, 1], [4, 3], 6.0, [2, 0]),
+        ([1, 2], [3, 9], np.inf, [3, 5]),  # site 1 has room for 8 rounds, site 0 for 4
+        ([1, 2], [9, 9], np.inf, [4, 4]),
+    ],
+)
+def test_greedy_wishes_by_deadline_then_number(
+    deadline: list[int], rounds: list[int], cap: float, expected: list[int]
+) -> None:
+    instance = two_sites(
+        cap=[cap, np.inf, np.inf], arrival=[0, 0], deadline=deadline, rounds=rounds
+    )
+    policy = Greedy()
+    environment = EdrEnvironment(instance)
+    frame = environment.episode(0).observe()
+    assert isinstance(frame, Frame)
+    memory = policy.begin(environment.instance)
+    wish, _ = policy.wish(memory, frame, frame.cap, np.random.default_rng(0))
+    assert wish.tolist() == expected
 
 
 @pytest.mark.parametrize("reserve", ["last", None])

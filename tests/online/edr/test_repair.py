@@ -100,6 +100,11 @@ def test_guard_leaves_what_can_be_caught_up(
     assert least == max(0, remaining - frames_left * ceil(3 * Fraction(rounds, window)))
 
 
+def test_guard_asks_nothing_of_a_task_whose_window_is_over() -> None:
+    least = deadline_guard(np.array([0, 0]), np.array([2.0, 2.0]), np.array([-3, 0]), 1.0)
+    assert least.tolist() == [0, 0]
+
+
 def test_guard_needs_a_positive_multiple() -> None:
     with pytest.raises(InputError, match="multiple = 0"):
         deadline_guard(np.array([1]), np.array([1.0]), np.array([1]), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -163,27 +164,27 @@ def test_the_penalties_are_dearer_than_what_they_replace(instance):
     assert (cost <= lost[n] / 2 * (1 + 1e-12)).all()
 
 
-@given(edr_instances(capped=True))
+@given(edr_instances())
 @settings(max_examples=40)
 def test_a_raised_cap_leaves_just_enough_to_serve_all_that_can_be(instance):
-    cap = served_cap(instance)
-    assert (cap >= instance.cap).all()
-    # The same from the linear program: as many requests as can be, then with the least energy.
+    # From the linear program: as many requests as can be, then with the least energy.
     program = colocation_matrix(instance, cap=np.full(instance.frames, np.inf), relax=True)
     columns = colocation_columns(instance)
     first = len(columns.rounds) + instance.tasks
     t, _, _, k, n = columns.route.T
     upper = program.upper.copy()
     upper[: len(columns.rounds)] = 0.0
-    for frame in np.flatnonzero(np.isfinite(instance.cap)):
-        if not program.shape[1]:
-            continue
+    least = np.zeros(instance.frames)
+    for frame in np.unique(t):
         cost = np.zeros(program.shape[1])
         cost[first : first + t.size] = instance.request_energy[k, n] * (t == frame)
         cost[first + t.size :] = 1e4 * (columns.asked[:, 0] == frame)
         found = solve(program.replace(cost=cost, upper=upper)).values
-        least = cost[first : first + t.size] @ found[first : first + t.size]
-        assert cap[frame] == pytest.approx(max(instance.cap[frame], least), rel=1e-6, abs=1e-6)
+        least[frame] = cost[first : first + t.size] @ found[first : first + t.size]
+    for share in (0.0, 0.75, 1.5):
+        given = replace(instance, cap=share * least + (share > 1))
+        assert served_cap(given) == pytest.approx(np.maximum(given.cap, least), rel=1e-6, abs=1e-6)
+    assert np.isposinf(served_cap(replace(instance, cap=np.full(instance.frames, np.inf)))).all()
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,15 @@ exclude_patterns = ["_build", "_extensions"]
 # Studies whose pictures the pages show: source, runs, policies, pictures.
 study_pictures = {
     "idn": ("topology_1", 5, None, ("network", "value_over_time", "allocation", "trade_off")),
+    "edr": ("drawn", 2, None, ("energy", "frames", "cost", "progress", "flows", "growth")),
 }
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 # Pages that stand at the root of the repository link to each other and to its folders.
-suppress_warnings = ["myst.xref_missing"]
+# A field may be called `type`, and two systems may have a step rule.
+suppress_warnings = ["myst.xref_missing", "ref.python"]
 
 autosummary_generate = True
 autosummary_imported_members = True
@@ -49,7 +51,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
-html_sidebars = {page: [] for page in ("index", "start", "rescue", "idn", "edr", "rounding", "rooms")}
+html_sidebars = {
+    page: [] for page in ("index", "start", "rescue", "idn", "edr", "rounding", "rooms")
+}
 html_sidebars |= {page: [] for page in ("extending", "benchmarks", "changelog")}
 html_theme_options = {
     "show_prev_next": False,

@@ -70,7 +70,7 @@ def solve(instance: EdrInstance, **options: Any) -> Benchmark:
         bound=plan.bound,
         gap=abs(plan.gap),
         seconds=plan.seconds,
-        solver="HiGHS" if plan.method == "highs" else "HiGHS and network simplex, frame by frame",
+        solver="HiGHS" if plan.method == "highs" else "HiGHS and network simplex",
         status=f"{plural(plan.iterations, 'plan')} of rounds, proven {proven}",
         plan=plan,
     )

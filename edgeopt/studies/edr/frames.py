@@ -24,6 +24,9 @@ __all__ = ["FRAMES", "states"]
 _OPEN, _KEPT, _EXCEEDED = range(3)
 _COLOURS = {_OPEN: "#b9c0c8", _KEPT: "#0072b2", _EXCEEDED: "#d55e00"}
 _NAMES = {_OPEN: "no cap", _KEPT: "cap kept", _EXCEEDED: "cap exceeded"}
+_LEAST = 1e-4
+"""The least share that is written out."""
+
 _UNSERVED, _LATE = "#cc79a7", "#e69f00"
 
 
@@ -82,14 +85,15 @@ def _title(case: Case) -> str:
     ]
     if not unserved:
         return f"{first}, and every request is served"
-    most = percent(max(1 - float(runs.served_share().min()) for runs in rows.values()), 2)
+    share = max(1 - float(runs.served_share().min()) for runs in rows.values())
+    most = percent(max(share, _LEAST), 2)
     if len(unserved) == len(rows):
         who = "every policy leaves"
     elif len(unserved) <= 2:
         who = f"{listed(unserved)} leave{'s' if len(unserved) == 1 else ''}"
     else:
         who = f"{len(unserved)} of {len(rows)} policies leave"
-    return f"{first}; {who} requests unserved, up to {most}"
+    return f"{first}; {who} requests unserved, {'up to' if share > _LEAST else 'less than'} {most}"
 
 
 def _draw(case: Case) -> Figure:

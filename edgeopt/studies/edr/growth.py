@@ -110,8 +110,8 @@ GROWTH = Picture(
     "Every policy lives anew through the first T frames; a task whose window is cut keeps its even "
     "rate. Regret: cost, late training aside, beyond that of the best plan of every frame for "
     "itself which trains each task at its even rate, or as much of it as the cap leaves room for. "
-    "Fit: norm of the rounds that tasks lack at the end. In brackets the fitted exponents of T, "
-    "regret first, where all values are positive; they speak about these horizons alone. A fit of "
-    "nothing has no place on the axis. A negative regret is that of a policy that does less than "
-    "the comparator, or does it at better times.",
+    "Fit: norm of the rounds that tasks lack at the end. In brackets the exponents of T, regret "
+    "first, fitted to the positive values where there are three; they speak about these horizons "
+    "alone. A fit of nothing has no place on the axis. A negative regret is that of a policy that "
+    "does less than the comparator, or does it at better times.",
 )

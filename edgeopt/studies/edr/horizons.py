@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr import EdrTrajectory
+    from edgeopt.online.edr import EdrEnvironment, EdrTrajectory
     from edgeopt.studies.result import Case
 
 __all__ = ["Losses", "cut", "exponent", "horizons", "losses", "lost"]
@@ -101,25 +101,42 @@ def lost(
 
 def losses(case: Case) -> tuple[NDArray[np.int64], dict[str, Losses]]:
     """Return the horizons and what every policy loses over each of them."""
+    from joblib import Parallel, delayed
+
     instance: EdrInstance = case.instance
     lengths = horizons(instance.frames)
+    shorter = [cut(instance, frames) for frames in lengths[:-1].tolist()]
+    record, seed = case.system, case.settings.seed
+    with Parallel(n_jobs=case.settings.workers) as pool:
+        framewise = record.benchmarks[FRAMEWISE].compute
+        solved = pool(delayed(framewise)(given) for given in shorter)
+        lived = pool(
+            delayed(_live)(record.environment(given), policy, seed)
+            for given in shorter
+            for policy in case.policies.values()
+        )
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in case.trajectories}
-    for frames in lengths.tolist():
-        given = cut(instance, frames)
-        if frames == instance.frames:
-            best, runs = case.benchmarks[FRAMEWISE].plan.cost, plays(case)
-        else:
-            best = case.system.benchmarks[FRAMEWISE].compute(given).plan.cost
-            runs = {name: case.replay(name, given) for name in found}
-        for name, trajectory in runs.items():
-            found[name].append(lost(given, trajectory, best))
+    live = iter(lived)
+    for given, benchmark in zip(shorter, solved, strict=True):
+        for rows in found.values():
+            rows.append(lost(given, next(live), benchmark.plan.cost))
+    best = case.benchmarks[FRAMEWISE].plan.cost
+    for name, trajectory in plays(case).items():
+        found[name].append(lost(instance, trajectory, best))
     return lengths, {name: Losses(*np.array(rows).T) for name, rows in found.items()}
+
+
+def _live(environment: EdrEnvironment, policy: Any, seed: int) -> EdrTrajectory:
+    """Live through the first world; the horizons differ more than the runs do."""
+    from edgeopt.online import simulate
+
+    return simulate(environment, policy, rng=seed, runs=1)
 
 
 def exponent(
     lengths: NDArray[np.int64], values: NDArray[np.float64], confidence: float
 ) -> Growth | None:
-    """Fit a power of the horizon; None if some value is not positive or horizons are too few.
+    """Fit a power of the horizon to the positive values; None if there are fewer than three.
 
     Parameters
     ----------
@@ -131,6 +148,6 @@ def exponent(
         Of the interval.
     """
     try:
-        return growth_exponent(lengths, values, confidence=confidence)
+        return growth_exponent(lengths, values, confidence=confidence, skip=True)
     except OptionError:
         return None

@@ -38,7 +38,7 @@ def _late(_instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.float
 
 
 def _unserved(_instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.float64]:
-    return 1.0 - trajectory.served_share()
+    return np.asarray(trajectory.unserved.sum(axis=1))
 
 
 MEASURES = (
@@ -47,6 +47,6 @@ MEASURES = (
     Measure("excess", "Excess energy", _excess, percent=True),
     Measure("completion", "Rounds trained", _completion, percent=True),
     Measure("late", "Late tasks", _late),
-    Measure("unserved", "Unserved", _unserved, percent=True),
+    Measure("unserved", "Unserved requests", _unserved),
 )
 """Costs at the true prices; what was broken, trained, missed and not served."""

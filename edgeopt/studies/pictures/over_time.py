@@ -138,6 +138,6 @@ VALUE_OVER_TIME = Picture(
     "value_over_time",
     _title,
     _draw,
-    "Mean over the runs of what was collected up to the end of each slot; the band is the "
+    "Mean over the runs of what has come together by the end of each slot; the band is the "
     "confidence interval of the mean. The horizontal line is the benchmark for the whole horizon.",
 )

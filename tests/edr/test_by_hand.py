@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edgeopt.bounds import check
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.clusters import solve_frame
 from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
 from edgeopt.models.edr.training import take_step
-from tests.oracles.edr import offline, plain, routing, step
+from tests.oracles.edr import offline, plain, relaxed, routing, step
 
 INFINITY = float("inf")
 METHODS = ["network", "highs", "columns"]
@@ -185,3 +186,29 @@ def test_a_step_by_hand():
     taken = take_step(*data)
     assert taken.rounds.tolist() == [1.5, 0.5, 0.0]
     assert taken.energy_price == 0.5
+
+
+def test_the_bound_of_theorem_3_fails_as_printed():
+    """One task, one site, ten frames, all numbers 1 but a cap of 2: Lemma 5's constant is too low.
+
+    Printed, it multiplies by T what is a sum over T already; without that factor it holds.
+    """
+    T, Q, R, w, C, b = 10, 10.0, 2.0, 0.1, 2.0, 1e-3
+    size = T ** (-1 / 3)
+    frames = [[1.0]] * T
+    problem = relaxed.Training(c=frames, e=frames, R=[R] * T, a=frames, u=[R], due=[[True]] * T)
+    run = relaxed.play(problem, [1.0], alpha=size, mu=size, index="current")
+    regret = sum(float(x[0]) for x in run.x) - T
+    assert regret == pytest.approx(-2.733, abs=5e-4)
+    assert max(float(x[0]) for x in run.x) == pytest.approx(1.89, abs=5e-3)
+    k = relaxed.constants(problem, [np.ones(1)] * T, np.array([R]))
+    above = relaxed.regret_bound(k, size, size, T)
+    assert above == pytest.approx(9.18, abs=5e-3)
+    constant = R * T + C * T + b * C * T - b * w * T - w * T
+    printed, corrected = constant - T * Q, constant - Q
+    assert printed == pytest.approx(-60.981)
+    assert above + printed < regret < above + corrected
+    verdict = check("edr.theorem3.printed")[0]
+    assert verdict.verdict == "violated"
+    assert verdict.measured == pytest.approx(regret, rel=1e-9)
+    assert verdict.guaranteed == pytest.approx(above + printed, rel=1e-9)

@@ -151,6 +151,27 @@ def test_rounds_keep_the_current_cap_before_any_repair(case, residual, reserve, 
         assert (fractions <= frame.remaining + 1e-9).all()
 
 
+@given(
+    cases(**{**LONG, "slots": 2, "ample": False}),
+    st.sampled_from(["current", "stale"]),
+    st.sampled_from(["current", "stale"]),
+    st.sampled_from(["rate", "zero"]),
+    st.sampled_from([(None, None), (0.5, 2.0), (3.0, 0.0)]),
+)
+def test_fractions_are_those_of_the_equations(case, index, gradient, init, factors):
+    """Algorithm 0 from its equations, fed with the rounds that were left in each frame."""
+    plain = case.plain
+    alpha0, mu0 = factors
+    options = {"index": index, "gradient": gradient, "init": init, "alpha0": alpha0, "mu0": mu0}
+    policy = SaddlePoint(reserve=None, **options)
+    life = live(case.instance, policy, seed=case.seed)
+    left = [remaining(plain, life.rounds, t) for t in range(plain.T)]
+    expected = oracle.saddle_point(plain, left, **options)
+    for t, (frame, before) in enumerate(zip(life.frames, life.before, strict=True)):
+        found = policy.relax(before.memory, frame, plain.cap[t]).saddle.point
+        assert found == pytest.approx(expected[t], abs=1e-8)
+
+
 @given(cases(**SMALL), st.integers(0, 2**32 - 1))
 def test_repairs_drop_as_little_as_their_order_allows(case, seed):
     plain, instance = case.exact, case.instance

@@ -1,9 +1,11 @@
-"""What the policies wish to train in a frame, how a wish is repaired, and the greedy routing."""
+"""What policies wish to train in a frame, how a wish is repaired, and how greedy routes."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
+
+from tests.oracles.edr import step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,3 +176,72 @@ def greedy_routing(
                     room[k] -= amount * plain.request_work[n]
                     left -= amount
     return flows
+
+
+# --- the saddle-point control --------------------------------------------------------------
+
+
+def saddle_point(
+    plain: Plain,
+    left: Sequence[Sequence[int]],
+    *,
+    index: str,
+    gradient: str,
+    init: str,
+    alpha0: float | None = None,
+    mu0: float | None = None,
+) -> list[list[float]]:
+    """Return the fractions of every frame, given the rounds that are left when it begins.
+
+    Step sizes get their unit from the first frame in which a task can train. Only tasks that can
+    train have a say; a new one comes in with its even rate, after the step of the others.
+    """
+    tasks = range(plain.I)
+    x, lam = [0.0] * plain.I, [0.0] * plain.I
+    fractions: list[list[float]] = []
+    alpha = mu = None
+    before: list[bool] = [False] * plain.I
+    for t in range(plain.T):
+        alive = [plain.active(t, i) and left[t][i] > 0 for i in tasks]
+        price = plain.price[t - 1] if t else plain.price_prior
+        cost = [plain.c(t, i, price) if alive[i] else 0.0 for i in tasks]
+        if alpha is None and any(alive):
+            abar = sum(float(plain.a(i)) for i in tasks if alive[i]) / sum(alive)
+            cbar = sum(abs(cost[i]) for i in tasks if alive[i]) / sum(alive) or 1.0
+            usual = plain.T ** (-1 / 3)
+            alpha = (usual if alpha0 is None else alpha0) * abar / cbar
+            mu = (usual if mu0 is None else mu0) * cbar / abar
+        x = [v if here else 0.0 for v, here in zip(x, alive, strict=True)]
+        lam = [v if here else 0.0 for v, here in zip(lam, alive, strict=True)]
+        fresh = [here and not then for here, then in zip(alive, before, strict=True)]
+        e, cap = [plain.e(t, i) if alive[i] else 0.0 for i in tasks], plain.cap[t]
+        if index == "stale" and t > 0:
+            cap = plain.cap[t - 1]
+            e = [
+                e[i] if fresh[i] else (plain.e(t - 1, i) if plain.active(t - 1, i) else 0.0)
+                for i in tasks
+            ]
+        if t > 0 and alpha is not None:
+            if gradient == "stale":
+                known = [plain.active(t - 1, i) for i in tasks]
+                along = [plain.c(t - 1, i) if known[i] else 0.0 for i in tasks]
+                pulled = before
+            else:
+                along, pulled = cost, alive
+            slope = [along[i] - (lam[i] if pulled[i] else 0.0) for i in tasks]
+            u = [float(left[t][i]) if alive[i] and not fresh[i] else 0.0 for i in tasks]
+            x = list(step.bisect(x, slope, e, cap, u, alpha).rounds) if plain.I else []
+        if any(fresh):
+            first = [float(plain.a(i)) if init == "rate" else 0.0 for i in tasks]
+            x = [min(first[i] if fresh[i] else x[i], float(left[t][i])) for i in tasks]
+            used = sum(w * v for w, v in zip(e, x, strict=True))
+            if used > cap:
+                x = [v * cap / used for v in x]
+        fractions.append(x)
+        if mu is not None:
+            lam = [
+                max(0.0, lam[i] + mu * (float(plain.a(i)) - x[i])) if alive[i] else lam[i]
+                for i in tasks
+            ]
+        before = alive
+    return fractions

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeopt import solve
 from edgeopt.models.edr.routing import (
     Prices,
     conditions,
@@ -17,6 +18,8 @@ from edgeopt.models.edr.routing import (
     routing_problem,
     solve_routing,
 )
+from edgeopt.models.edr.routing.matrix import routing_matrix
+from edgeopt.models.edr.routing.programs import routing_lp
 from tests.edr import draw as own
 from tests.edr.queries import INFINITY, Query, queries
 
@@ -77,6 +80,17 @@ def unit_costs(query: Query, plan: Any) -> float:
         amount * query.case.plain.unit(query.frame, query.slots[s], j, k, n, query.price)
         for s, j, k, n, amount in routes
     )
+
+
+@given(queries())
+def test_declared_and_compiled_programs_agree(query):
+    """With the training of every slot as a variable, and without."""
+    expected = query.penalised().objective
+    close = pytest.approx(expected, rel=0, abs=tolerance("highs", query, expected))
+    assert solve(routing_matrix(query.problem, elastic=query.elastic)).objective == close
+    for eliminate in (True, False):
+        declared = routing_lp(query.problem, elastic=query.elastic, eliminate=eliminate)
+        assert solve(declared).objective == close
 
 
 @given(queries())

@@ -16,6 +16,7 @@ from edgeopt.bounds.edr import (
     duals,
     lemma5,
     modelling,
+    needed,
     parted,
     rounding,
     separation_steps,
@@ -38,5 +39,6 @@ CLAIMS = (
     *value.CLAIMS,
     *parted.CLAIMS,
     *modelling.CLAIMS,
+    *needed.CLAIMS,
 )
-"""All claims: rounding, training, both together, serving."""
+"""All claims: rounding, training, both together, serving, single formulas."""

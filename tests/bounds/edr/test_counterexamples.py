@@ -10,6 +10,7 @@ from edgeopt.bounds.edr import counterexamples as named
 from edgeopt.bounds.edr import rounded
 from edgeopt.bounds.edr.evaluation import Evaluation
 from edgeopt.bounds.edr.families import tiled
+from edgeopt.bounds.edr.needed import Federation
 from edgeopt.bounds.edr.separation import corrected_constant, printed_constant, route_spread
 from edgeopt.instances.edr import special
 
@@ -54,6 +55,7 @@ REFUTED = [
     ("h2.printed", named.dear_requests(), -1, 0),
     ("equation8.printed", named.rounded_up(), 2, 3 / 2),
     ("capacity.printed", named.local_peaks(), 1, 0),
+    ("rounds.printed", Federation(20, 50), 32770, 32191),
 ]
 
 
@@ -192,3 +194,17 @@ def test_departed_task_keeps_its_multiplier():
     assert (found.measured, found.guaranteed) == (pytest.approx(1), pytest.approx(1))
     run = Evaluation(named.departed()).plays["current"]
     assert run.multipliers.ravel() == pytest.approx(np.array([0, 1, 1]) * run.sizes.dual)
+
+
+def test_rounds_of_equal_sites_by_hand():
+    """With accuracy 1e-4, E = 5, G = 1/100 and all sites taking part, by exact sums."""
+
+    def needed(sites, variance, shift, per_round):
+        v = sum(variance(j) for j in range(1, sites + 1)) + Fraction(8 * 16 + 8, 10**4)
+        return -((-(2 * 10**4 * v - shift) / per_round) // 1)
+
+    printed = [needed(J, lambda j: Fraction(1, j * j), 5, 1) for J in (20, 50)]
+    assert printed == [32191, 32770]
+    corrected = [needed(J, lambda j, J=J: Fraction(1, J * J), 8, 5) for J in (20, 50)]
+    [found] = check("edr.rounds", Federation(20, 50))
+    assert (found.guaranteed, found.measured) == tuple(corrected)

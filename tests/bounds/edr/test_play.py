@@ -130,6 +130,16 @@ def test_constants_are_the_largest_over_the_corners_of_the_box(problem):
         assert problem.drift[t] == pytest.approx(most)
 
 
+@given(problems())
+def test_most_rounds_of_a_task_are_those_it_can_do_alone(problem):
+    for i, most in enumerate(problem.most):
+        alone = [
+            min(problem.upper[i], cap / e if e > 0 else math.inf)
+            for cap, e in zip(problem.cap.tolist(), problem.energy[:, i].tolist(), strict=True)
+        ]
+        assert most == max(alone)
+
+
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_no_point_that_is_played_leaves_the_box(problem, seed):
     draw = np.random.default_rng(seed)

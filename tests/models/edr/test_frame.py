@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, generate, mixed_price
 from edgeopt.models.edr.clusters import solve_frame
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.models.edr.routing import (
+    Prices,
+    conditions,
+    dual_bound,
+    routing_problem,
+    solve_routing,
+)
 from edgeopt.models.edr.routing.network import solve_by_network
 from tests.models.edr.routing_cases import cases, check_plan, printed
 
@@ -63,6 +69,10 @@ def test_parts_of_a_budget_are_kept_slot_by_slot(case, elastic, budget):
         value += plan.penalties.unserved * unserved
         value += plan.penalties.excess * max(energy - alone.budget, 0.0)
         assert value == pytest.approx(best.objective, rel=1e-9, abs=1e-9)
+        # Of the prices that slots pay the one that proves most is taken for all.
+        prices = Prices(best.prices.energy, plan.prices.site, plan.prices.room)
+        other = dual_bound(problem, prices, elastic)
+        assert plan.bound >= other - 1e-9 * max(1.0, abs(other))
     whole = solve_routing(problem, elastic=elastic)
     close = 1e-9 * max(1.0, abs(whole.objective))
     assert plan.objective >= whole.objective - close

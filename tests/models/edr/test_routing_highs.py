@@ -37,13 +37,13 @@ def test_whole_and_by_columns_reach_the_optimum_and_prove_it(case, elastic):
 
 
 @settings(max_examples=30)
-@given(edr_instances(slots=2, tasks=0), ELASTIC, st.sampled_from(["even", "free"]), st.data())
-def test_a_loaded_program_follows_demand_costs_capacities_and_routes(
-    instance, elastic, split, data
-):
-    solver, ways = RoutingColumns(first=1), []
+@given(edr_instances(slots=2, tasks=0), ELASTIC, st.data())
+def test_a_loaded_program_follows_demand_costs_capacities_and_routes(instance, elastic, data):
+    solver, ways, splits = RoutingColumns(first=1), [], []
     for frame in range(instance.frames):
         training = data.draw(st.sampled_from([0.0, 0.5, 2.0])) * instance.capacity
+        split = data.draw(st.sampled_from(["even", "free", "free"]))
+        splits.append(split == "free")
         problem = routing_problem(
             instance,
             [conditions(instance, frame, slot) for slot in range(instance.slots)],
@@ -58,7 +58,8 @@ def test_a_loaded_program_follows_demand_costs_capacities_and_routes(
         assert plan.objective == pytest.approx(whole.objective, rel=1e-7, abs=1e-7)
         assert plan.bound == pytest.approx(whole.objective, rel=1e-6, abs=1e-6)
         ways.append(plan.method)
-    alike = np.isfinite(instance.cap[1:]) == np.isfinite(instance.cap[:-1])
+    rows = np.column_stack([np.isfinite(instance.cap), splits])
+    alike = (rows[1:] == rows[:-1]).all(axis=1)
     expected = ["columns, warm" if same else "columns, cold" for same in alike]
     assert ways == ["columns, cold", *expected]
 

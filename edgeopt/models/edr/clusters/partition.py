@@ -152,12 +152,10 @@ def _own_distance(distance: ArrayLike) -> Floats:
 def _far_apart(apart: Floats, count: int) -> Integers:
     """Take the site in the middle, then again and again the one farthest from those taken."""
     taken = [int(apart.sum(axis=1).argmin())]
-    nearest = apart[taken[0]].copy()
-    nearest[taken[0]] = -1.0
+    nearest = apart[taken[0]]
     while len(taken) < count:
         taken.append(int(nearest.argmax()))
         nearest = np.minimum(nearest, apart[taken[-1]])
-        nearest[taken] = -1.0
     return np.array(taken)
 
 

@@ -58,7 +58,21 @@ def test_every_frame_is_accounted_for(case, policy, foresight):
         for (_, j, k, *_), amount in life.flows[t].items():
             traffic[j, k] += amount
     assert run.flows == pytest.approx(traffic, abs=1e-9)
+    check_shares(case, run, sum(missing))
     assert run.quality[0].sum() == pytest.approx(traffic.sum(), abs=1e-9)
+
+
+def check_shares(case, run, missing):
+    plain = case.plain
+    needed, asked = sum(plain.rounds), case.instance.requests.sum()
+    capped = sum(cap for cap in plain.cap if cap < np.inf)
+    done = 1.0 - missing / needed if needed else 1.0
+    assert run.completion()[0] == pytest.approx(done)
+    if capped > 0:
+        assert run.excess_share()[0] == pytest.approx(run.excess.sum() / capped)
+    served = 1.0 - run.unserved.sum() / asked if asked else 1.0
+    assert run.served_share()[0] == pytest.approx(served)
+    assert run.late()[0].tolist() == (run.missing[0] > 0).tolist()
 
 
 def charged_for_unserved(plain, t, flows, price):

@@ -41,7 +41,7 @@ def test_instances(instance):
     assert refuted(FAST, instance) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(edr_instances(frames=3, slots=2, sites=3))
 def test_instances_solved(instance):
     assert refuted(SOLVED, instance) == []
@@ -90,6 +90,7 @@ def frames(draw):
     return Frame.of(rounds, energy)
 
 
+@settings(max_examples=100)
 @given(frames())
 def test_rounding_of_single_frames(frame):
     assert refuted(ROUNDED, frame) == []

@@ -30,6 +30,8 @@ __all__ = ["OfflinePlan", "solve_offline"]
 METHODS = ("benders", "highs")
 GAP, WHOLE_GAP = 1e-6, 1e-4
 """Default gap with parts of rounds, and with whole ones."""
+PATIENCE = 20
+"""Plans in a row that may leave the gap as it is: then it is below what solvers can tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,14 +212,16 @@ class _Search:
     def decomposed(
         self, relax: bool, target: float, deadline: float, options: dict[str, Any]
     ) -> None:
-        """Plan, route and cut until the gap is proven or the time is over."""
-        while True:
+        """Plan, route and cut until the gap is proven, the time is over, or nothing moves."""
+        idle = 0
+        while idle < PATIENCE:
             left = deadline - time.perf_counter()
             if left <= 0:
                 return
             limit = None if np.isinf(left) else left
             own = {"time_limit": limit} | ({} if relax else {"gap": target / 4.0}) | options
             solution = self.master.solve(relax=relax, raises=False, **own)
+            open_gap = self.gap()
             self.bound = max(self.bound, solution.bound)
             self.iterations += 1
             if solution.values is None or solution.quality is Quality.INFEASIBLE:
@@ -226,6 +230,7 @@ class _Search:
             self.consider(self._within(self.master.rounds(solution.values), whole=not relax))
             if self.gap() <= target or len(self.master) == before:
                 return
+            idle = 0 if self.gap() < open_gap else idle + 1
 
     def whole(self, relax: bool, target: float, deadline: float, options: dict[str, Any]) -> None:
         """Solve the whole program at once."""

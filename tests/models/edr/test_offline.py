@@ -151,6 +151,13 @@ def test_the_best_plan_so_far_comes_back_in_time():
     assert plan.missing == pytest.approx(instance.rounds)
 
 
+def test_a_gap_below_what_solvers_can_tell_is_not_waited_for():
+    instance = generate(rng=3, sites=5, tasks=6, frames=12, slots=2)
+    plan = solve_offline(instance, gap=1e-300)
+    assert 0 <= plan.gap < 1e-6
+    assert plan.certified == (plan.gap <= 1e-300)
+
+
 def test_wrong_options_are_named():
     instance = small(0)
     with pytest.raises(OptionError, match="method"):

@@ -109,6 +109,11 @@ def test_an_origin_in_need_joins_the_cluster_of_its_fastest_route():
         demand=[[1.0], [0.0], [0.0], [0.0]], ends=[(0, 1), (0, 3)], seconds=[2.0, 1.0]
     )
     assert merge_clusters([0, 1, 2, 2], problem).tolist() == [0, 1, 0, 0]
+    # Once the first origin has joined the third site, the second one needs nobody else.
+    problem = one_slot(
+        [[1.0], [1.0], [0.0], [0.0]], [(0, 2), (1, 2), (1, 3)], seconds=[1.0, 2.0, 1.0]
+    )
+    assert merge_clusters([0, 0, 1, 2], problem).tolist() == [0, 0, 0, 1]
     with pytest.raises(InputError, match="label"):
         merge_clusters([0, 1], problem)
 

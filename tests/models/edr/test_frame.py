@@ -152,6 +152,16 @@ def test_an_earlier_price_leads_to_the_same_plan():
     assert warm.gap <= 1e-6
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_frame_that_uses_no_energy_is_routed(budget):
+    problem = uneven_frame(2)
+    free = problem.replace(energy=np.zeros_like(problem.energy), budget=0.0)
+    plan = solve_frame(free, budget=budget)
+    assert plan.cost == pytest.approx(solve_routing(problem).cost)
+    assert (plan.energy, plan.excess) == (0.0, 0.0)
+
+
 def test_what_ties_slots_together_is_refused():
     instance = generate(sites=4, slots=2, frames=1, tasks=0, capped=None)
     slots = [conditions(instance, 0, slot) for slot in range(2)]

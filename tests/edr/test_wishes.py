@@ -40,11 +40,11 @@ def remaining(plain, rounds, t):
 
 def repaired(plain, t, wish, left, room, *, guard=None):
     if guard is not None:
-        wish = oracle.guard(plain, t, wish, left, guard)
+        wish = oracle.guard(plain, t, wish, left, Fraction(guard))
     return oracle.fit_cap(plain, t, wish, room)
 
 
-@given(cases(**ROOMY), st.sampled_from([None, 1, 3]))
+@given(cases(**LONG), st.sampled_from([None, 0.25, 1.0, 3.0]))
 def test_the_even_rate_is_guarded_and_cut_to_the_cap(case, guard):
     plain = case.exact
     life = live(case.instance, EvenRate(guard=guard, reserve=None, training_room=1.0), seed=0)

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 INFINITY = float("inf")
 
 
-def guard(plain: Plain, t: int, wish: Sequence[int], remaining: Sequence[int], m: int = 3) -> list:
+def guard(
+    plain: Plain, t: int, wish: Sequence[int], remaining: Sequence[int], m: Number = 3
+) -> list[int]:
     """Raise to what later frames could not make up for at m times the even rate."""
     raised = []
     for i in range(plain.I):

@@ -107,6 +107,9 @@ def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
         assert (above <= rows["cap (Wh)"] * (1 + 1e-9)).all()
         assert rows["requests"].sum() == pytest.approx(instance.requests.sum())
         assert rows[SYSTEM.value].sum() == pytest.approx(table.loc[name, "value"])
+        missing = plays(case)[name].missing.mean(axis=0)
+        for frame, missed in enumerate(rows["rounds missed"]):
+            assert missed == pytest.approx(missing[instance.deadline == frame].sum())
         each = tasks.rows(case, name)
         assert each["task"].tolist() == list(range(instance.tasks))
         met = each["rounds done"] + each["rounds missed"]
@@ -125,6 +128,11 @@ def test_states_say_whether_any_run_exceeded_a_cap(case: Case) -> None:
             assert state == (2 if broken else int(np.isfinite(instance.cap[frame])))
             seen.add(int(state))
     assert seen == {0, 1, 2}
+    kept = plays(case)["quantile+shed"]
+    once = np.zeros_like(kept.violations)
+    frame = int(np.isfinite(instance.cap).argmax())
+    once[1, frame] = 1
+    assert states(instance, replace(kept, violations=once))[frame] == 2
 
 
 def test_share_done_ends_at_what_is_not_missing(case: Case) -> None:
@@ -165,14 +173,25 @@ def test_what_trains_at_its_rate_every_frame_is_above_the_framewise_benchmark() 
     regret, fit = lost(whole, trajectory, best)
     assert -1e-6 <= regret == pytest.approx(trajectory.cost[0].sum() - best.sum(), abs=1e-6)
     assert fit == 0.0
+    uneven = whole.replace(rounds=instance.window * 3 + 1)
+    trajectory = plays(study(uneven, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])[
+        "even_rate"
+    ]
+    assert not trajectory.missing.any()
+    assert lost(uneven, trajectory, best)[1] == 0.0
 
 
 def test_fit_is_the_norm_of_what_tasks_lack(case: Case) -> None:
     best = case.benchmarks[FRAMEWISE].plan.cost
+    finished = 0
     for trajectory in plays(case).values():
-        fit = lost(case.instance, trajectory, best)[1]
+        regret, fit = lost(case.instance, trajectory, best)
         lacking = np.linalg.norm(trajectory.missing.mean(axis=0))
         assert fit == pytest.approx(lacking, abs=1e-3)
+        finished += not trajectory.missing.any()
+        paid = trajectory.total - trajectory.late_cost.sum(axis=1)
+        assert regret == pytest.approx(paid.mean() - best.sum())
+    assert finished < len(case.trajectories)
 
 
 @pytest.mark.parametrize("frames", [1, 5, 11, 23, 24])
@@ -208,6 +227,12 @@ def test_losses_over_all_frames_are_those_of_the_study(case: Case) -> None:
         assert found[name].regret.shape == lengths.shape
         whole = lost(case.instance, trajectory, best)
         assert (found[name].regret[-1], found[name].fit[-1]) == pytest.approx(whole)
+    for place, frames in enumerate(lengths[:2].tolist()):
+        short = cut(case.instance, frames)
+        best = SYSTEM.benchmarks[FRAMEWISE].compute(short).plan.cost
+        for name in ("greedy", "oasdr"):
+            here = lost(short, case.replay(name, short), best)
+            assert (found[name].regret[place], found[name].fit[place]) == pytest.approx(here)
 
 
 def test_exponent_of_a_power_and_of_nothing() -> None:
@@ -260,8 +285,10 @@ def drawn() -> dict[str, EdrInstance]:
         "day": usual,
         "no caps": generate(**SIZES, capped=None).replace(names=long),
         "no power": usual.replace(cap=np.where(np.isfinite(usual.cap), 0.0, np.inf)),
-        "negative prices": usual.replace(price=np.where(usual.price < 3e-5, -1e-4, 3e-5)),
-        "nowhere": usual.replace(position=None, names=None),
+        "negative prices": usual.replace(price=np.where(usual.price < 3e-5, -1e-4, -1e-6)),
+        "nowhere": usual.replace(
+            position=None, price=np.where(usual.price < 3e-5, -1e-5, usual.price)
+        ),
         "silent": usual.replace(requests=np.zeros_like(usual.requests)),
         "idle": usual.replace(
             arrival=none, deadline=none, rounds=none, server=none, local_steps=none, client=nobody,
@@ -283,6 +310,9 @@ def test_pictures_can_be_read(name: str) -> None:
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes if axes.axison)
+        if picture.name == "value_over_time":
+            low, high = figure.axes[0].get_ylim()
+            assert low <= case.benchmark.value <= high
     for account in SYSTEM.accounts:
         assert list(account.rows(case, "greedy").columns)
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
@@ -296,6 +326,8 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
         f"{case.entries[best].title} pays the least, {table.loc[best, 'value']:.4g}"
         in (titles["cost"])
     )
+    energy = table.loc[best, "energy_cost"] / table.loc[best, "value"]
+    assert f"{100 * energy:.0f}\N{NO-BREAK SPACE}% for energy" in titles["cost"]
     share = f"{100 * table.loc[best, 'ratio']:.1f}"
     assert f"{case.entries[best].title} is at {share}" in titles["ratios"]
     capped = int(np.isfinite(case.instance.cap).sum())
@@ -306,6 +338,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     flows = case.replay("saddle_point").flows
     assert f"{100 * np.trace(flows) / flows.sum():.0f}" in titles["flows"]
     assert "frames" in titles["value_over_time"]
+    assert case.figure("value_over_time").axes[0].get_xlabel() == "frame"
 
 
 def test_page_accounts_for_every_frame(day: Study, tmp_path: Path) -> None:

@@ -82,8 +82,9 @@ def _draw(case: Case) -> Figure:
 def _price(axes: Axes, instance: EdrInstance, top: float) -> None:
     """Draw the price behind the bars, both with zero at the same height."""
     price = _PER_MEGAWATT_HOUR * instance.price
-    high, low = max(0.0, float(price.max())), min(0.0, float(price.min()))
-    high = high or 1.0
+    low = min(0.0, float(price.min()))
+    # At least half of the height is for energy, which is never negative.
+    high = max(float(price.max()), -low) or 1.0
     behind = axes.twinx()
     edges = np.arange(instance.frames + 1)
     behind.stairs(price, edges, baseline=0, fill=True, color=MUTED, alpha=0.25, linewidth=0)

@@ -58,15 +58,32 @@ def test_rounding_keeps_means_and_the_safe_modes_their_budget(tmp_path: Path) ->
     assert "(0, 0, 1) 1/6" in text
 
 
+def test_energy_cap_shows_what_gives_way(tmp_path: Path) -> None:
+    text = printed("energy_cap", tmp_path)
+    rows = {row.split()[1]: row.split()[2:] for row in re.findall(r"^\d .*$", text, re.M)}
+    assert list(rows) == ["saddle_point", "lyapunov", "quantile+shed"]
+    ratio, violated, late, unserved = (
+        [float(row[place]) for row in rows.values()] for place in (1, 2, 3, 4)
+    )
+    assert all(1 <= one < 3 for one in ratio)
+    # One sheds requests and keeps the four caps, the others serve and exceed some.
+    assert violated[0] > 0 == violated[2]
+    assert unserved[2] > 0 == unserved[0]
+    assert max(violated) <= 4
+    assert min(late) >= 0
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert examples == {"ten_lines", "own_policy", "rounding"}
+    assert examples == {"ten_lines", "own_policy", "rounding", "energy_cap"}
 
 
-@pytest.mark.parametrize(("place", "example"), [(0, "ten_lines"), (1, "rounding")])
+@pytest.mark.parametrize(
+    ("place", "example"), [(0, "ten_lines"), (1, "rounding"), (2, "energy_cap")]
+)
 def test_readme_shows_the_examples(place: int, example: str) -> None:
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert len(shown) == 2
+    assert len(shown) == 3
     assert shown[place] in (ROOT / "examples" / f"{example}.py").read_text()
     # So that the ten lines are ten.
     assert len([line for line in shown[place].splitlines() if line.strip()]) <= 10

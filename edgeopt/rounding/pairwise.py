@@ -107,8 +107,8 @@ def pairwise(
     ``"floor"``                         in :math:`(x-1, x]`, summed  in :math:`(e\cdot x - e_{\max},
                                         loss below 1                 e\cdot x]`, surely
     ``"floor"`` and `carry`             :math:`x' - E` of the new    in :math:`(e\cdot x' -
-                                        carry; over T calls the      e_{\max}, e\cdot x']`, surely
-                                        loss stays below 1 in all
+                                        carry; over T calls an       e_{\max}, e\cdot x']`, surely
+                                        entry alone loses below 1
     ``"bernoulli"``                     :math:`x`                    within :math:`e_{\max}` of
                                                                      :math:`e\cdot x`
     ``"bernoulli"`` and `margin` m      :math:`x` if                 at most :math:`e\cdot x + m`,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from edgeopt.models.edr.routing.build import routing_problem
+from edgeopt.models.edr.routing.matrix import routing_matrix
 from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
 from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem
+from edgeopt.models.edr.routing.programs import routing_lp
 from edgeopt.models.edr.routing.routes import Conditions, Routes, conditions, find_routes
 from edgeopt.models.edr.routing.solve import solve_routing
 
@@ -18,6 +20,8 @@ __all__ = [
     "conditions",
     "dual_bound",
     "find_routes",
+    "routing_lp",
+    "routing_matrix",
     "routing_problem",
     "solve_routing",
 ]

@@ -209,10 +209,13 @@ class _Search:
             if low.energy <= budget:
                 return low, low
         for _ in range(MOST):
+            # Where rounding alone tells lines apart, one of them comes back.
+            known = (low.energy, high.energy)
             price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)
             here = self._line(price)
-            if here.at(price) >= high.at(price) - FLAT * abs(high.at(price)):
+            size = abs(high.cost) + price * abs(high.energy)
+            if here.at(price) >= high.at(price) - FLAT * size or here.energy in known:
                 # Nothing lies below the crossing: its prices prove the mixture.
                 proof = here.flow
                 flow = high.flow.priced_as(proof)

@@ -85,14 +85,18 @@ def without_limits(plain: Plain, frame: int, slots: tuple[int, ...]) -> tuple[fl
 
 
 @st.composite
-def queries(draw: Any) -> Query:
-    """Draw slots; budgets are absent, zero, negative, met exactly or tight, sites may be full."""
-    case = draw(cases())
+def queries(draw: Any, *, whole: bool = False) -> Query:
+    """Draw slots; budgets are absent, zero, negative, met exactly or tight, sites may be full.
+
+    With `whole`, all slots of a frame, over which training is spread evenly.
+    """
+    case = draw(cases(frames=2, tasks=1))
     plain, rng = case.plain, case.rng
     frame = int(rng.integers(plain.T))
-    split = str(rng.choice(["even", "free"]))
+    split = "even" if whole else str(rng.choice(["even", "free"]))
     every = tuple(range(plain.D))
-    slots = every if split == "free" or rng.random() < 0.5 else (int(rng.integers(plain.D)),)
+    together = whole or split == "free" or rng.random() < 0.5
+    slots = every if together else (int(rng.integers(plain.D)),)
     share = rng.choice([0.0, 0.0, 0.25, 0.5, 0.9, 1.0], plain.J)
     training = tuple(float(s * plain.D * C) for s, C in zip(share, plain.capacity, strict=True))
     least, free = without_limits(plain, frame, slots)

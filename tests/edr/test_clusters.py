@@ -58,7 +58,7 @@ def test_shares_of_the_budget_cost_at_least_as_much(query, seed):
         assert plan.bound <= plan.objective + near(query, best)
 
 
-@given(queries().filter(lambda query: query.split == "even" and len(query.slots) > 1))
+@given(queries(whole=True))
 def test_slots_at_one_price_cost_what_the_frame_costs(query):
     whole = solve_routing(query.problem, elastic=query.elastic).objective
     limit = near(query, whole)

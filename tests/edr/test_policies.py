@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.online import simulate
@@ -102,6 +102,7 @@ def charged_for_unserved(plain, t, flows, price):
     return sum(price[n] * amount for n, amount in left.items())
 
 
+@settings(max_examples=80)
 @given(cases(**SMALL), ANY)
 def test_training_keeps_caps_sites_and_windows(case, policy):
     plain = case.plain
@@ -165,6 +166,7 @@ def test_changing_the_future_never_changes_a_past_decision(case, policy, seed):
     assert past[0] == past[1]
 
 
+@settings(max_examples=80)
 @given(cases(**SMALL), ANY)
 def test_policies_are_shown_nothing_of_the_future(case, policy):
     """What they hold before the first frame is the same for every future."""
@@ -188,6 +190,7 @@ def test_policies_are_shown_nothing_of_the_future(case, policy):
         assert frame.forecast is None
 
 
+@settings(max_examples=80)
 @given(cases(**SMALL), ANY)
 def test_the_same_seed_is_the_same_trajectory(case, policy):
     environment = EdrEnvironment(case.instance)

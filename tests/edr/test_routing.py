@@ -83,7 +83,6 @@ def unit_costs(query: Query, plan: Any) -> float:
 
 
 # A site that is full up to rounding has a capacity of some 1e-16.
-@pytest.mark.filterwarnings("ignore::edgeopt.errors.ScalingWarning")
 @given(queries())
 def test_declared_and_compiled_programs_agree(query):
     """With the training of every slot as a variable, and without."""

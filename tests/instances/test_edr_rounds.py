@@ -16,7 +16,7 @@ from edgeopt.instances.edr import rounds_needed
 def test_rounds_in_the_paper_setting(sites, printed):
     clients = min(30, sites)
     assert rounds_needed(sites=sites, clients=clients) == printed
-    assert rounds_needed(sites=sites, clients=clients, bound="corrected") == 1
+    assert rounds_needed(sites=sites, clients=clients, rounds_bound="corrected") == 1
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,13 @@ def test_rounds_at_the_accuracy_of_the_default_instances(sites, clients, rounds)
 def test_the_corrected_bound_is_below_one_round():
     # 2 (1 / 20 + 128e-4 + 8e-4) / 0.01 - 8 = 4.72 local steps, 5 of which make a round.
     assert math.ceil(4.72 / 5) == 1
-    steps = {"sites": 20, "clients": 20, "local_steps": 1, "bound": "corrected", "gradient": 0.0}
+    steps = {
+        "sites": 20,
+        "clients": 20,
+        "local_steps": 1,
+        "rounds_bound": "corrected",
+        "gradient": 0.0,
+    }
     assert rounds_needed(**steps) == 2  # 10 - 8
     assert rounds_needed(**steps, accuracy=0.001) == 92  # 100 - 8
     assert rounds_needed(**{**steps, "accuracy": 0.001, "local_steps": 5}) == 19  # 92 / 5
@@ -71,7 +77,7 @@ def test_rounds_follow_the_formula(sites, clients, steps, constants, gradient, c
         convexity=float(convex),
         deviation=np.array([float(d) for d in deviation]),
         gradient=float(gradient),
-        bound="corrected" if corrected else "printed",
+        rounds_bound="corrected" if corrected else "printed",
     )
     assert found == max(1, math.ceil(bound))
 
@@ -87,7 +93,7 @@ def test_rounds_follow_the_formula(sites, clients, steps, constants, gradient, c
         {"smoothness": -1.0},
         {"convexity": 0.0},
         {"gradient": -0.1},
-        {"bound": "exact"},
+        {"rounds_bound": "exact"},
     ],
 )
 def test_options_out_of_range_are_refused(options):

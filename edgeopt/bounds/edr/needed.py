@@ -34,7 +34,7 @@ class Federation:
 def _rounds(case: Federation, bound: Literal["printed", "corrected"]) -> Measurement:
     """Compare the rounds of many sites with those of few, with nothing left to rounding up."""
     many, few = (
-        rounds_needed(sites=sites, clients=sites, accuracy=ACCURACY, bound=bound)
+        rounds_needed(sites=sites, clients=sites, accuracy=ACCURACY, rounds_bound=bound)
         for sites in (case.many, case.few)
     )
     return Measurement(many, few)

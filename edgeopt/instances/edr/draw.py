@@ -128,7 +128,7 @@ def draw_tasks(
         clients=taking_part,
         accuracy=accuracy,
         local_steps=LOCAL_STEPS,
-        bound=rounds_bound,
+        rounds_bound=rounds_bound,
     )
     arrival = np.sort((generator.random(tasks) * 0.6 * frames).astype(np.int64))
     window = generator.integers(max(1, frames // 4), max(1, frames // 2) + 1, tasks)

@@ -28,7 +28,7 @@ def rounds_needed(
     convexity: float = 1.0,
     deviation: ArrayLike = 1.0,
     gradient: float = 0.01,
-    bound: RoundsBound = "printed",
+    rounds_bound: RoundsBound = "printed",
 ) -> int:
     r"""Return the rounds that bring a federated model within an accuracy of its best loss.
 
@@ -60,7 +60,7 @@ def rounds_needed(
         Standard deviations of the sites' gradients, one for all or shape [J].
     gradient
         Bound on the norm of a stochastic gradient.
-    bound
+    rounds_bound
         ``"printed"``, or ``"corrected"`` in the three points above.
 
     Returns
@@ -78,8 +78,8 @@ def rounds_needed(
     Zhu et al., section II, the number of global iterations; after Li et al., On the convergence of
     FedAvg on non-IID data, theorem 3.
     """
-    if bound not in get_args(RoundsBound):
-        raise OptionError(f"bound must be 'printed' or 'corrected', got {bound!r}")
+    if rounds_bound not in get_args(RoundsBound):
+        raise OptionError(f"rounds_bound must be 'printed' or 'corrected', got {rounds_bound!r}")
     if not 1 <= clients <= sites:
         raise OptionError(f"needs 1 <= clients <= sites, got {clients} of {sites}")
     if not min(accuracy, smoothness, convexity) > 0 or local_steps < 1 or not gradient >= 0:
@@ -88,7 +88,9 @@ def rounds_needed(
             f"gradient >= 0, got {accuracy}, {smoothness}, {convexity}, {local_steps}, {gradient}"
         )
     spread = np.broadcast_to(np.asarray(deviation, dtype=np.float64), (sites,)) ** 2
-    weight = np.arange(1.0, sites + 1) if bound == "printed" else np.full(sites, float(sites))
+    weight = (
+        np.arange(1.0, sites + 1) if rounds_bound == "printed" else np.full(sites, float(sites))
+    )
     left_out = 4 * (sites - clients) / (clients * (sites - 1)) if clients < sites else 0.0
     variance = (
         float((spread / weight**2).sum())
@@ -96,7 +98,7 @@ def rounds_needed(
         * (8 * (local_steps - 1) ** 2 + left_out * local_steps**2 + 8 * smoothness)
     )  # fmt: skip
     steps = 2 * smoothness * variance / (convexity**2 * accuracy)
-    if bound == "printed":
+    if rounds_bound == "printed":
         needed = steps - max(smoothness / convexity, local_steps)
     else:
         needed = (steps - max(8 * smoothness / convexity, local_steps)) / local_steps

@@ -84,6 +84,7 @@ def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
     assert (program.row_upper[rest] >= 0).all()
 
 
+@settings(max_examples=80)
 @given(cases(), ORDERS)
 def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
     problem = case.problem

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
@@ -89,6 +89,7 @@ def plain_loop(instance: EdrInstance, policy: SaddlePoint, wishes: list[Any]) ->
     return points
 
 
+@settings(max_examples=80)
 @given(
     edr_instances(frames=6, tasks=4),
     st.sampled_from(["current", "stale"]),

@@ -24,6 +24,9 @@ __all__ = ["Split", "routing_problem", "training_room"]
 
 Split = Literal["even", "free"]
 
+DUST = 1e-12
+"""Share of a capacity that rounding may leave when training takes all of it."""
+
 
 def routing_problem(
     instance: EdrInstance,
@@ -115,10 +118,16 @@ def training_room(
         If the split is unknown, or is ``"free"`` for a part of a frame.
     """
     if split == "even":
-        each = np.maximum(instance.capacity - training / instance.slots, 0.0)
+        each = _rest(instance.capacity, training / instance.slots)
         return each, np.full(instance.sites, np.inf)
     if split != "free":
         raise OptionError(f"split = {split!r}: must be 'even' or 'free'")
     if slots != instance.slots:
         raise OptionError(f"split = 'free' takes the {instance.slots} slots of a frame together")
-    return instance.capacity, np.maximum(slots * instance.capacity - training, 0.0)
+    return instance.capacity, _rest(slots * instance.capacity, training)
+
+
+def _rest(capacity: Floats, taken: Floats) -> Floats:
+    """Return what is left of capacities; what rounding leaves of a full one is nothing."""
+    left = capacity - taken
+    return np.where(left > DUST * capacity, left, 0.0)

@@ -65,9 +65,9 @@ def flows_of(decision: object, sites: int, types: int) -> Flows:
         problem = decision.problem
         if problem.demand.shape != (1, sites, types):
             raise OptionError(f"a plan must be of one slot, {sites} sites and {types} types")
-        used = np.flatnonzero(decision.flow)
-        origin, kind = np.divmod(problem.row[used], types)
-        return Flows(origin, problem.site[used].astype(np.int64), kind, decision.flow[used])
+        origin, kind = np.divmod(decision.row, types)
+        site = problem.site[decision.used].astype(np.int64)
+        return Flows(origin, site, kind, decision.amount)
     if not isinstance(decision, Flows):
         raise OptionError("the decision of a slot must be a RoutingPlan or Flows")
     columns = [np.asarray(column) for column in decision]

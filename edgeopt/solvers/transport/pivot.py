@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["optimise"]
 
-BLOCK = 1500
+BLOCK = 800
 """Arcs that are priced before the best of them enters the basis."""
 
 

@@ -140,7 +140,7 @@ def joined(
     for block, mixture in zip(blocks, plans, strict=True):
         where = np.ix_(block.slots, block.sites)
         for share, plan in mixture:
-            flow[block.routes] += share * plan.flow
+            flow[block.routes[plan.used]] += share * plan.amount
             unserved[where] += share * plan.unserved
         site[where], room[block.sites] = plan.prices.site, plan.prices.room
     proofs = []
@@ -148,9 +148,11 @@ def joined(
         prices = Prices(energy_price, site, room)
         proofs.append((dual_bound(problem, prices, penalties), prices))
     bound, prices = max(proofs, key=lambda proof: proof[0])
+    used = np.flatnonzero(flow)
     return RoutingPlan(
         problem=problem,
-        flow=flow,
+        used=used,
+        amount=flow[used],
         unserved=unserved,
         penalties=penalties,
         prices=prices,

@@ -91,10 +91,11 @@ def solve_by_network(
     while True:
         routes = np.flatnonzero(chosen)
         search = _Search(problem, penalties, routes, guess, search)
-        flow, unserved, guess = search.run()
+        used, amount, unserved, guess = search.run()
         plan = RoutingPlan(
             problem=problem,
-            flow=flow,
+            used=used,
+            amount=amount,
             unserved=unserved,
             penalties=penalties,
             prices=guess,
@@ -156,24 +157,25 @@ class _Search:
             problem.room if coupled else None,
         )
 
-    def run(self) -> tuple[Floats, Floats, Prices]:
-        """Return flows on all routes, unserved requests, and prices that prove both."""
+    def run(self) -> tuple[NDArray[np.int64], Floats, Floats, Prices]:
+        """Return routes in use, their flows, unserved requests, and prices that prove these."""
         low, high = self._bracket()
         share = 0.0
         if high is not low:
             share = (low.energy - self.problem.budget) / (low.energy - high.energy)
         whole = self.whole
-        flow, unserved = np.zeros(whole.routes), np.zeros(whole.demand.size)
+        flow, unserved = np.zeros(self.routes.size), np.zeros(whole.demand.size)
         for line, part in ((low, 1.0 - share), (high, share)):
             if part > 0.0:
                 requests = line.flow.amount / self.problem.work[self._kind(line.flow)]
-                flow[self.routes[line.flow.route]] += part * requests
+                flow[line.flow.route] += part * requests
                 unserved += part * line.flow.unserved
         unserved /= np.tile(whole.work, whole.slots * whole.sites)
         proof = high.flow
         room = proof.group_price if proof.group_price.size else np.zeros(whole.sites)
         prices = Prices(high.price, proof.sink_price.reshape(whole.capacity.shape), room)
-        return flow, unserved.reshape(whole.demand.shape), prices
+        used = np.flatnonzero(flow)
+        return self.routes[used], flow[used], unserved.reshape(whole.demand.shape), prices
 
     def _kind(self, flow: TransportFlow) -> NDArray[np.int64]:
         return self.problem.row_of(flow.route) % self.problem.types

@@ -46,8 +46,8 @@ class RoutingPlan:
     ----------
     problem
         What was asked.
-    flow
-        Requests on each route, shape [A].
+    used, amount
+        Routes in use, ascending, and the requests on each of them.
     unserved
         Requests that are not served, shape [S, J, N].
     penalties
@@ -63,7 +63,8 @@ class RoutingPlan:
     """
 
     problem: RoutingProblem
-    flow: Floats
+    used: NDArray[np.int64]
+    amount: Floats
     unserved: Floats
     penalties: Penalties
     prices: Prices
@@ -72,18 +73,26 @@ class RoutingPlan:
     method: str
 
     @cached_property
-    def _used(self) -> NDArray[np.int64]:
-        return np.flatnonzero(self.flow)
+    def flow(self) -> Floats:
+        """Requests on each route, shape [A]."""
+        flow = np.zeros(self.problem.routes)
+        flow[self.used] = self.amount
+        return flow
 
     @cached_property
+    def row(self) -> NDArray[np.int64]:
+        """Row (slot, origin, type) of each route in use, flat."""
+        return self.problem.row_of(self.used)
+
+    @property
     def _kind(self) -> NDArray[np.int64]:
-        return self.problem.row_of(self._used) % self.problem.types
+        return self.row % self.problem.types
 
     @cached_property
     def energy(self) -> float:
         """Energy of all requests, Wh."""
-        used, problem = self._used, self.problem
-        return float(self.flow[used] @ problem.energy[problem.site[used], self._kind])
+        problem = self.problem
+        return float(self.amount @ problem.energy[problem.site[self.used], self._kind])
 
     @property
     def excess(self) -> float:
@@ -94,12 +103,12 @@ class RoutingPlan:
     @cached_property
     def delay(self) -> float:
         """Delays of all requests together, s."""
-        return float(self.flow @ self.problem.seconds)
+        return float(self.amount @ self.problem.seconds[self.used])
 
     @cached_property
     def cost(self) -> float:
         """Cost of the routes, without penalties."""
-        return float(self.flow @ self.problem.cost)
+        return float(self.amount @ self.problem.cost[self.used])
 
     @property
     def objective(self) -> float:
@@ -115,10 +124,10 @@ class RoutingPlan:
     @cached_property
     def load(self) -> Floats:
         """Computation of requests on each site, GFLOP, shape [S, J]."""
-        problem, used = self.problem, self._used
-        slot = problem.row_of(used) // (problem.sites * problem.types)
-        where = slot * problem.sites + problem.site[used]
-        work = self.flow[used] * problem.work[self._kind]
+        problem = self.problem
+        slot = self.row // (problem.sites * problem.types)
+        where = slot * problem.sites + problem.site[self.used]
+        work = self.amount * problem.work[self._kind]
         total = np.bincount(where, weights=work, minlength=problem.capacity.size)
         return total.astype(np.float64).reshape(problem.capacity.shape)
 

@@ -127,11 +127,10 @@ def plan_of(
     kept = kept * _share(kept, row, demand)[row]
     unserved = demand - np.bincount(row, weights=kept, minlength=demand.size)
     unserved[unserved <= ROUNDING * demand] = 0.0
-    clean = np.zeros(problem.routes)
-    clean[used] = kept
     return RoutingPlan(
         problem=problem,
-        flow=clean,
+        used=used,
+        amount=kept,
         unserved=unserved.reshape(problem.demand.shape),
         penalties=penalties,
         prices=prices,

@@ -1,0 +1,25 @@
+"""Peers that several benchmarks race against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.record import Candidate, Reading
+
+if TYPE_CHECKING:
+    from edgeopt.solvers import LinearProgram
+
+__all__ = ["linear_solver"]
+
+
+def linear_solver(program: LinearProgram, **options: Any) -> Candidate:
+    """Return a call that solves a finished program on one thread."""
+    from edgeopt.solvers import Status, solve
+
+    def peer(time_limit: float | None) -> Reading:
+        solution = solve(program, threads=1, time_limit=time_limit, raises=False, **options)
+        if solution.status is not Status.CONVERGENCE_CRITERIA_SATISFIED:
+            return Reading(finished=False)
+        return Reading(objective=solution.objective, gap=solution.gap)
+
+    return peer

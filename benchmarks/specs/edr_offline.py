@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.peers import linear_solver
 from benchmarks.record import Benchmark, Candidate, Goal, Reading
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ ALGORITHMS: dict[str, dict[str, Any]] = {
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     from edgeopt.instances.edr import generate
     from edgeopt.models.edr import colocation_matrix, served_cap, solve_offline
-    from edgeopt.solvers import Status, solve
 
     instance = generate(**size)
     if candidate == BENCHMARK.subject:
@@ -33,17 +33,9 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
         return ours
 
-    program = colocation_matrix(instance, cap=served_cap(instance), relax=True)
-
-    def peer(time_limit: float | None) -> Reading:
-        solution = solve(
-            program, threads=1, time_limit=time_limit, raises=False, **ALGORITHMS[candidate]
-        )
-        if solution.status is not Status.CONVERGENCE_CRITERIA_SATISFIED:
-            return Reading(finished=False)
-        return Reading(objective=solution.objective, gap=solution.gap)
-
-    return peer
+    return linear_solver(
+        colocation_matrix(instance, cap=served_cap(instance), relax=True), **ALGORITHMS[candidate]
+    )
 
 
 BENCHMARK = Benchmark(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.peers import linear_solver
 from benchmarks.record import Benchmark, Candidate, Goal, Reading
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     from edgeopt.instances.idn import generate
     from edgeopt.models.idn import Demand, cooperative_matrix
     from edgeopt.models.idn.cooperative import solve_cooperative
-    from edgeopt.solvers import Status, solve
 
     instance = generate(arrivals="multinomial", **size)
     # Mean gain per request, in ms; all slots differ.
@@ -39,17 +39,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
         return ours
 
-    program = cooperative_matrix(instance, demand, relax=True)
-
-    def peer(time_limit: float | None) -> Reading:
-        solution = solve(
-            program, threads=1, time_limit=time_limit, raises=False, **ALGORITHMS[candidate]
-        )
-        if solution.status is not Status.CONVERGENCE_CRITERIA_SATISFIED:
-            return Reading(finished=False)
-        return Reading(objective=solution.objective, gap=solution.gap)
-
-    return peer
+    return linear_solver(cooperative_matrix(instance, demand, relax=True), **ALGORITHMS[candidate])
 
 
 BENCHMARK = Benchmark(

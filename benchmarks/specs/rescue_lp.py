@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.peers import linear_solver
 from benchmarks.record import Benchmark, Candidate, Goal, Reading
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Give the peers the finished matrix; only edgeopt's own call includes building its program."""
     from edgeopt.instances.rescue import generate
     from edgeopt.models.rescue import p1_lp_matrix, solve_p1_lp
-    from edgeopt.solvers import Status, solve
 
     instance = generate(**size)
     if candidate == BENCHMARK.subject:
@@ -31,17 +31,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
         return ours
 
-    program = p1_lp_matrix(instance)
-
-    def peer(time_limit: float | None) -> Reading:
-        solution = solve(
-            program, threads=1, time_limit=time_limit, raises=False, **ALGORITHMS[candidate]
-        )
-        if solution.status is not Status.CONVERGENCE_CRITERIA_SATISFIED:
-            return Reading(finished=False)
-        return Reading(objective=solution.objective, gap=solution.gap)
-
-    return peer
+    return linear_solver(p1_lp_matrix(instance), **ALGORITHMS[candidate])
 
 
 BENCHMARK = Benchmark(

@@ -10,9 +10,16 @@ from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 from edgeopt.errors import EdgeOptError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Assumption", "Claim", "Measurement", "NotApplicableError", "instance_label"]
+__all__ = [
+    "Assumption",
+    "Claim",
+    "Measurement",
+    "NotApplicableError",
+    "instance_label",
+    "worst",
+]
 
 
 class NotApplicableError(EdgeOptError):
@@ -214,6 +221,20 @@ class Claim:
 
 def _last_if_nan(number: float) -> float:
     return math.inf if math.isnan(number) else number
+
+
+def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
+    """Return the measurement that leaves least room.
+
+    Raises
+    ------
+    NotApplicableError
+        If there is none.
+    """
+    several = list(found)
+    if not several:
+        raise NotApplicableError("nothing here is small enough to compare, or there is nothing")
+    return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))
 
 
 def instance_label(instance: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def growth_exponent(
     >>> round(found.exponent, 9), round(found.factor, 9), found.sublinear
     (1.0, 0.2, False)
     """
-    length, table = _numbers("horizons", horizons), _numbers("values", values)
+    length, table = finite_numbers("horizons", horizons), finite_numbers("values", values)
     if length.ndim != 1 or table.ndim not in (1, 2) or table.shape[-1:] != length.shape:
         raise OptionError(
             f"values: shape {table.shape} does not fit horizons of shape {length.shape}"
@@ -155,13 +155,3 @@ def _lines(
     misses = rows - intercepts[:, None] - slopes[:, None] * at
     variance = (misses**2).sum(axis=1) / (at.size - 2)
     return slopes, intercepts, np.sqrt(variance / spread)
-
-
-def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: must be numbers") from None
-    if not np.isfinite(numbers).all():
-        raise OptionError(f"{name}: must be finite")
-    return numbers

@@ -178,6 +178,23 @@ def mean_with_interval(runs: ArrayLike, confidence: float = 0.95) -> tuple[float
     return float(mean), float(error), float(reach)
 
 
+def finite_numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
+    """Return numbers as an array.
+
+    Raises
+    ------
+    OptionError
+        If they are no numbers, or one is not finite.
+    """
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}: must be numbers") from None
+    if not np.isfinite(numbers).all():
+        raise OptionError(f"{name}: must be finite")
+    return numbers
+
+
 def _series(name: str, runs: ArrayLike) -> NDArray[np.float64]:
     try:
         series = np.asarray(runs, dtype=float)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr.rounded import ALIKE, HAND, ON_FRAMES, ROUNDED, Frame, product
-from edgeopt.bounds.edr.statement import claim, worst
+from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

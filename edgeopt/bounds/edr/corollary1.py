@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import ALWAYS, INTERIOR, NONNEGATIVE, whole
 from edgeopt.bounds.edr.constants import Constants
 from edgeopt.bounds.edr.families import MOVING, STEADY, one, tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
-from edgeopt.bounds.edr.statement import claim, worst
+from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.verdict import Relation
 from edgeopt.errors import OptionError

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import TASKS
 from edgeopt.bounds.edr.families import DRAWN, STEADY, one
 from edgeopt.bounds.edr.planned import Planned
-from edgeopt.bounds.edr.statement import SOLVED, claim, worst
+from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.verdict import Relation

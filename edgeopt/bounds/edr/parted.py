@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr.families import DRAWN, STEADY, one
 from edgeopt.bounds.edr.planned import Planned
-from edgeopt.bounds.edr.statement import SOLVED, claim, worst
+from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.edr.value import FEW, frame_problem
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, special

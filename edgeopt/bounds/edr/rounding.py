@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import rounded
 from edgeopt.bounds.edr.assumptions import whole
 from edgeopt.bounds.edr.counterexamples import always_dropped
 from edgeopt.bounds.edr.families import STEADY, one
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
-from edgeopt.bounds.edr.statement import claim, worst
+from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.bounds.edr.evaluation import Evaluation
 from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.paper import Paper
 from edgeopt.instances.edr import EdrInstance
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from edgeopt.bounds.claim import Measurement
-    from edgeopt.bounds.verdict import Relation
-
-__all__ = ["EXACT", "PAPER", "SOLVED", "claim", "worst"]
+__all__ = ["EXACT", "PAPER", "SOLVED", "claim"]
 
 PAPER = (
     "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand Response "
@@ -40,17 +31,3 @@ claim = Paper(
     },
 ).claim
 """Build a claim, by default about the training problem alone."""
-
-
-def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
-    """Return the measurement that leaves least room.
-
-    Raises
-    ------
-    NotApplicableError
-        If there is none.
-    """
-    several = list(found)
-    if not several:
-        raise NotApplicableError("there is nothing to compare")
-    return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.adversary import Adversary
 from edgeopt.bounds.idn.assumptions import CHOICE, WHOLE
 from edgeopt.bounds.idn.coins import Knapsack, by_item, by_step, common_by_step, law_of_coins
-from edgeopt.bounds.idn.evaluation import Evaluation, worst
+from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.expectation import expectations
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.law import WIDEST, mean, node_law

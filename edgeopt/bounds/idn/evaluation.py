@@ -14,14 +14,11 @@ from edgeopt.bounds.idn.constants import Constants
 from edgeopt.bounds.idn.slot import Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.verdict import Relation
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["Evaluation", "alike", "worst"]
+__all__ = ["Evaluation", "alike"]
 
 SMALL = 400
 """Largest number of options for which claims are tried at many slots and allocations."""
@@ -113,20 +110,6 @@ class Evaluation:
             return self.adversary.allocations.reshape(len(self.adversary.allocations), -1)
         both = np.concatenate([self.integral, self.fractional])
         return both.reshape(len(both), -1)
-
-
-def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
-    """Return the measurement that leaves least room.
-
-    Raises
-    ------
-    NotApplicableError
-        If there is none.
-    """
-    several = list(found)
-    if not several:
-        raise NotApplicableError("nothing here is small enough to compare, or there is nothing")
-    return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))
 
 
 def alike(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike, worst
+from edgeopt.bounds.idn.evaluation import NOISE, alike
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.verdict import Relation

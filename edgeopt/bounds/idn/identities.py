@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.bounds.claim import worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import COVERED, IN_SET, WHOLE
-from edgeopt.bounds.idn.evaluation import alike, worst
+from edgeopt.bounds.idn.evaluation import alike
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.verdict import Relation

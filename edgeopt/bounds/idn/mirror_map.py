@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn.assumptions import CHOICE
-from edgeopt.bounds.idn.evaluation import alike, worst
+from edgeopt.bounds.idn.evaluation import alike
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.points import centre
 from edgeopt.bounds.idn.statement import claim

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, network
-from edgeopt.bounds.idn.evaluation import worst
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.points import centre, free
 from edgeopt.bounds.idn.statement import claim

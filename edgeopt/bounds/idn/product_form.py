@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement
+from edgeopt.bounds.claim import Assumption, Measurement, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.adversary import Adversary
 from edgeopt.bounds.idn.assumptions import COVERED, IN_SET, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, Evaluation, alike, worst
+from edgeopt.bounds.idn.evaluation import NOISE, Evaluation, alike
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.regret import PSI

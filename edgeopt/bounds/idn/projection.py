@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn.adversary import Adversary
-from edgeopt.bounds.idn.evaluation import Evaluation, alike, worst
+from edgeopt.bounds.idn.evaluation import Evaluation, alike
 from edgeopt.bounds.idn.families import DRAWN
 from edgeopt.bounds.idn.points import fill, free
 from edgeopt.bounds.idn.statement import claim

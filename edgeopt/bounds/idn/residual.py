@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, WHOLE, network
-from edgeopt.bounds.idn.evaluation import worst
 from edgeopt.bounds.idn.expectation import expectations, expected_gain, rounded
 from edgeopt.bounds.idn.families import one
 from edgeopt.bounds.idn.law import mean, node_laws

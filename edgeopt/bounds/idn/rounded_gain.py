@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
-from edgeopt.bounds.idn.evaluation import worst
 from edgeopt.bounds.idn.expectation import expectations
 from edgeopt.bounds.idn.families import FITTING, one
 from edgeopt.bounds.idn.statement import claim

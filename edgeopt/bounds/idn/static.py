@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import ONE_CHOICE
-from edgeopt.bounds.idn.evaluation import worst
 from edgeopt.bounds.idn.expectation import rounded
 from edgeopt.bounds.idn.families import DRAWN, ONE_NODE, one
 from edgeopt.bounds.idn.optimum import all_allocations

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import COVERED
-from edgeopt.bounds.idn.evaluation import NOISE, worst
+from edgeopt.bounds.idn.evaluation import NOISE
 from edgeopt.bounds.idn.families import DRAWN, one
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.verdict import Relation

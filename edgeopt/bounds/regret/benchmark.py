@@ -14,15 +14,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 __all__ = ["PsiRegret", "Regret", "psi_regret", "regret"]
 
@@ -181,7 +179,7 @@ def regret(
         If a number is not finite, the solution in hand is better than its bound, a series does
         not fit the horizon, or there is but one run.
     """
-    table = _numbers("outcomes", outcomes)
+    table = finite_numbers("outcomes", outcomes)
     if table.ndim not in (1, 2) or table.shape[-1] == 0:
         raise OptionError(f"outcomes: expected shape [runs, T] or [T], got {table.shape}")
     sign = -1.0 if cost else 1.0
@@ -217,17 +215,7 @@ def _pair(benchmark: Any) -> tuple[Any, Any]:
 
 
 def _total(part: ArrayLike, slots: int) -> float:
-    numbers = _numbers("benchmark", part)
+    numbers = finite_numbers("benchmark", part)
     if numbers.shape not in ((), (slots,)):
         raise OptionError(f"benchmark: shape {numbers.shape} does not fit {slots} slots")
     return float(numbers.sum())
-
-
-def _numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: must be numbers") from None
-    if not np.isfinite(numbers).all():
-        raise OptionError(f"{name}: must be finite")
-    return numbers

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from edgeopt.instances import labelled
-from edgeopt.instances.labelled import Layout, Variable
+from edgeopt.instances.labelled import Layout
 
 if TYPE_CHECKING:
     import os
@@ -44,14 +42,7 @@ _SEPARATOR: Final = "\n"
 
 def layout(instance: IdnInstance) -> Layout:
     """Lay an instance out as labelled arrays and texts."""
-    variables = {}
-    for name, dims, unit, title in (*_LAYOUT, *_OPTIONAL):
-        values = getattr(instance, name)
-        if values is not None:
-            array = np.asarray(values)
-            # NetCDF has no type for flags.
-            array = array.astype(np.int8) if array.dtype == np.bool_ else array
-            variables[name] = Variable(dims, array, unit, title)
+    variables = labelled.gather(instance, (*_LAYOUT, *_OPTIONAL))
     attributes = {}
     if instance.names is not None:
         attributes["names"] = _SEPARATOR.join(instance.names)

@@ -11,8 +11,14 @@ if TYPE_CHECKING:
 
 __all__ = ["document", "note", "table"]
 
-_WIDE = 200
+_WIDE = 1000
 """Columns to write when nobody watches, so that a table is never cut."""
+
+_NAME = 24
+"""Columns within which a name does not wrap."""
+
+_BORDER = 3
+"""Columns that a column takes for its border and the room beside it."""
 
 
 def document(content: Any) -> None:
@@ -23,7 +29,7 @@ def document(content: Any) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print a table to standard output.
+    """Print a table to standard output, in parts below each other where it is too wide.
 
     Parameters
     ----------
@@ -40,13 +46,48 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], lef
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=Text(title), title_justify="left", header_style="bold")
-    for place, column in enumerate(columns):
-        text = place < left
-        shown.add_column(Text(column), justify="left" if text else "right", no_wrap=not text)
-    for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
-    Console(width=None if sys.stdout.isatty() else _WIDE).print(shown)
+    cells = [list(row) for row in rows]
+    bodies = [_widest(row[place] for row in cells) for place in range(len(columns))]
+    # Headings wrap before numbers or names are cut.
+    least = [
+        max(min(body, _NAME) if place < left else body, _widest(columns[place].split()))
+        for place, body in enumerate(bodies)
+    ]
+    most = [max(body, len(column)) for body, column in zip(bodies, columns, strict=True)]
+    console = Console(width=None if sys.stdout.isatty() else _WIDE)
+    for number, part in enumerate(_parts(least, left, console.width - 1)):
+        shown = Table(title_justify="left", header_style="bold")
+        shown.title = Text(title) if number == 0 else None
+        spare = console.width - 1 - sum(least[place] + _BORDER for place in part)
+        for place in part:
+            more = min(most[place] - least[place], max(spare, 0))
+            spare -= more
+            shown.add_column(
+                Text(columns[place]),
+                justify="left" if place < left else "right",
+                width=least[place] + more,
+            )
+        for row in cells:
+            shown.add_row(*(Text(row[place]) for place in part))
+        console.print(shown)
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _parts(least: Sequence[int], left: int, width: int) -> list[list[int]]:
+    """Return which columns to print side by side; the leading ones come first in every part."""
+    leading = list(range(left))
+    parts: list[list[int]] = []
+    room = 0
+    for place in range(left, len(least)):
+        if not parts or least[place] + _BORDER > room:
+            parts.append([*leading])
+            room = width - sum(wide + _BORDER for wide in least[:left])
+        parts[-1].append(place)
+        room -= least[place] + _BORDER
+    return parts or [leading]
 
 
 def note(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt import solve
@@ -35,6 +35,7 @@ def test_prices_of_what_is_not_done(case):
     assert unserved_price(case.instance) == pytest.approx(unserved, rel=1e-12, abs=1e-12)
 
 
+@settings(max_examples=100)
 @given(cases())
 def test_a_cap_yields_to_serving(case):
     plain = case.plain
@@ -45,6 +46,7 @@ def test_a_cap_yields_to_serving(case):
     )
 
 
+@settings(max_examples=100)
 @given(cases(**TINY))
 def test_fractions_of_rounds(case):
     """Eliminating the training of every slot is exact, and every way leads to one optimum."""
@@ -104,6 +106,7 @@ def cheaper(case):
     return Case(case.instance.replace(price=price, price_prior=0.0, delay_weight=0.25), case.seed)
 
 
+@settings(max_examples=100)
 @given(paid(**TINY))
 def test_the_best_frame_by_itself(case):
     plain, price = case.plain, prices(case)["unserved_price"]

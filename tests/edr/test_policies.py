@@ -20,6 +20,7 @@ LINEAR = [policy for policy in CAPPED if not isinstance(policy, Greedy)]
 SMALL = {"frames": 4, "slots": 2, "sites": 3, "tasks": 3, "types": 2}
 
 
+@settings(max_examples=100)
 @given(cases(**SMALL), ANY, st.booleans())
 def test_every_frame_is_accounted_for(case, policy, foresight):
     """Rounds and flows, charged from the data alone, are what the trajectory says."""
@@ -118,6 +119,7 @@ def test_training_keeps_caps_sites_and_windows(case, policy):
     assert min([0, *left]) == 0
 
 
+@settings(max_examples=100)
 @given(cases(**SMALL), st.sampled_from(CAPPED), st.booleans())
 def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
     environment = EdrEnvironment(case.instance, foresight=foresight)
@@ -126,6 +128,7 @@ def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
     assert not run.excess.any()
 
 
+@settings(max_examples=100)
 @given(cases(**SMALL), st.sampled_from(LINEAR))
 def test_requests_come_first_where_caps_may_break(case, policy):
     """Who is unserved under the soft order would be so without any cap."""
@@ -138,6 +141,7 @@ def test_requests_come_first_where_caps_may_break(case, policy):
                 assert plan.unserved.sum() == pytest.approx(free.unserved, abs=1e-6)
 
 
+@settings(max_examples=100)
 @given(cases(**SMALL), ANY, st.integers(0, 2**32 - 1))
 def test_changing_the_future_never_changes_a_past_decision(case, policy, seed):
     """Change what comes after a slot, and the price of its frame: decisions up to it stay."""

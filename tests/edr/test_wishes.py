@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.online.edr import (
@@ -44,6 +44,7 @@ def repaired(plain, t, wish, left, room, *, guard=None):
     return oracle.fit_cap(plain, t, wish, room)
 
 
+@settings(max_examples=100)
 @given(cases(**LONG), st.sampled_from([None, 0.25, 1.0, 3.0]))
 def test_the_even_rate_is_guarded_and_cut_to_the_cap(case, guard):
     plain = case.exact

@@ -17,7 +17,9 @@ __all__ = [
     "check_choice",
     "check_names",
     "check_probabilities",
+    "frozen",
     "frozen_array",
+    "frozen_flags",
     "frozen_integers",
     "require",
 ]
@@ -68,8 +70,7 @@ def frozen_array(
         require(field, sound, array, "must be a number or plus infinity")
     else:
         require(field, np.isfinite(array), array, "must be finite")
-    array.flags.writeable = False
-    return array
+    return frozen(array)
 
 
 def frozen_integers(
@@ -86,7 +87,25 @@ def frozen_integers(
     if array.dtype.kind == "f":
         whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**62)
         require(field, whole, array, "must be a whole number")
-    array = np.array(array, dtype=np.int64, order="C")
+    return frozen(np.array(array, dtype=np.int64, order="C"))
+
+
+def frozen_flags(
+    field: str,
+    values: ArrayLike,
+    axes: Sequence[str],
+    sizes: Mapping[str, int] | None = None,
+    *,
+    empty: bool = False,
+) -> NDArray[np.bool_]:
+    """Copy flags, 0 or 1, into a read-only array; see `frozen_array`."""
+    numbers = frozen_integers(field, values, axes, sizes, empty=empty)
+    require(field, (numbers == 0) | (numbers == 1), numbers, "must be 0 or 1")
+    return frozen(numbers.astype(np.bool_))
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only."""
     array.flags.writeable = False
     return array
 

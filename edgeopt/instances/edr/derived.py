@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from edgeopt.instances.validate import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "active",
-    "frozen",
     "request_seconds",
     "round_cost",
     "round_energy",
@@ -93,9 +94,3 @@ def _away(instance: EdrInstance, task: int) -> tuple[NDArray[np.int64], int]:
     server = int(instance.server[task])
     clients = np.flatnonzero(instance.client[task])
     return clients[clients != server], server
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only."""
-    array.flags.writeable = False
-    return array

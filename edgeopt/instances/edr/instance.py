@@ -12,7 +12,9 @@ from edgeopt.instances.edr import derived, rules
 from edgeopt.instances.identity import Identified
 from edgeopt.instances.validate import (
     check_choice,
+    frozen,
     frozen_array,
+    frozen_flags,
     frozen_integers,
     require,
 )
@@ -187,7 +189,7 @@ class EdrInstance(Identified):
             for name in ("aggregation_work", "model_size")
         }
         pair = ("task", "site")
-        client = rules.own_flags("client", self.client, pair, sizes)
+        client = frozen_flags("client", self.client, pair, sizes, empty=True)
         work = frozen_array("step_work", self.step_work, pair, sizes, empty=True)
         self._set(arrival=arrival, client=client, step_work=work, **whole, **real)
         rules.check_tasks(self)
@@ -198,9 +200,9 @@ class EdrInstance(Identified):
             self._set(**{name: frozen_array(name, getattr(self, name), ("site",), sizes)})
         for name in ("request_size", "request_work"):
             self._set(**{name: frozen_array(name, getattr(self, name), ("request_type",), sizes)})
-        axes = ("frame", "slot", "origin", "target")
+        axes, pair = ("frame", "slot", "origin", "target"), ("site", "request_type")
         self._set(
-            capable=rules.own_flags("capable", self.capable, ("site", "request_type"), sizes),
+            capable=frozen_flags("capable", self.capable, pair, sizes, empty=True),
             propagation=frozen_array("propagation", self.propagation, axes, sizes),
             slo=frozen_array("slo", self.slo, ("frame", "slot", "request_type"), sizes),
             rate=rules.own_rates(self.rate, sizes),
@@ -249,12 +251,12 @@ class EdrInstance(Identified):
     @cached_property
     def window(self) -> NDArray[np.int64]:
         """Number of frames in which each task may train, W, shape [I]."""
-        return derived.frozen(self.deadline - self.arrival + 1)
+        return frozen(self.deadline - self.arrival + 1)
 
     @cached_property
     def even_rate(self) -> NDArray[np.float64]:
         """Rounds per frame that finish each task just in time, a = Q / W, shape [I]."""
-        return derived.frozen(self.rounds / self.window)
+        return frozen(self.rounds / self.window)
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
@@ -284,7 +286,7 @@ class EdrInstance(Identified):
     @cached_property
     def request_energy(self) -> NDArray[np.float64]:
         """Energy of a request on each site, Wh, shape [J, N]."""
-        return derived.frozen(np.outer(self.energy_per_work, self.request_work))
+        return frozen(np.outer(self.energy_per_work, self.request_work))
 
     def request_seconds(self, frame: int, slot: int) -> NDArray[np.float64]:
         """Return the delay of a request by origin, serving site and type, s, shape [J, J, N]."""

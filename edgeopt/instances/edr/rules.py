@@ -11,7 +11,7 @@ from edgeopt.instances.edr.derived import request_seconds
 from edgeopt.instances.validate import check_names, frozen_array, frozen_integers, require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -22,27 +22,9 @@ __all__ = [
     "check_objectives",
     "check_sites",
     "check_tasks",
-    "own_flags",
     "own_labels",
     "own_rates",
 ]
-
-
-def own_flags(
-    field: str, values: ArrayLike, axes: Sequence[str], sizes: Mapping[str, int]
-) -> NDArray[np.bool_]:
-    """Copy flags into a read-only array.
-
-    Raises
-    ------
-    InstanceError
-        If the shape is wrong or an entry is neither 0 nor 1.
-    """
-    numbers = frozen_integers(field, values, axes, sizes, empty=True)
-    require(field, (numbers == 0) | (numbers == 1), numbers, "must be 0 or 1")
-    flags = numbers.astype(np.bool_)
-    flags.flags.writeable = False
-    return flags
 
 
 def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64]:

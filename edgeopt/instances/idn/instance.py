@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,14 @@ from edgeopt.instances.identity import Identified
 from edgeopt.instances.idn import replicas, rules, view
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.ranking import Ranking, rank
-from edgeopt.instances.validate import check_names, frozen_array, frozen_integers, require
+from edgeopt.instances.validate import (
+    check_names,
+    frozen,
+    frozen_array,
+    frozen_flags,
+    frozen_integers,
+    require,
+)
 
 if TYPE_CHECKING:
     import os
@@ -133,10 +140,7 @@ class IdnInstance(Identified):
         rules.check_catalogue(
             self.size, self.delay, self.capacity, self.accuracy, self.task, self.request_task
         )
-        permanent = frozen_integers("repository", self.repository, pair, sizes)
-        flag = (permanent == 0) | (permanent == 1)
-        require("repository", flag, permanent, "must be 0 or 1")
-        self._set(repository=_frozen(permanent.astype(np.bool_)))
+        self._set(repository=frozen_flags("repository", self.repository, pair, sizes))
 
     def _set_network(self) -> None:
         sizes = {"node": self.nodes}
@@ -208,17 +212,17 @@ class IdnInstance(Identified):
     @cached_property
     def pinned(self) -> NDArray[np.bool_]:
         """Nodes that host repository models and nothing else, shape [V]."""
-        return _frozen(np.asarray(self.repository.any(axis=1)))
+        return frozen(np.asarray(self.repository.any(axis=1)))
 
     @cached_property
     def active(self) -> NDArray[np.bool_]:
         """Nodes that can choose what to host: not pinned, budget not zero, shape [V]."""
-        return _frozen(~(self.pinned | (self.budget <= 0)))
+        return frozen(~(self.pinned | (self.budget <= 0)))
 
     @cached_property
     def saturated(self) -> NDArray[np.bool_]:
         """Nodes that are not pinned and have room for all models at once, shape [V]."""
-        return _frozen(~(self.pinned | (self.budget < self.size.sum(axis=1))))
+        return frozen(~(self.pinned | (self.budget < self.size.sum(axis=1))))
 
     @property
     def empty(self) -> NDArray[np.bool_]:
@@ -228,7 +232,7 @@ class IdnInstance(Identified):
     @cached_property
     def total_requests(self) -> NDArray[np.int64]:
         """Requests of all types together in each slot, shape [T]."""
-        return _frozen(self.requests.sum(axis=1))
+        return frozen(self.requests.sum(axis=1))
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -278,8 +282,3 @@ class IdnInstance(Identified):
             f"IdnInstance(nodes={self.nodes}, models={self.models}, tasks={self.tasks}, "
             f"types={self.types}, horizon={self.horizon}, alpha={self.alpha:g})"
         )
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array

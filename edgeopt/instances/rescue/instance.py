@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from edgeopt.instances.rescue.rules import (
     check_broadcastable,
     check_duration,
 )
-from edgeopt.instances.validate import check_choice, frozen_array, require
+from edgeopt.instances.validate import check_choice, frozen, frozen_array, require
 
 if TYPE_CHECKING:
     import os
@@ -169,18 +169,18 @@ class RescueInstance(Identified):
         """
         survival = np.cumsum(self.duration[:, ::-1], axis=1)[:, ::-1].copy()
         survival[:, 0] = 1.0
-        return _frozen(np.minimum(survival, 1.0))
+        return frozen(np.minimum(survival, 1.0))
 
     @cached_property
     def longest(self) -> NDArray[np.int64]:
         """Longest duration of positive probability under each profile, slots, shape [L]."""
         reverse = np.argmax(self.duration[:, ::-1] > 0, axis=1)
-        return _frozen((self.max_duration - reverse).astype(np.int64))
+        return frozen((self.max_duration - reverse).astype(np.int64))
 
     @cached_property
     def mean_duration(self) -> NDArray[np.float64]:
         """Mean duration of each profile, slots, shape [L]."""
-        return _frozen(self.duration @ np.arange(1.0, self.max_duration + 1))
+        return frozen(self.duration @ np.arange(1.0, self.max_duration + 1))
 
     # --- profits ---------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class RescueInstance(Identified):
         Equation (1) of the paper.
         Computed once and kept: use `expected_profit_block` where that is too large.
         """
-        return _frozen(self._expected(0, self.horizon))
+        return frozen(self._expected(0, self.horizon))
 
     def expected_profit_block(self, slots: slice) -> NDArray[np.float64]:
         """Compute expected profits of a contiguous range of n slots, shape [n, J, K, L]."""
@@ -239,7 +239,7 @@ class RescueInstance(Identified):
         Axes on which the profit does not depend keep size 1; ``beyond`` is applied.
         """
         block = self.profit_block(slice(0, self.horizon))
-        return block if not block.flags.writeable else _frozen(block)
+        return block if not block.flags.writeable else frozen(block)
 
     # --- files -----------------------------------------------------------------------------
 
@@ -278,8 +278,3 @@ class RescueInstance(Identified):
             f"max_duration={self.max_duration}, reserved={len(self.reserved)}, "
             f"arrivals={self.arrivals!r}, beyond={self.beyond!r})"
         )
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array

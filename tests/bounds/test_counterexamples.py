@@ -1,0 +1,28 @@
+"""False claims of every system that says what corrects them."""
+
+import pytest
+
+from edgeopt.bounds import check, claims
+
+
+@pytest.mark.parametrize("system", ["rescue", "idn", "edr"])
+def test_named_counterexample_is_itself_violated(system):
+    for claim in claims(system).values():
+        if claim.counterexample:
+            [found] = check(claim.id, claim.family[claim.counterexample]())
+            assert found.verdict == "violated", claim.id
+
+
+@pytest.mark.parametrize(("system", "least"), [("idn", 20), ("edr", 25)])
+def test_what_corrects_a_false_claim_holds_where_that_one_fails(system, least):
+    """A correction may be vacuous there, since it assumes more, but never violated."""
+    said = 0
+    for claim in claims(system).values():
+        if claim.counterexample:
+            instance = claim.family[claim.counterexample]()
+            for id in claim.corrected_by:
+                if isinstance(instance, claims(id)[id].instance_type):
+                    [found] = check(id, instance)
+                    assert found.verdict != "violated", (claim.id, id)
+                    said += found.verdict == "holds"
+    assert said >= least

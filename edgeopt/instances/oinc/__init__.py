@@ -1,0 +1,11 @@
+"""Inference each second and retraining beside it: the data of OINC.
+
+Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
+Edge Computing.
+"""
+
+from __future__ import annotations
+
+from edgeopt.instances.oinc.instance import OincInstance
+
+__all__ = ["OincInstance"]

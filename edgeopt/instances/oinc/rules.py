@@ -1,0 +1,124 @@
+"""Rules that the data of an OINC instance must obey, beyond shapes and finiteness."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import InstanceError
+from edgeopt.instances.validate import check_names, frozen, frozen_array, frozen_integers, require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.instances.oinc.instance import OincInstance
+
+__all__ = ["check_jobs", "check_numbers", "check_requests", "own_labels", "own_rates"]
+
+SLOT_SECONDS: Final = 1.0
+"""Length of a slot, s: latencies and completion times are told in the same unit."""
+
+
+def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64]:
+    """Copy the rates of links; rates without a slot hold in all slots.
+
+    Raises
+    ------
+    InstanceError
+        If the shape is wrong or a rate is not positive.
+    """
+    rate = np.asarray(values)
+    if rate.ndim == 2:
+        rate = frozen_array("rate", rate, ("device", "site"), sizes)
+        require("rate", rate > 0, rate, "must be positive")
+        return frozen(np.array(np.broadcast_to(rate, (sizes["slot"], *rate.shape))))
+    rate = frozen_array("rate", rate, ("slot", "device", "site"), sizes)
+    require("rate", rate > 0, rate, "must be positive")
+    return rate
+
+
+def check_requests(instance: OincInstance) -> None:
+    """Check sizes, objectives and weights of requests.
+
+    Raises
+    ------
+    InstanceError
+        At the first entry that breaks a rule.
+    """
+    for name in ("request_size", "request_work", "request_weight"):
+        values = getattr(instance, name)
+        require(name, values >= 0, values, "must not be negative")
+    slo = instance.slo
+    require("slo", slo > 0, slo, "must be positive")
+    require("slo", slo <= SLOT_SECONDS, slo, f"must be at most a slot, {SLOT_SECONDS:g} s")
+
+
+def check_jobs(instance: OincInstance) -> None:
+    """Check arrivals, work, deadlines and weights of jobs.
+
+    Raises
+    ------
+    InstanceError
+        At the first job that breaks a rule.
+    """
+    arrival, slots = instance.arrival, instance.slots
+    known = (arrival >= 0) & (arrival < slots)
+    require("arrival", known, arrival, f"must be one of the {slots} slots, counted from 0")
+    ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
+    require("arrival", ordered, arrival, "must ascend: list jobs as they arrive")
+    work, deadline = instance.work, instance.deadline
+    require("work", work > 0, work, "must be positive: there is nothing to do")
+    require("deadline", deadline > arrival, deadline, "must come after the arrival")
+    weight = instance.weight
+    assert weight is not None
+    require("weight", weight >= 0, weight, "must not be negative")
+
+
+def check_numbers(instance: OincInstance) -> None:
+    """Check the scales of the weighted sum, and what a refused request counts with.
+
+    Raises
+    ------
+    InstanceError
+        If a scale is not positive, or refusing a request would pay.
+    """
+    for name in ("latency_scale", "completion_scale"):
+        value = getattr(instance, name)
+        if not value > 0:
+            raise InstanceError(name, "must be positive", value=value)
+    if not instance.refusal_latency >= SLOT_SECONDS:
+        raise InstanceError(
+            "refusal_latency", f"must be at least a slot, {SLOT_SECONDS:g} s",
+            value=instance.refusal_latency,
+        )  # fmt: skip
+
+
+def own_labels(instance: OincInstance) -> dict[str, Any]:
+    """Check what is there for tables and pictures.
+
+    Raises
+    ------
+    InstanceError
+        If a label has the wrong shape, a kind is negative or has no name, or the origin is no text.
+    """
+    labels: dict[str, Any] = {}
+    if instance.job_kind is not None:
+        kind = frozen_integers(
+            "job_kind", instance.job_kind, ("job",), {"job": instance.jobs}, empty=True
+        )
+        require("job_kind", kind >= 0, kind, "must not be negative")
+        labels["job_kind"] = kind
+    if instance.kinds is not None:
+        kinds = tuple(instance.kinds)
+        labels["kinds"] = check_names(instance.kinds, len(kinds), "kind of job")
+        if "job_kind" in labels:
+            kind = labels["job_kind"]
+            require("job_kind", kind < len(kinds), kind, f"must be one of the {len(kinds)} kinds")
+    if instance.names is not None:
+        labels["names"] = check_names(instance.names, instance.sites, "site")
+    if not isinstance(instance.origin, str):
+        raise InstanceError("origin", "must be a text", value=instance.origin)
+    return labels

@@ -1,0 +1,1 @@
+"""OINC: inference each second, retraining beside it."""

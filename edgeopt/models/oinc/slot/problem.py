@@ -1,0 +1,124 @@
+"""The requests of one slot, waiting for a site, a band share and a CPU share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.errors import InputError
+from edgeopt.instances.validate import frozen_array, frozen_integers, require
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+
+__all__ = ["SlotProblem", "slot_problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class SlotProblem:
+    r"""Inference of one slot: each request goes to one site and is given band and CPU there.
+
+    Request i on site j takes :math:`A_{ij} / v_{ij} + E_{ij} / z_{ij}` seconds with the band share
+    v and the CPU share z. The band shares of a site sum to at most 1, its CPU shares to at most
+    what retraining leaves.
+
+    Parameters
+    ----------
+    transmission
+        Time to send each request with the whole band, A >= 0, s, shape [n, J].
+    computation
+        Time to compute it with the whole CPU, E >= 0, s, shape [n, J].
+    slo
+        Longest latency that a request should have, positive, s, infinity for none, shape [n].
+    room
+        Share of the CPU of each site that requests may use, :math:`\varphi_j` in (0, 1], shape [J].
+    weight
+        Weight of the latency of each request, positive, shape [n]; 1 by default.
+    device
+        Device of each request, shape [n]; counted through by default.
+
+    Raises
+    ------
+    InstanceError
+        If a shape or an entry breaks these rules.
+
+    Notes
+    -----
+    Zeng et al., problem (3). There constraints sum over requests where they mean one.
+    """
+
+    transmission: NDArray[np.float64]
+    computation: NDArray[np.float64]
+    slo: NDArray[np.float64]
+    room: NDArray[np.float64]
+    weight: NDArray[np.float64] | None = None
+    device: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        room = frozen_array("room", self.room, ("site",))
+        require("room", (room > 0) & (room <= 1), room, "must lie in (0, 1]")
+        slo = frozen_array("slo", self.slo, ("request",), empty=True, infinite=True)
+        require("slo", slo > 0, slo, "must be positive")
+        sizes = {"request": slo.size, "site": room.size}
+        own: dict[str, object] = {"room": room, "slo": slo}
+        for name in ("transmission", "computation"):
+            values = frozen_array(name, getattr(self, name), ("request", "site"), sizes, empty=True)
+            require(name, values >= 0, values, "must not be negative")
+            own[name] = values
+        weight = np.ones(slo.size) if self.weight is None else self.weight
+        weight = frozen_array("weight", weight, ("request",), sizes, empty=True)
+        require("weight", weight > 0, weight, "must be positive")
+        device = np.arange(slo.size) if self.device is None else self.device
+        own["weight"] = weight
+        own["device"] = frozen_integers("device", device, ("request",), sizes, empty=True)
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def requests(self) -> int:
+        """Number of requests n."""
+        return int(self.slo.size)
+
+    @property
+    def sites(self) -> int:
+        """Number of sites J."""
+        return int(self.room.size)
+
+
+def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -> SlotProblem:
+    """Return the requests of a slot beside reserved CPU.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    slot
+        Slot, counted from 0.
+    reserved
+        Share of the CPU of each site that is kept for jobs, in [0, 1), a number or shape [J].
+
+    Returns
+    -------
+    The problem of the slot; weights are 1, since the weight of a slot scales all its latencies.
+
+    Raises
+    ------
+    InputError
+        If there is no such slot or a share lies outside [0, 1).
+    """
+    if not 0 <= slot < instance.slots:
+        raise InputError("slot", f"must be one of the {instance.slots} slots", value=slot)
+    shares = np.array(np.broadcast_to(np.asarray(reserved, dtype=float), instance.speed.shape))
+    require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
+    device = np.flatnonzero(instance.active[slot])
+    return SlotProblem(
+        transmission=instance.transmission_seconds[slot, device],
+        computation=instance.computation_seconds[slot, device],
+        slo=instance.slo[slot, device],
+        room=1.0 - shares,
+        device=device,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,6 +78,12 @@ class SlotProblem:
         for name, value in own.items():
             object.__setattr__(self, name, value)
 
+    def beside(self, reserved: ArrayLike) -> SlotProblem:
+        """Return the same requests beside other reserved shares, in [0, 1), shape [J]."""
+        shares = np.array(np.broadcast_to(np.asarray(reserved, dtype=float), self.room.shape))
+        require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
+        return replace(self, room=1.0 - shares)
+
     @property
     def requests(self) -> int:
         """Number of requests n."""
@@ -108,17 +114,16 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     Raises
     ------
     InputError
-        If there is no such slot or a share lies outside [0, 1).
+        If there is no such slot, or a share lies outside [0, 1).
     """
     if not 0 <= slot < instance.slots:
         raise InputError("slot", f"must be one of the {instance.slots} slots", value=slot)
-    shares = np.array(np.broadcast_to(np.asarray(reserved, dtype=float), instance.speed.shape))
-    require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
     device = np.flatnonzero(instance.active[slot])
-    return SlotProblem(
+    whole = SlotProblem(
         transmission=instance.transmission_seconds[slot, device],
         computation=instance.computation_seconds[slot, device],
         slo=instance.slo[slot, device],
-        room=1.0 - shares,
+        room=np.ones(instance.sites),
         device=device,
     )
+    return whole.beside(reserved)

@@ -1,0 +1,1 @@
+"""How the requests of a slot are answered."""

@@ -1,0 +1,1 @@
+"""Policies of OINC: the loop of parts, and baselines that treat both kinds of work together."""

@@ -1,0 +1,1 @@
+"""How much CPU is kept for jobs."""

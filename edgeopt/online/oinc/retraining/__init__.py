@@ -1,0 +1,1 @@
+"""How jobs are dispatched to sites and served there."""

@@ -16,10 +16,14 @@ __all__ = [
     "dbm_to_watt",
     "decibel_to_ratio",
     "interference_watt",
+    "megabytes_to_megabit",
+    "megahertz_to_hertz",
+    "milliwatt_to_watt",
     "noise_watt",
     "path_loss_decibel",
     "ratio_to_decibel",
     "shannon_rate",
+    "small_cell_loss_decibel",
     "thermal_noise_dbm",
     "transmission_seconds",
     "watt_to_dbm",
@@ -30,6 +34,8 @@ THERMAL_NOISE_DBM_PER_HZ = -174.0
 
 MEGABYTE_BITS = 8e6
 """Bits in a megabyte of 10^6 bytes."""
+
+_WEAK = 1e-6  # power ratio below which adding 1 would lose digits
 
 
 def decibel_to_ratio(decibel: ArrayLike) -> NDArray[Any]:
@@ -50,6 +56,21 @@ def dbm_to_watt(dbm: ArrayLike) -> NDArray[Any]:
 def watt_to_dbm(watt: ArrayLike) -> NDArray[Any]:
     """Convert a positive power in watt to dBm."""
     return ratio_to_decibel(np.asarray(watt, dtype=np.float64) * 1e3)
+
+
+def milliwatt_to_watt(milliwatt: ArrayLike) -> NDArray[Any]:
+    """Convert milliwatt to watt."""
+    return np.asarray(milliwatt, dtype=np.float64) / 1e3
+
+
+def megahertz_to_hertz(megahertz: ArrayLike) -> NDArray[Any]:
+    """Convert megahertz to hertz."""
+    return np.asarray(megahertz, dtype=np.float64) * 1e6
+
+
+def megabytes_to_megabit(megabytes: ArrayLike) -> NDArray[Any]:
+    """Convert units of 10^6 bytes to units of 10^6 bits."""
+    return np.asarray(megabytes, dtype=np.float64) * (MEGABYTE_BITS / 1e6)
 
 
 def thermal_noise_dbm(bandwidth: ArrayLike) -> NDArray[Any]:
@@ -103,6 +124,16 @@ def path_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:
     return np.asarray(128.1 + 37.6 * np.log10(distance))
 
 
+def small_cell_loss_decibel(kilometres: ArrayLike) -> NDArray[Any]:
+    r"""Return the loss over a distance in an outdoor small cell, out of sight.
+
+    :math:`140.7 + 36.7 \log_{10}(r) + 4` dB with r in kilometres (3GPP TR 36.814, 2 GHz, and 4 dB
+    on top).
+    """
+    distance = np.asarray(kilometres, dtype=np.float64)
+    return np.asarray(140.7 + 36.7 * np.log10(distance) + 4.0)
+
+
 def shannon_rate(bandwidth: ArrayLike, signal_to_noise: ArrayLike) -> NDArray[Any]:
     r"""Return the capacity of a channel, :math:`B \log_2(1 + S/N)`.
 
@@ -115,9 +146,11 @@ def shannon_rate(bandwidth: ArrayLike, signal_to_noise: ArrayLike) -> NDArray[An
 
     Returns
     -------
-    Rate in bit/s.
+    Rate in bit/s; in Mbit/s if the bandwidth is in MHz.
     """
-    return np.asarray(np.asarray(bandwidth) * np.log2(1.0 + np.asarray(signal_to_noise)))
+    ratio = np.asarray(signal_to_noise, dtype=np.float64)
+    weak = np.log1p(ratio) / np.log(2.0)
+    return np.asarray(np.asarray(bandwidth) * np.where(ratio < _WEAK, weak, np.log2(1.0 + ratio)))
 
 
 def transmission_seconds(megabytes: ArrayLike, rate: ArrayLike) -> NDArray[Any]:

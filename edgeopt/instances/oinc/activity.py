@@ -1,0 +1,109 @@
+"""Which devices ask for an inference in which slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["check_duty", "draw_activity", "duty_by_slot"]
+
+SPEED: Final = 0.2
+"""Chance per slot that a device draws its state anew; states last 1 / 0.2 slots and more."""
+
+SWING: Final = 0.5
+"""How far the share of active devices swings, in terms of its mean."""
+
+
+def draw_activity(
+    generator: np.random.Generator,
+    slots: int,
+    devices: int,
+    duty: float = 0.6,
+    *,
+    stationary: bool = True,
+) -> NDArray[np.bool_]:
+    r"""Draw devices that switch on and off, each on its own.
+
+    A device that is active falls silent with probability :math:`0.2 (1 - d_t)`, a silent one
+    becomes active with probability :math:`0.2\,d_t`, and in the first slot it is active with
+    probability :math:`d_0`; so it is active with probability d whenever d does not change. A device
+    draws one number per slot: more devices leave the others as they are.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    slots, devices
+        Numbers T and I.
+    duty
+        Share of the slots in which a device is active, in [0, 1].
+    stationary
+        Whether the share stays, or swings as in `duty_by_slot`.
+
+    Returns
+    -------
+    Whether a device has a request, shape [T, I].
+
+    Raises
+    ------
+    OptionError
+        If the share lies outside [0, 1].
+
+    Notes
+    -----
+    Zeng et al. stretch ten seconds of a production trace over the run, which they do not give; this
+    process stands in for it.
+    """
+    share = duty_by_slot(duty, slots, stationary=stationary)
+    uniform = generator.random((devices, slots)).T
+    active = np.empty((slots, devices), dtype=np.bool_)
+    active[0] = uniform[0] < share[0]
+    for t in range(1, slots):
+        falls_silent = uniform[t] >= 1.0 - SPEED * (1.0 - share[t])
+        active[t] = np.where(active[t - 1], ~falls_silent, uniform[t] < SPEED * share[t])
+    return active
+
+
+def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> NDArray[np.float64]:
+    r"""Return the share of active devices that each slot aims at.
+
+    Parameters
+    ----------
+    duty
+        Its mean, in [0, 1].
+    slots
+        Number of slots T.
+    stationary
+        False: it swings, :math:`d\,(1 + \sin(2 \pi t / T) / 2)`, and is cut at 1.
+
+    Returns
+    -------
+    Shares, shape [T].
+
+    Raises
+    ------
+    OptionError
+        If the mean lies outside [0, 1].
+    """
+    check_duty(duty)
+    swing = 0.0 if stationary else SWING
+    wave = 1.0 + swing * np.sin(2 * np.pi * np.arange(slots) / slots)
+    return np.asarray(np.minimum(duty * wave, 1.0))
+
+
+def check_duty(duty: float) -> None:
+    """Check that a share of active slots is one.
+
+    Raises
+    ------
+    OptionError
+        If it lies outside [0, 1].
+    """
+    if not 0 <= duty <= 1:
+        raise OptionError(f"duty must lie in [0, 1], got {duty}")

@@ -1,0 +1,245 @@
+"""Random instances in the setting of the paper's evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.oinc.activity import draw_activity
+from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
+from edgeopt.instances.oinc.instance import OincInstance
+from edgeopt.instances.oinc.jobs import draw_jobs
+from edgeopt.instances.radio import megabytes_to_megabit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc.channel import Channel
+
+__all__ = ["BANDWIDTH", "SLO", "check_range", "check_sizes", "draw_world", "generate"]
+
+SPEED: Final = (5.0, 9.0)
+"""CPU of a site, Gcycle/s."""
+
+BANDWIDTH: Final = (2.0, 3.0)
+"""Band of a site, MHz."""
+
+KILOMETRES: Final = (0.15, 0.45)
+"""Distance from a device to a site, km."""
+
+POWER: Final = (80.0, 100.0)
+"""Transmission power of a device, mW."""
+
+MEGABYTES: Final = (0.8, 1.6)
+"""Data of a request, units of 10^6 bytes."""
+
+GIGACYCLES: Final = (0.1, 0.2)
+"""Computation of a request, Gcycle."""
+
+SLO: Final = (0.3, 0.9)
+"""Objective of a device, s."""
+
+
+def generate(
+    *,
+    rng: int | np.random.Generator = 0,
+    sites: int = 12,
+    devices: int = 40,
+    slots: int = 200,
+    jobs: int = 24,
+    channel: Channel = "literal",
+    duty: float = 0.6,
+    stationary: bool = True,
+    moving: bool = False,
+    bandwidth: tuple[float, float] = BANDWIDTH,
+    megabytes: tuple[float, float] = MEGABYTES,
+    band_scale: float = 1.0,
+    slo: tuple[float, float] = SLO,
+    job_scale: float = 1.0,
+    patience: tuple[float, float] = (1.5, 3.0),
+) -> OincInstance:
+    """Draw a random instance in the paper's setting, with a process in place of its trace.
+
+    Sites, distances, powers, activity, requests, objectives and jobs come from streams of their
+    own: a setting of one of them leaves the others as they are. More sites, devices or jobs leave
+    those that were there as they are, but for the deadlines of jobs, which follow from the mean
+    speed of the sites.
+
+    Parameters
+    ----------
+    rng
+        Seed or generator; equal seeds give equal instances.
+    sites, devices, slots
+        Numbers J, I and T. The paper has 10 to 15 sites, 20 to 50 devices and 200 slots.
+    jobs
+        Number of jobs K, may be 0; not given in the paper.
+    channel
+        How the radio is read, see `link_rates`. The paper's latencies come out under ``"literal"``
+        alone, which is not physical.
+    duty, stationary
+        Share of the slots in which a device has a request, and whether it stays; see
+        `draw_activity`. From 0.4 to 0.45 give the mean latencies of the paper.
+    moving
+        Whether distances are drawn anew in every slot.
+    bandwidth, megabytes
+        Ranges of the band of a site, MHz, and of the data of a request. Latencies of the physical
+        channel fit into a slot with (20.0, 30.0) and (0.1, 0.2).
+    band_scale
+        Factor on all bands, as in the paper's figure 10.
+    slo
+        Range of the objectives, s, one per device; not given in the paper.
+    job_scale
+        Size of the retraining sets, in terms of 1024 pictures.
+    patience
+        Range of the time that a job has, in terms of what it takes alone on half of an average
+        site; not given in the paper.
+
+    Returns
+    -------
+    A validated instance whose ``origin`` says that it is drawn, and under which channel.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Zeng et al., section V-A.
+    """
+    check_sizes(slots=slots)
+    streams = np.random.default_rng(rng).spawn(7)
+    activity, retraining = streams[5:]
+    world = draw_world(
+        streams[:5],
+        sites=sites,
+        devices=devices,
+        slots=slots,
+        channel=channel,
+        moving=moving,
+        bandwidth=bandwidth,
+        megabytes=megabytes,
+        band_scale=band_scale,
+        slo=slo,
+    )
+    return OincInstance(
+        active=draw_activity(activity, slots, devices, duty, stationary=stationary),
+        **world,
+        **draw_jobs(
+            retraining,
+            jobs,
+            slots=slots,
+            speed=world["speed"],
+            job_scale=job_scale,
+            patience=patience,
+        ),
+        origin=_origin(channel, duty, stationary),
+    )
+
+
+def draw_world(
+    streams: list[np.random.Generator],
+    *,
+    sites: int,
+    devices: int,
+    slots: int,
+    channel: Channel = "literal",
+    moving: bool = False,
+    bandwidth: tuple[float, float] = BANDWIDTH,
+    megabytes: tuple[float, float] = MEGABYTES,
+    band_scale: float = 1.0,
+    slo: tuple[float, float] = SLO,
+) -> dict[str, Any]:
+    """Draw sites, links and what each request would be, whoever asks when.
+
+    Parameters
+    ----------
+    streams
+        Five sources of randomness: sites, distances, powers, requests, objectives.
+    sites, devices, slots, channel, moving, bandwidth, megabytes, band_scale, slo
+        As in `generate`.
+
+    Returns
+    -------
+    Those fields of an instance that describe sites, links and requests, all but ``active``.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+    """
+    check_sizes(sites=sites, devices=devices, slots=slots)
+    check_channel(channel)
+    check_range("bandwidth", bandwidth)
+    check_range("megabytes", megabytes)
+    check_range("slo", slo, most=1.0)
+    if not 0 < band_scale < np.inf:
+        raise OptionError(f"band_scale must be a positive factor, got {band_scale}")
+    building, placing, sending, asking, promising = streams
+    machine = building.random((sites, 2))
+    band = band_scale * _within(bandwidth, machine[:, 1])
+    kilometres = _distances(placing, sites, devices, slots if moving else 1)
+    power = _within(POWER, sending.random(devices))
+    rate = link_rates(channel, kilometres, power[:, None], band)
+    demand = asking.random((devices, slots, 2))
+    objective = _within(slo, promising.random(devices))
+    return {
+        "speed": _within(SPEED, machine[:, 0]),
+        "rate": rate if moving else rate[0],
+        "request_size": megabytes_to_megabit(_within(megabytes, demand[:, :, 0].T)),
+        "request_work": _within(GIGACYCLES, demand[:, :, 1].T),
+        "slo": np.broadcast_to(objective, (slots, devices)),
+    }
+
+
+def _distances(
+    generator: np.random.Generator, sites: int, devices: int, slots: int
+) -> NDArray[np.float64]:
+    """Draw distances, km, shape [slots, I, J], each site by a stream of its own."""
+    own = [site.random((devices, slots)).T for site in generator.spawn(sites)]
+    return _within(KILOMETRES, np.stack(own, axis=2))
+
+
+def _within(limits: tuple[float, float], uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, high = limits
+    return low + (high - low) * uniform
+
+
+def check_sizes(**sizes: int) -> None:
+    """Check that numbers of things are at least 1.
+
+    Raises
+    ------
+    OptionError
+        Naming the first one that is not.
+    """
+    for name, value in sizes.items():
+        if value < 1:
+            raise OptionError(f"{name} must be at least 1, got {value}")
+
+
+def check_range(name: str, limits: tuple[float, float], most: float = np.inf) -> None:
+    """Check that a range is positive, finite, ordered and below a limit.
+
+    Raises
+    ------
+    OptionError
+        If it is not.
+    """
+    low, high = limits
+    if not (0 < low <= high < np.inf and high <= most):
+        cap = "" if most == np.inf else f" up to {most:g}"
+        raise OptionError(f"{name} must be a positive range{cap}, got {limits}")
+
+
+def _origin(channel: Channel, duty: float, stationary: bool) -> str:
+    swings = "" if stationary else ", swinging by half of it over the run"
+    return (
+        "Drawn at random in the setting of Zeng et al.; no number is measured. "
+        f"Channel: {channel}, a reading of the paper's radio ({READINGS[channel]}). "
+        "Requests: each device switches on and off at random, in place of the paper's trace, and "
+        f"is active in {100 * duty:g} % of the slots{swings}. Objectives, jobs, their work and "
+        "their deadlines are made up: the paper does not give them."
+    )

@@ -1,0 +1,167 @@
+"""Named small problems of a slot and of retraining, on which printed statements fail or are tight.
+
+Numbers in the docstrings are exact. All jobs arrive in slot 0 and weigh 1, unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.models.oinc.retraining.problem import RetrainingProblem
+from edgeopt.models.oinc.slot.problem import SlotProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = [
+    "at_once",
+    "crossing_devices",
+    "delaying",
+    "elsewhere",
+    "in_parts",
+    "jobs_at_one_site",
+    "light_and_long",
+    "lone_job",
+    "one_site_each",
+    "short_jobs",
+    "two_densities",
+    "two_requests",
+    "wrong_site",
+]
+
+
+def at_once(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
+    """Let all jobs arrive in slot 0.
+
+    Parameters
+    ----------
+    duration
+        Time that each job takes alone at each site, s, shape [K, J].
+    weight
+        Weights, shape [K].
+    """
+    time = np.asarray(duration, dtype=float)
+    weights = None if weight is None else np.asarray(weight, dtype=float)
+    return RetrainingProblem(np.zeros(len(time), dtype=np.int64), time, weights)
+
+
+def jobs_at_one_site(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
+    """Let all jobs arrive in slot 0 at the only site; durations in s, shape [K]."""
+    return at_once(np.asarray(duration, dtype=float)[:, None], weight)
+
+
+def lone_job() -> RetrainingProblem:
+    """One job of 2 s, two sites: at the site where it is not, no price pays for its cost."""
+    return at_once([[2.0, 2.0]])
+
+
+def short_jobs(jobs: int = 1, duration: float = 0.01) -> RetrainingProblem:
+    """Jobs that take a small part of a slot each, at one site.
+
+    Parameters
+    ----------
+    jobs
+        Their number.
+    duration
+        What each takes, s.
+
+    Notes
+    -----
+    One job of h seconds alone flows for h; P1 gives h / 2, and (h + 1) / 2 with the middle of the
+    slot. If n jobs take a slot each, they flow for n (n + 1) / 2.
+    """
+    return jobs_at_one_site(np.full(jobs, duration))
+
+
+def two_densities() -> RetrainingProblem:
+    """Two jobs of 1 and 2 s with weights 4 and 1 at one site.
+
+    The denser one first, they flow for 7 in weighted sum, the other way round for 14.
+    """
+    return jobs_at_one_site([1.0, 2.0], [4.0, 1.0])
+
+
+def light_and_long(length: int = 10) -> RetrainingProblem:
+    """Two jobs of N and 1 s with weights 1 and N at one site.
+
+    The denser one first, they flow for 2 N + 1 in weighted sum, the other way round for N (N + 2).
+
+    Parameters
+    ----------
+    length
+        The number N.
+    """
+    return jobs_at_one_site([float(length), 1.0], [1.0, float(length)])
+
+
+def delaying() -> RetrainingProblem:
+    """Two jobs of 2 and 1 s at one site: the second goes first, and delays the first by 1 s."""
+    return jobs_at_one_site([2.0, 1.0])
+
+
+def wrong_site() -> RetrainingProblem:
+    """Two jobs that take 3 s at site 0, and 2 and 1 s at site 1: both belong to site 1.
+
+    There they flow for 1 + 3. The second at site 0, they flow for 2 + 3.
+    """
+    return at_once([[3.0, 2.0], [3.0, 1.0]])
+
+
+def in_parts() -> RetrainingProblem:
+    """One job that takes 6 s at site 0 and 1 s at site 1.
+
+    Served for 4 s at site 0 and then for 1/3 s at site 1, it flows for 13/3.
+    """
+    return at_once([[6.0, 1.0]])
+
+
+def elsewhere(scale: float = 1.0) -> RetrainingProblem:
+    """Two jobs that site 0 serves ten times as fast as site 1, and a heavy one that is in the way.
+
+    Parameters
+    ----------
+    scale
+        By what all durations are multiplied: 200 and 40 s at site 0, 2000 and 400 s at site 1.
+    """
+    return at_once(scale * np.array([[200.0, 2000.0], [40.0, 400.0]]), [20.0, 1.0])
+
+
+def one_site_each() -> RetrainingProblem:
+    """A light job of 2 s that only site 0 serves, a heavy one of 1 s there and 2 s at site 1.
+
+    The heavy one first at site 0, they flow for 4 + 3 and are complete after 3 slots; within two
+    slots site 0 is taken.
+    """
+    return at_once([[2.0, np.inf], [1.0, 2.0]], [1.0, 4.0])
+
+
+def two_requests(slo: float, room: float = 1.0) -> SlotProblem:
+    """Two equal requests of 0.1 s with the whole band and 0.1 s with the whole CPU, at one site.
+
+    Sharing alike they take 0.4 s each, if the whole CPU is theirs.
+
+    Parameters
+    ----------
+    slo
+        Longest latency of both, s.
+    room
+        Share of the CPU that requests may use.
+    """
+    tenth = np.full((2, 1), 0.1)
+    return SlotProblem(tenth, tenth, np.full(2, slo), np.array([room]))
+
+
+def crossing_devices(first: bool = True) -> SlotProblem:
+    """Two equal requests, each near one of two sites: 0.1 s to send there, 0.4 s to the other.
+
+    Parameters
+    ----------
+    first
+        Whether request 0 is near site 0, or near site 1. Nothing else differs.
+    """
+    near = np.array([[0.1, 0.4], [0.4, 0.1]])
+    return SlotProblem(
+        near if first else near[:, ::-1], np.full((2, 2), 0.1), np.full(2, 0.9), np.ones(2)
+    )

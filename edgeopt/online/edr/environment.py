@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.online.edr.episode import EdrEpisode
 from edgeopt.online.edr.trajectory import EdrTrajectory
-from edgeopt.online.simulate import play
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Decision, Feedback, Observation
-    from edgeopt.online.simulate import Episode, Kernel, Policy
+    from edgeopt.online.simulate import Episode
 
 __all__ = ["EdrEnvironment"]
 
@@ -129,30 +128,3 @@ class EdrEnvironment:
             flows=mine[0].flows if record else None,
             **booked,
         )
-
-    def repeated(self, policy: Policy[Any, Any, Any, Any, Any], state: Any) -> Kernel:
-        """Return a stand-in for the loop: one run of a policy without coins, counted as all runs.
-
-        Parameters
-        ----------
-        policy
-            The policy; it draws no random numbers.
-        state
-            Its state before the first frame.
-
-        Returns
-        -------
-        Kernel
-            Takes the worlds. The seconds of the one run count once per world as well, so that the
-            time per decision is what was measured.
-        """
-
-        def once(worlds: Any, *, record: bool = False) -> EdrTrajectory:
-            episode = self.episode(0, record=record)
-            seconds = play(episode, policy, state, np.random.default_rng(0))
-            runs = len(worlds)
-            return self.trajectory(
-                policy.name, [episode] * runs, seconds=seconds * runs, record=record
-            )
-
-        return once

@@ -13,6 +13,7 @@ from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr import repair
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
+from edgeopt.online.repeated import repeated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -218,7 +219,7 @@ class EdrPolicy(ABC, Generic[MemoryT]):
         from edgeopt.online.edr.environment import EdrEnvironment
 
         if self.deterministic and isinstance(environment, EdrEnvironment):
-            return environment.repeated(self, state)
+            return repeated(environment, self, state)
         return None
 
     def _train(

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 import edgeopt
 from edgeopt.bounds import Finding, Source, Verdict
 from edgeopt.cli.main import run
+from edgeopt.studies import Source as SourceEntry
+from tests.studies import stopping
 from tests.studies.conftest import offering as offering
 
 if TYPE_CHECKING:
@@ -62,6 +66,26 @@ def test_saved_instance_of_a_sixth_system(
     capsys.readouterr()
     assert run(["study", "stopping", "--instance", path, *RUNS, "--json"]) == 0
     assert document(capsys)["benchmark"]["value"] == pytest.approx(4 / 5)
+
+
+@pytest.mark.usefixtures("offering")
+def test_several_instances_are_drawn_and_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = SourceEntry(
+        lambda rng: stopping.Offers(3 + rng), "as many offers as the seed", seeded=True
+    )
+    record = dataclasses.replace(stopping.SYSTEM, sources={"seeded": drawn})
+    monkeypatch.setattr(stopping, "SYSTEM", record)
+    wanted = ["--draws", "2", "--seed", "4", "--policies", "first,half", "--out", str(tmp_path)]
+    assert run(["study", "stopping", *RUNS, *wanted]) == 0
+    printed = capsys.readouterr().out
+    assert "Over all instances; 2 instances" in printed
+    for seed in (4, 5):
+        assert f"instance seeded {seed}," in printed
+    assert set(pd.read_csv(tmp_path / "table.csv")["instance"]) == {"seeded 4", "seeded 5"}
+    assert run(["study", "stopping", *RUNS, *wanted, "--json"]) == 0
+    assert [one["instance"]["name"] for one in document(capsys)] == ["seeded 4", "seeded 5"]
 
 
 def test_a_fraction_may_be_set_where_the_default_is_whole(tmp_path: Path) -> None:
@@ -191,6 +215,9 @@ def test_check_fails_for_a_corrected_claim_only(
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=1.5"], "a whole number"),
         (["generate", "rescue", "--out", "nowhere/x.nc"], "the directory does not exist"),
         (["check", "rescue.theorem9"], "claim 'rescue.theorem9' is unknown"),
+        (["study", "rescue", "--draws", "0"], "Invalid value for '--draws'"),
+        (["study", "rescue", "--draws", "2", "--data", "."], "--draws 2: raw data cannot be"),
+        (["study", "rescue", "--draws", "2", "--instance", "x.nc"], "--draws 2: x.nc cannot be"),
         (["study", "idm"], "did you mean idn?"),
         (["study", "idn", "--instance", "topology_3"], "sources are topology_1, topology_2"),
         (["study", "idn", "--policies", "infid"], "did you mean infida"),

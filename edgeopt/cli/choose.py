@@ -14,20 +14,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataOption",
+    "DrawsOption",
     "InstanceOption",
     "JsonOption",
     "SeedOption",
     "SystemArgument",
     "chosen_instance",
+    "chosen_instances",
     "chosen_system",
 ]
 
-SystemArgument = Annotated[str, typer.Argument(help="Name of the system: rescue, idn, edr.")]
+SystemArgument = Annotated[str, typer.Argument(help="Name of the system: rescue, idn, oinc, edr.")]
 InstanceOption = Annotated[
     str | None,
     typer.Option(
         help="A named source of the system (rescue: tables, paper; idn: topology_1, topology_2, "
-        "...; edr: drawn, quiet, tables) or an instance file."
+        "...; oinc: drawn, uneven, physical, tables; edr: drawn, quiet, tables) or an instance "
+        "file."
     ),
 ]
 DataOption = Annotated[
@@ -35,6 +38,9 @@ DataOption = Annotated[
 ]
 SeedOption = Annotated[
     int, typer.Option(min=0, help="Seed of everything drawn: worlds, and the instance.")
+]
+DrawsOption = Annotated[
+    int, typer.Option(min=1, help="Instances to draw, with this many seeds from --seed on.")
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on standard output.")
@@ -79,6 +85,30 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
             f"its sources are {', '.join(record.sources)}"
         )
     return Chosen(path.name, record.load(path), (f"{path.name}, a file of the user",))
+
+
+def chosen_instances(
+    record: System, wanted: str | None, data: Path | None, seed: int, draws: int
+) -> list[Chosen]:
+    """Return the instances that the options ask for, one per seed.
+
+    Raises
+    ------
+    OptionError
+        As `chosen_instance` does, or if several are wanted of what does not depend on a seed.
+    """
+    if draws == 1:
+        return [chosen_instance(record, wanted, data, seed)]
+    name = next(iter(record.sources)) if wanted is None else wanted
+    if data is not None or name not in record.sources or not record.sources[name].seeded:
+        raise OptionError(
+            f"--draws {draws}: {'raw data' if data is not None else name} cannot be drawn anew"
+        )
+    drawn = (chosen_instance(record, name, None, seed + more) for more in range(draws))
+    return [
+        Chosen(f"{name} {seed + more}", one.instance, one.provenance)
+        for more, one in enumerate(drawn)
+    ]
 
 
 def _from_source(name: str, source: Source, seed: int) -> Chosen:

@@ -1,23 +1,27 @@
 """``edgeopt study``: compare the policies of a system and write a page."""
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from edgeopt.cli import show
 from edgeopt.cli.choose import (
     DataOption,
+    DrawsOption,
     InstanceOption,
     JsonOption,
     SeedOption,
     SystemArgument,
-    chosen_instance,
+    chosen_instances,
     chosen_system,
 )
 
 if TYPE_CHECKING:
-    from edgeopt.studies import Case
+    from collections.abc import Mapping
+
+    from edgeopt.studies import Case, Comparison, Study
 
 __all__ = ["study"]
 
@@ -31,6 +35,7 @@ def study(
         typer.Option(min=2, help="Simulated runs per policy; the system's own choice if left out."),
     ] = None,
     seed: SeedOption = 0,
+    draws: DrawsOption = 1,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     policies: Annotated[
         list[str] | None,
@@ -42,27 +47,30 @@ def study(
     out: Annotated[Path | None, typer.Option(help="Directory for the page and its table.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the policies of a system on one instance."""
+    """Compare the policies of a system on one instance, or on several that are drawn."""
     from edgeopt.studies import study as compare
 
     record = chosen_system(system)
-    chosen = chosen_instance(record, instance, data, seed)
+    chosen = chosen_instances(record, instance, data, seed, draws)
     names = [name for given in policies or () for name in given.split(",") if name]
     result = compare(
-        {chosen.name: chosen.instance},
+        {one.name: one.instance for one in chosen},
         names or None,
         system=record,
         runs=runs,
         rng=seed,
         workers=workers,
         reference=reference,
-        provenance=chosen.provenance,
+        provenance=chosen[0].provenance,
     )
     page = None if out is None else result.page(out)
     if as_json:
         print(result.to_json())
         return
-    _print(result.cases[0])
+    for case in result.cases:
+        _print(case)
+    for comparison in record.comparisons:
+        _print_comparison(result, comparison)
     show.note(f"page: {page}" if page else "Add --out DIR for a page with pictures and claims.")
 
 
@@ -100,3 +108,22 @@ def _print(case: "Case") -> None:
     )
     for sentence in sentences(case):
         show.note(sentence)
+
+
+def _print_comparison(result: "Study", comparison: "Comparison") -> None:
+    from edgeopt.studies.wording import interval, number, percent, plural, uncapitalised
+
+    def cell(row: "Mapping[Any, Any]", name: str) -> str:
+        share = name in comparison.percent
+        text = percent(row[name]) if share else number(row[name], 4)
+        low, high = row.get(f"{name}_low", math.nan), row.get(f"{name}_high", math.nan)
+        return text if math.isnan(low) else f"{text} ({interval(low, high, share=share)})"
+
+    show.table(
+        f"{comparison.title}; {plural(len(result.cases), 'instance')}",
+        ["policy", *(uncapitalised(heading) for heading in comparison.columns.values())],
+        (
+            [row["title"], *(cell(row, name) for name in comparison.columns)]
+            for row in result.comparison(comparison.name).to_dict("records")
+        ),
+    )

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.result import Case
+    from edgeopt.studies.result import Case, Study
 
 __all__ = [
     "Account",
     "Benchmark",
     "BenchmarkEntry",
+    "Comparison",
     "Measure",
     "Picture",
     "PolicyEntry",
@@ -242,4 +243,34 @@ class Account:
     title: str
     rows: Callable[[Case, str], pd.DataFrame]
     bad: Sequence[str] = ()
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A table of all policies over all instances of a study, such as one that a paper prints.
+
+    Parameters
+    ----------
+    name
+        File name without suffix.
+    title
+        Heading on the page.
+    rows
+        ``rows(study)`` returns a `pandas.DataFrame`, a row per policy, its name in ``policy`` and
+        its title in ``title``; see :func:`edgeopt.studies.over_instances.over_instances`.
+    columns
+        Headings with units by the name of the column, in the order shown; the interval that stands
+        in ``NAME_low`` and ``NAME_high`` is shown with it.
+    percent
+        Columns that are shares, printed as percentages.
+    caption
+        What the columns mean, where their headings do not say it.
+    """
+
+    name: str
+    title: str
+    rows: Callable[[Study], pd.DataFrame]
+    columns: Mapping[str, str]
+    percent: Sequence[str] = ()
     caption: str = ""

@@ -34,7 +34,8 @@ def write(study: Study, folder: Path) -> Path:
 
     Notes
     -----
-    Every account of the system becomes a file too, ``NAME.csv`` with one block per policy.
+    Every account of the system becomes a file too, ``NAME.csv`` with one block per policy, and
+    every comparison one with a row per policy.
 
     Returns
     -------
@@ -53,6 +54,9 @@ def write(study: Study, folder: Path) -> Path:
     study.table.to_csv(folder / "table.csv", index=False)
     for account in study.system.accounts:
         whole(study, account).to_csv(folder / f"{account.name}.csv", index=False)
+    for comparison in study.system.comparisons:
+        rows = study.comparison(comparison.name)
+        rows.to_csv(folder / f"{comparison.name}.csv", index=False)
     (folder / "study.json").write_text(study.to_json() + "\n", encoding="utf-8")
     return page
 
@@ -113,6 +117,10 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
         system=study.system,
         settings=study.settings,
         cases=[_shown(case, number, figures) for number, case in enumerate(study.cases)],
+        comparisons=[
+            (comparison, study.comparison(comparison.name).to_dict("records"))
+            for comparison in study.system.comparisons
+        ],
         elsewhere={verdict.claim: verdict for verdict in study.named_verdicts},
     )
 

@@ -254,6 +254,20 @@ class Study:
         known = ", ".join(case.name for case in self.cases)
         raise OptionError(f"instance {name!r} is not in this study; choose from {known}")
 
+    def comparison(self, name: str) -> pd.DataFrame:
+        """Return one of the system's tables over all instances.
+
+        Raises
+        ------
+        OptionError
+            If the system has no such table.
+        """
+        for comparison in self.system.comparisons:
+            if comparison.name == name:
+                return comparison.rows(self)
+        known = ", ".join(one.name for one in self.system.comparisons) or "none"
+        raise OptionError(f"comparison {name!r} is unknown to {self.system.name}; it has {known}")
+
     def to_json(self, *, indent: int | None = 2) -> str:
         """Write the study as one JSON document; figures that do not exist are null.
 
@@ -283,8 +297,8 @@ class Study:
         Returns
         -------
         Path
-            The page, ``index.html``. Beside it stand ``table.csv``, ``study.json`` and
-            ``pictures/NAME.svg``, which the page does not need.
+            The page, ``index.html``. Beside it stand ``table.csv``, ``study.json``, the accounts
+            and comparisons of the system and ``pictures/NAME.svg``, which the page does not need.
         """
         from edgeopt.studies.page import write
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Account,
         Benchmark,
         BenchmarkEntry,
+        Comparison,
         Measure,
         Picture,
         PolicyEntry,
@@ -108,6 +109,8 @@ class System:
         Extra columns and drawings.
     accounts
         Tables in full, one per policy each, folded on the page and written beside it.
+    comparisons
+        Tables of all policies over all instances of a study, on the page and beside it.
     notes
         ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
     bound_of
@@ -150,6 +153,7 @@ class System:
     measures: Sequence[Measure] = ()
     pictures: Sequence[Picture] = ()
     accounts: Sequence[Account] = ()
+    comparisons: Sequence[Comparison] = ()
     notes: Callable[[Case], Sequence[str]] = lambda _: ()
     bound_of: Callable[[Any], str] | None = None
 

@@ -18,11 +18,13 @@ from edgeopt.studies import (
     Account,
     Benchmark,
     BenchmarkEntry,
+    Comparison,
     Measure,
     PolicyEntry,
     Source,
     System,
 )
+from edgeopt.studies.over_instances import over_instances
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
 from edgeopt.studies.pictures.ratios import RATIOS
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies import Case
+    from edgeopt.studies import Case, Study
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,10 @@ def _every_slot(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
+def _over_instances(study: Study) -> pd.DataFrame:
+    return over_instances(study, ["value", "violated_share"], paired=["value"])
+
+
 SYSTEM = System(
     name="stopping",
     title="Stop once, on the best offer",
@@ -166,6 +172,16 @@ SYSTEM = System(
     measures=(Measure("patience", "Slots waited", _patience),),
     pictures=(RATIOS, VALUE_OVER_TIME),
     accounts=(Account("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
+    comparisons=(
+        Comparison(
+            "over_all",
+            "Over all instances",
+            _over_instances,
+            {"value": "Reward", "value_difference": "Lead", "violated_share": "Broken"},
+            percent=("violated_share",),
+            caption="Offers of all lengths.",
+        ),
+    ),
     bound_of=lambda policy: "prophet",
 )
 

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from edgeopt.errors import OptionError
+from edgeopt.studies import study
 from edgeopt.studies.page import render
 from edgeopt.studies.wording import percent
+from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +103,28 @@ def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
     assert list(read.columns) == list(stopped.table.columns)
     assert len(read) == len(stopped.table)
     assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
+
+
+def test_comparison_is_on_the_page_and_beside_it(stopped: Study, tmp_path: Path) -> None:
+    reader = assert_self_contained(stopped.page(tmp_path).read_text(encoding="utf-8"))
+    assert "compared-over_all" in reader.identifiers
+    text = " ".join(reader.text)
+    assert "Means over the 2 instances; the small print is the 95\N{NO-BREAK SPACE}%" in text
+    written = pd.read_csv(tmp_path / "over_all.csv")
+    assert written["policy"].tolist() == list(stopped.cases[0].trajectories)
+    assert f"{written['value'][0]:.4f}" in text
+    share = percent(float(written["violated_share"][0]))
+    assert share in text
+    with pytest.raises(OptionError, match="'table_one' is unknown to stopping; it has over_all"):
+        stopped.comparison("table_one")
+
+
+def test_comparison_of_one_instance_has_no_interval() -> None:
+    one = study(Offers(5), system=SYSTEM, runs=3)
+    assert one.comparison("over_all")["value_low"].isna().all()
+    text = " ".join(assert_self_contained(render(one)).text)
+    assert "One instance: there is no interval over instances." in text
+    assert not re.search(r"\b(nan|None|inf)\b", text)
 
 
 def test_accounts_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""Means over the instances of a study, with intervals: what holds beyond one drawn instance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.ratio import mean_with_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from edgeopt.studies.result import Study
+
+__all__ = ["over_instances"]
+
+
+def over_instances(
+    study: Study, columns: Sequence[str], *, paired: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Average columns of the table of a study over its instances.
+
+    The instances are taken as independent draws. A figure of one instance is itself a mean over
+    the runs on it; the interval speaks about the draw of the instances.
+
+    Parameters
+    ----------
+    study
+        The study.
+    columns
+        Columns of ``study.table`` to average.
+    paired
+        Columns whose difference to the policy's reference is averaged as well, taken instance by
+        instance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per policy in the order of the study: ``policy, title, instances``; for every
+        column ``NAME, NAME_low, NAME_high``; for every paired one ``NAME_difference`` with its ends
+        too, NaN for the reference itself. Without a second instance there is no interval and its
+        ends are NaN.
+    """
+    import pandas as pd
+
+    table = study.table.set_index(["policy", "instance"])
+    cases = [case.name for case in study.cases]
+    entries, references = study.cases[0].entries, study.cases[0].references
+    rows = []
+    for policy, entry in entries.items():
+        row: dict[str, Any] = {"policy": policy, "title": entry.title, "instances": len(cases)}
+        other = references[policy]
+        found = {name: _series(table, policy, cases, name) for name in {*columns, *paired}}
+        for name in columns:
+            row |= _summed(name, found[name], study.settings.confidence)
+        for name in paired:
+            lead = found[name] - _series(table, other, cases, name)
+            if other == policy:
+                lead = np.full(len(cases), np.nan)
+            row |= _summed(f"{name}_difference", lead, study.settings.confidence)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _series(
+    table: pd.DataFrame, policy: str, cases: Sequence[str], name: str
+) -> NDArray[np.float64]:
+    return np.array([table.loc[(policy, case), name] for case in cases], dtype=float)
+
+
+def _summed(name: str, series: NDArray[np.float64], confidence: float) -> dict[str, float]:
+    mean = float(series.mean())
+    low = high = np.nan
+    if series.size > 1 and np.isfinite(mean):
+        reach = mean_with_interval(series, confidence)[2]
+        low, high = mean - reach, mean + reach
+    return {name: mean, f"{name}_low": low, f"{name}_high": high}

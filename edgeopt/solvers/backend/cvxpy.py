@@ -197,7 +197,8 @@ def constraint_names(problem: Any) -> list[str]:
 def _duals(problem: Any, sign: float) -> dict[str, Any]:
     duals = {}
     for name, constraint in zip(constraint_names(problem), problem.constraints, strict=True):
-        if constraint.dual_value is None:
+        if constraint.dual_value is None or len(constraint.dual_variables) > 1:
+            # A cone of several parts has no one right-hand side.
             continue
         # A multiplier is minus the derivative of CVXPY's minimum by the side that is added to.
         constant_left = constraint.args[0].is_constant() and not constraint.args[-1].is_constant()

@@ -2,6 +2,23 @@
 
 from __future__ import annotations
 
+from edgeopt.models.oinc.retraining.bounds import FlowBound, flow_bound
+from edgeopt.models.oinc.retraining.certificate import Certificate, certify, largest_theta
+from edgeopt.models.oinc.retraining.horizons import ServiceMode, horizon
+from edgeopt.models.oinc.retraining.matrix import dual_matrix, flow_matrix
 from edgeopt.models.oinc.retraining.problem import RetrainingProblem, Weights, retraining_problem
 
-__all__ = ["RetrainingProblem", "Weights", "retraining_problem"]
+__all__ = [
+    "Certificate",
+    "FlowBound",
+    "RetrainingProblem",
+    "ServiceMode",
+    "Weights",
+    "certify",
+    "dual_matrix",
+    "flow_bound",
+    "flow_matrix",
+    "horizon",
+    "largest_theta",
+    "retraining_problem",
+]

@@ -1,0 +1,171 @@
+"""The linear programs of retraining as arrays: the compiled twins of the Pyomo models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.models.oinc.retraining.horizons import check_horizon
+from edgeopt.solvers import LabelBlock, LinearProgram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.oinc.retraining.problem import RetrainingProblem
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["Service", "dual_matrix", "flow_matrix", "services", "unit_cost"]
+
+
+class Service(NamedTuple):
+    """What may be served where and when, each entry one column of a program.
+
+    Attributes
+    ----------
+    job, site, slot
+        Shape [n]; by job, then site, then slot.
+    """
+
+    job: Ints
+    site: Ints
+    slot: Ints
+
+
+def services(problem: RetrainingProblem, horizon: int) -> Service:
+    """List all services: a job at a site that can serve it, from its arrival to the horizon."""
+    job, site = np.nonzero(np.isfinite(problem.duration))
+    first = problem.arrival[job]
+    length = np.maximum(horizon - first, 0)
+    end = np.cumsum(length)
+    slot = np.arange(end[-1] if end.size else 0) - np.repeat(end - length - first, length)
+    return Service(np.repeat(job, length), np.repeat(site, length), slot)
+
+
+def unit_cost(problem: RetrainingProblem, service: Service, *, midpoint: bool) -> Floats:
+    """Return what serving through a whole slot costs, shape [n]."""
+    assert problem.weight is not None
+    job, site, slot = service
+    time = slot - problem.arrival[job] + (0.5 if midpoint else 0.0)
+    cost: Floats = problem.weight[job] * (time / problem.duration[job, site] + 0.5)
+    return cost
+
+
+def flow_matrix(
+    problem: RetrainingProblem,
+    *,
+    midpoint: bool = False,
+    one_site: bool = False,
+    horizon: int | None = None,
+) -> LinearProgram:
+    r"""Build the time-indexed relaxation of the weighted flow time by array operations.
+
+    Columns are the services m[job, site, slot]. Rows are (8a) by job, (8b) by site and slot, and
+    with `one_site` by job and slot.
+
+    Parameters
+    ----------
+    problem
+        The jobs.
+    midpoint
+        Count the time of a slot from its middle instead of its beginning: the cost of a job rises
+        by half its weight.
+    one_site
+        Add the row that a job is served at one site at a time, which strengthens the bound.
+    horizon
+        Number of slots; `horizon` of the problem by default, which is long enough.
+
+    Returns
+    -------
+    A minimisation problem.
+
+    Raises
+    ------
+    OptionError
+        If the horizon ends before the last arrival.
+
+    Notes
+    -----
+    Zeng et al., problem (8), where the right-hand side 1 of (8a) is missing; `flow_lp` is its twin
+    in Pyomo and says what it bounds.
+    """
+    slots = check_horizon(problem, horizon)
+    service = services(problem, slots)
+    job, site, slot = service
+    jobs, count = problem.jobs, job.size
+    at = np.arange(count)
+    entries = [
+        (job, at, 1.0 / problem.duration[job, site]),
+        (jobs + site * slots + slot, at, np.ones(count)),
+    ]
+    height = jobs + problem.sites * slots
+    row_names = [
+        LabelBlock("eq_8a", ("job",), (jobs,)),
+        LabelBlock("eq_8b", ("site", "slot"), (problem.sites, slots)),
+    ]
+    if one_site:
+        entries.append((height + job * slots + slot, at, np.ones(count)))
+        height += jobs * slots
+        row_names.append(LabelBlock("one_site", ("job", "slot"), (jobs, slots)))
+    rows, columns, values = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    row_lower, row_upper = np.full(height, -np.inf), np.ones(height)
+    row_lower[:jobs], row_upper[:jobs] = 1.0, np.inf
+    return LinearProgram(
+        unit_cost(problem, service, midpoint=midpoint),
+        sparse.csc_array((values, (rows, columns)), shape=(height, count)),
+        row_lower,
+        row_upper,
+        row_names=row_names,
+        column_names=[LabelBlock("m", ("job", "site", "slot"), np.column_stack(service))],
+    )
+
+
+def dual_matrix(
+    problem: RetrainingProblem,
+    *,
+    midpoint: bool = False,
+    one_site: bool = False,
+    horizon: int | None = None,
+) -> LinearProgram:
+    r"""Build the dual of `flow_matrix` by array operations.
+
+    Columns are theta[job], eta[site, slot], and zeta[job, slot] with `one_site`; rows are (9a) by
+    job, site and slot.
+
+    Parameters
+    ----------
+    problem, midpoint, one_site, horizon
+        As for `flow_matrix`.
+
+    Returns
+    -------
+    A maximisation problem.
+
+    Raises
+    ------
+    OptionError
+        If the horizon ends before the last arrival.
+
+    Notes
+    -----
+    Zeng et al., problem (9); `flow_dual` is its twin in Pyomo.
+    """
+    primal = flow_matrix(problem, midpoint=midpoint, one_site=one_site, horizon=horizon)
+    jobs = problem.jobs
+    sign = np.full(primal.shape[0], -1.0)
+    sign[:jobs] = 1.0
+    names = {"eq_8a": "theta", "eq_8b": "eta", "one_site": "zeta"}
+    columns = [LabelBlock(names[b.name], b.dims, b.index) for b in primal.row_names.blocks]
+    (served,) = primal.column_names.blocks
+    return LinearProgram(
+        sign,
+        (sparse.diags_array(sign) @ primal.matrix).T,
+        -np.inf,
+        primal.cost,
+        sense="max",
+        row_names=[LabelBlock("eq_9a", served.dims, served.index)],
+        column_names=columns,
+    )

@@ -1,0 +1,97 @@
+"""One site and one slot in convex form: closed form, brute force, what the continuous bound is."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from edgeopt.errors import InputError
+from edgeopt.models.oinc.cones import allocation_program, slot_misocp
+from edgeopt.models.oinc.slot import SlotProblem
+from edgeopt.solvers import Status, solve
+
+
+def drawn(rng, requests, sites=2):
+    """Return the requests of a slot, some of which send or compute nothing."""
+    shape = requests, sites
+    return SlotProblem(
+        rng.uniform(0.02, 0.3, shape) * (rng.random(shape) > 0.1),
+        rng.uniform(0.01, 0.1, shape) * (rng.random(shape) > 0.1),
+        np.full(requests, np.inf),
+        rng.uniform(0.3, 1.0, sites),
+        weight=rng.uniform(0.5, 2.0, requests),
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_without_objectives_shares_follow_square_roots(seed):
+    rng = np.random.default_rng(seed)
+    problem = drawn(rng, int(rng.integers(1, 7)), 1)
+    room = float(problem.room[0])
+    send, compute = problem.transmission[:, 0], problem.computation[:, 0]
+    program = allocation_program(send, compute, room=room, weight=problem.weight)
+    found = solve(program, "clarabel")
+    roots = [np.sqrt(problem.weight * seconds).sum() for seconds in (send, compute)]
+    assert found.objective == pytest.approx(roots[0] ** 2 + roots[1] ** 2 / room, rel=1e-6)
+
+
+def test_an_objective_that_cannot_be_met_is_proven():
+    # Two equal requests: the best latency that both can have is (0.2 + 0.2) s.
+    for slo, status in ((0.39, "PROVEN_INFEASIBLE"), (0.41, "CONVERGENCE_CRITERIA_SATISFIED")):
+        program = allocation_program([0.1, 0.1], [0.1, 0.1], [slo, slo])
+        assert solve(program, "clarabel", raises=False).status is Status[status]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"transmission": [-1.0, 1.0]}, r"transmission\[0\] = -1.0"),
+        ({"computation": [1.0]}, "computation"),
+        ({"slo": [1.0, 0.0]}, r"slo\[1\] = 0.0"),
+        ({"weight": [1.0, -2.0]}, r"weight\[1\] = -2.0"),
+        ({"room": 0.0}, "room = 0.0"),
+        ({"transmission": [np.nan, 1.0]}, r"transmission\[0\] = nan"),
+    ],
+)
+def test_wrong_numbers_of_a_site_are_named(changed, named):
+    given = {"transmission": [0.1, 0.1], "computation": [0.1, 0.1], "slo": [1.0, 1.0]} | changed
+    with pytest.raises(InputError, match=named):
+        allocation_program(**given)
+
+
+def cheapest(problem):
+    """Return the least cost of all assignments, by the closed form."""
+    best = np.inf
+    for site in itertools.product(range(problem.sites), repeat=problem.requests):
+        cost = 0.0
+        for j in range(problem.sites):
+            here = np.array(site) == j
+            weight = problem.weight[here]
+            cost += np.sqrt(weight * problem.transmission[here, j]).sum() ** 2
+            cost += np.sqrt(weight * problem.computation[here, j]).sum() ** 2 / problem.room[j]
+        best = min(best, cost)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_optimum_of_a_slot_is_that_of_brute_force(seed):
+    problem = drawn(np.random.default_rng(seed), 3)
+    found = solve(slot_misocp(problem), "scip", gap=1e-5)
+    assert found.objective == pytest.approx(cheapest(problem), rel=1e-4)
+    assert set(np.round(found.values["y"], 6).ravel()) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_splitting_requests_bounds_the_optimum(seed):
+    problem = drawn(np.random.default_rng(seed), 4)
+    found = solve(slot_misocp(problem, relax=True), "clarabel")
+    assert found.objective <= cheapest(problem) * (1.0 + 1e-6)
+    assert found.objective >= 0.5 * cheapest(problem)
+
+
+def test_an_empty_slot_is_refused():
+    problem = SlotProblem(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0), np.ones(2))
+    with pytest.raises(InputError, match="nothing to decide"):
+        slot_misocp(problem)

@@ -1,0 +1,108 @@
+"""Which site each request of a slot should go to: a near-optimal search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.errors import InputError, OptionError
+from edgeopt.models.oinc.slot.search import improve, insert, measure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.oinc.slot.problem import SlotProblem
+
+__all__ = ["assign", "assignment_cost", "own_assignment"]
+
+
+def assign(
+    problem: SlotProblem,
+    *,
+    urgency: float = 0.0,
+    start: NDArray[np.int64] | None = None,
+    changes: int = 10_000,
+) -> NDArray[np.int64]:
+    r"""Send every request to a site, so that latencies are short and objectives can be met.
+
+    Requests that are large wherever they go come first, each to the site that it costs least; then
+    the best move of a request or swap of two, as long as one helps. A site costs what its best
+    shares cost without objectives, and a penalty while its objectives cannot all be met.
+
+    Parameters
+    ----------
+    problem
+        The requests.
+    urgency
+        Penalty on objectives that would have to be twice as long, as a multiple of the cost of all
+        sites together; 0 for none.
+    start
+        Site of every request from which to search, shape [n]; greedy insertion by default.
+    changes
+        Largest number of changes.
+
+    Returns
+    -------
+    Site of every request, shape [n].
+
+    Raises
+    ------
+    InputError
+        If `start` is no assignment.
+    OptionError
+        If `urgency` or `changes` is negative.
+
+    Notes
+    -----
+    Stands in place of the learned actor of Zeng et al., Algorithm 3.
+    """
+    if not 0.0 <= urgency < np.inf:
+        raise OptionError(f"urgency = {urgency}: must not be negative")
+    if changes < 0:
+        raise OptionError(f"changes = {changes}: must not be negative")
+    weight = problem.weight
+    assert weight is not None
+    terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
+    if start is None:
+        nearest = problem.transmission.min(axis=1) + problem.computation.min(axis=1)
+        site = insert(terms, np.argsort(-nearest, kind="stable"), 0.0)
+    else:
+        site = own_assignment(problem, start)
+    penalty = urgency * assignment_cost(problem, site) if urgency else 0.0
+    improve(terms, site, penalty, changes)
+    return np.asarray(site)
+
+
+def own_assignment(problem: SlotProblem, site: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Copy an assignment.
+
+    Raises
+    ------
+    InputError
+        If it does not name one of the sites for every request.
+    """
+    own = np.array(site, dtype=np.int64)
+    if own.shape != (problem.requests,):
+        raise InputError("site", f"must be {problem.requests} sites", value=own.shape)
+    for i in np.flatnonzero((own < 0) | (own >= problem.sites)):
+        raise InputError(
+            "site", f"must be one of the {problem.sites} sites", index=(int(i),), value=own[i]
+        )
+    return own
+
+
+def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
+    r"""Return the least weighted sum of latencies of an assignment without objectives, s.
+
+    :math:`\sum_j (\sum_{i \in N_j} \sqrt{w_i A_{ij}})^2
+    + (\sum_{i \in N_j} \sqrt{w_i E_{ij}})^2 / \varphi_j`, Zeng et al., problem (3) without (1a).
+    """
+    request = np.arange(problem.requests)
+    weight = problem.weight
+    assert weight is not None
+    sending = np.zeros(problem.sites)
+    computing = np.zeros(problem.sites)
+    np.add.at(sending, site, np.sqrt(weight * problem.transmission[request, site]))
+    np.add.at(computing, site, np.sqrt(weight * problem.computation[request, site]))
+    return float((sending**2 + computing**2 / problem.room).sum())

@@ -1,0 +1,329 @@
+r"""Compiled pricing: which requests a site would rather take than leave, at given prices.
+
+A *column* is a site with a set of requests. With :math:`a = \sqrt{w A}`,
+:math:`e = \sqrt{w E / \varphi}` and :math:`s = w S` its cost is
+
+.. math:: c(N) = \max_{p, q} \sum_{i \in N} \psi_i(p a_i + q e_i) - p^2 - q^2, \qquad
+    \psi_i(m) = 2 m + \max(0, m - s_i)^2 / s_i,
+
+without objectives :math:`(\sum a)^2 + (\sum e)^2`. So the p and q of a set bound the cost of all
+larger sets: request i adds at least :math:`2 p a_i + 2 q e_i + a_i^2 + e_i^2`, two of them
+:math:`2 a_i a_k + 2 e_i e_k` more, and what is too much for a site stays too much. The search goes
+through sets depth first and leaves out those that these bounds rule out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from edgeopt.models.oinc.slot.kernels import SLACK
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["column_cost", "search"]
+
+
+@njit(cache=True)
+def column_cost(
+    a: Floats, e: Floats, s: Floats, members: Ints, size: int
+) -> tuple[float, float, float]:
+    """Return the cost of the first `size` members on one site, and the p and q that prove it.
+
+    The cost is infinite where objectives cannot be met. Objectives bind more and more on the way,
+    never fewer, so it takes at most `size` steps.
+    """
+    p, q = 0.0, 0.0
+    band, both, cpu = 0.0, 0.0, 0.0
+    for k in range(size):
+        i = members[k]
+        p += a[i]
+        q += e[i]
+        band += a[i] * a[i] / s[i]
+        both += a[i] * e[i] / s[i]
+        cpu += e[i] * e[i] / s[i]
+    if _too_much(band, both, cpu):
+        return np.inf, p, q
+    late = False
+    for k in range(size):
+        i = members[k]
+        late = late or p * a[i] + q * e[i] > s[i]
+    if late:
+        p, q = _bind(a, e, s, members, size)
+    cost = -p * p - q * q
+    for k in range(size):
+        i = members[k]
+        m = p * a[i] + q * e[i]
+        cost += 2.0 * m
+        if m > s[i]:
+            cost += (m - s[i]) ** 2 / s[i]
+    return cost, p, q
+
+
+@njit(cache=True)
+def _too_much(band: float, both: float, cpu: float) -> bool:
+    """Whether objectives cannot be met, from the sums of a a / s, a e / s and e e / s."""
+    left, rest = 1.0 + SLACK - band, 1.0 + SLACK - cpu
+    return left < 0.0 or rest < 0.0 or left * rest < both * both
+
+
+@njit(cache=True)
+def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[float, float]:
+    """Return the best p and q of a set whose objectives bind."""
+    binding = np.zeros(size, dtype=np.bool_)
+    corner, off, other, free_a, free_e = 1.0, 0.0, 1.0, 0.0, 0.0
+    for k in range(size):
+        free_a += a[members[k]]
+        free_e += e[members[k]]
+    p, q = free_a, free_e
+    for _ in range(size):
+        more = False
+        for k in range(size):
+            i = members[k]
+            if not binding[k] and p * a[i] + q * e[i] > s[i] * (1.0 + SLACK):
+                binding[k] = True
+                more = True
+                free_a -= a[i]
+                free_e -= e[i]
+                corner -= a[i] * a[i] / s[i]
+                off += a[i] * e[i] / s[i]
+                other -= e[i] * e[i] / s[i]
+        if not more:
+            break
+        determinant = corner * other - off * off
+        if binding.all() or not (corner > 0.0 and other > 0.0 and determinant > 0.0):
+            # Hardly any slack is left: p and q run away along this ray until all objectives bind.
+            p, q = (off, 1.0 - corner) if off > 0.0 else (1.0, 1.0)
+            if off > 0.0:
+                largest = (
+                    1.0 - 0.5 * (corner + other) + np.sqrt(0.25 * (corner - other) ** 2 + off * off)
+                )
+                q = largest - (1.0 - corner)
+            stretch = 0.0
+            for k in range(size):
+                i = members[k]
+                m = p * a[i] + q * e[i]
+                if m > 0.0 and s[i] < np.inf:
+                    stretch = max(stretch, s[i] / m)
+            return p * stretch, q * stretch
+        p = (other * free_a + off * free_e) / determinant
+        q = (off * free_a + corner * free_e) / determinant
+    return p, q
+
+
+@njit(cache=True)
+def search(
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    cutoff: float,
+    limit: int,
+    members: Ints,
+    found: Ints,
+) -> tuple[float, int, float, int]:
+    """Search the sets of one site for the one whose cost less prices is least.
+
+    Parameters
+    ----------
+    a, e
+        Roots of the site's times, shape [n].
+    s
+        Objectives, infinite where there are none, shape [n].
+    prices
+        Price of each request, shape [n].
+    cutoff
+        Only sets below it count, such as the best one known; at most 0, the empty set's value.
+    limit
+        Number of sets to look at, after which the search stops with what it knows.
+    members
+        Filled in with the best set, shape [n].
+    found
+        With no rows, the best set is searched. Otherwise filled in with all sets below the cutoff,
+        the first entry of each row their number, shape [capacity, 1 + n].
+
+    Returns
+    -------
+    The least value or the cutoff, the size of the best set (0 if none is below the cutoff; the
+    number of sets found if all are wanted), a bound on the value of all sets, and how many were
+    looked at. The bound equals the value unless the search stopped early.
+    """
+    n = a.size
+    every = found.shape[0] > 0
+    objectives = False
+    own = np.empty(n)
+    first = np.empty(n, dtype=np.int64)
+    key = np.empty(n)
+    width = 0
+    for i in range(n):
+        objectives = objectives or s[i] < np.inf
+        own[i] = a[i] * a[i] + e[i] * e[i] - prices[i]
+        gain = own[i]
+        if s[i] < np.inf and gain < 0.0:
+            m = a[i] * a[i] + e[i] * e[i]
+            if m > s[i]:
+                gain = (
+                    np.inf
+                    if _too_much(a[i] ** 2 / s[i], a[i] * e[i] / s[i], e[i] ** 2 / s[i])
+                    else gain + (m - s[i]) ** 2 / s[i]
+                )
+        if gain < 0.0:
+            width = _insert(first, key, width, i, gain)
+    depth_most = width + 1
+    index = np.empty((depth_most, width), dtype=np.int64)
+    gains = np.empty((depth_most, width))
+    least = np.empty((depth_most, width + 1))
+    count = np.zeros(depth_most, dtype=np.int64)
+    place = np.zeros(depth_most, dtype=np.int64)
+    value, p, q = np.zeros(depth_most), np.zeros(depth_most), np.zeros(depth_most)
+    use = np.zeros((depth_most, 3))
+    free = np.ones(depth_most, dtype=np.bool_)
+    path = np.empty(depth_most, dtype=np.int64)
+    smallest = np.empty(width)
+    index[0, :] = first[:width]
+    gains[0, :] = key[:width]
+    count[0] = width
+    _suffixes(a, e, index[0], gains[0], width, smallest, least[0])
+    best, size, looked, depth = cutoff, 0, 0, 0
+    bound = np.inf
+    while depth >= 0:
+        at = place[depth]
+        if at >= count[depth] or value[depth] + least[depth, at] >= best:
+            depth -= 1
+            continue
+        if looked >= limit:
+            for d in range(depth + 1):
+                bound = min(bound, value[d] + least[d, place[d]])
+            break
+        looked += 1
+        place[depth] = at + 1
+        i = index[depth, at]
+        path[depth] = i
+        new = depth + 1
+        # The set with i: its cost, or a proof that objectives cannot be met.
+        still_free = True
+        if objectives:
+            band = use[depth, 0] + a[i] * a[i] / s[i]
+            both = use[depth, 1] + a[i] * e[i] / s[i]
+            cpu = use[depth, 2] + e[i] * e[i] / s[i]
+            if _too_much(band, both, cpu):
+                continue
+            use[new, 0], use[new, 1], use[new, 2] = band, both, cpu
+            still_free = free[depth]
+            if still_free:
+                x, y = p[depth] + a[i], q[depth] + e[i]
+                for k in range(new):
+                    if x * a[path[k]] + y * e[path[k]] > s[path[k]]:
+                        still_free = False
+                        break
+        free[new] = still_free
+        if still_free:
+            value[new] = value[depth] + own[i] + 2.0 * (a[i] * p[depth] + e[i] * q[depth])
+            p[new], q[new] = p[depth] + a[i], q[depth] + e[i]
+        else:
+            cost, p[new], q[new] = column_cost(a, e, s, path, new)
+            value[new] = cost
+            for k in range(new):
+                value[new] -= prices[path[k]]
+        if value[new] < best:
+            if every:
+                if size < found.shape[0]:
+                    found[size, 0] = new
+                    found[size, 1 : new + 1] = path[:new]
+                size += 1
+            else:
+                best, size = value[new], new
+                members[:new] = path[:new]
+        # What may join it, the most gainful first.
+        width = 0
+        for k in range(at + 1, count[depth]):
+            other = index[depth, k]
+            gain = own[other] + 2.0 * (a[other] * p[new] + e[other] * q[new])
+            if gain < 0.0 and objectives and s[other] < np.inf:
+                m = a[other] * (p[new] + a[other]) + e[other] * (q[new] + e[other])
+                if m > s[other]:
+                    gain += (m - s[other]) ** 2 / s[other]
+            if gain < 0.0:
+                width = _insert(index[new], gains[new], width, other, gain)
+        if width == 0 or value[new] + _pairs(a, e, index[new], gains[new], width) >= best:
+            continue
+        _suffixes(a, e, index[new], gains[new], width, smallest, least[new])
+        count[new], place[new] = width, 0
+        depth = new
+    return best, size, min(best, bound), looked
+
+
+@njit(cache=True)
+def _insert(index: Ints, gains: Floats, width: int, item: int, gain: float) -> int:
+    """Insert into a list in ascending order of gain; return its new length."""
+    k = width
+    while k > 0 and gains[k - 1] > gain:
+        gains[k], index[k] = gains[k - 1], index[k - 1]
+        k -= 1
+    gains[k], index[k] = gain, item
+    return width + 1
+
+
+@njit(cache=True)
+def _pairs(a: Floats, e: Floats, index: Ints, gains: Floats, width: int) -> float:
+    """Bound the gain of any of these together, every pair costing the least that one can."""
+    low_a, low_e = np.inf, np.inf
+    for k in range(width):
+        low_a, low_e = min(low_a, a[index[k]]), min(low_e, e[index[k]])
+    pair = 2.0 * (low_a * low_a + low_e * low_e)
+    total = 0.0
+    for k in range(width):
+        step = gains[k] + k * pair
+        if step >= 0.0:
+            break
+        total += step
+    return total
+
+
+@njit(cache=True)
+def _suffixes(
+    a: Floats, e: Floats, index: Ints, gains: Floats, width: int, smallest: Floats, least: Floats
+) -> None:
+    r"""Bound the gain of some requests from each place on; `least` is ascending, at last 0.
+
+    For sets of r requests, :math:`(\sum a)^2 \ge 2 x \sum a - x^2` for any x. With x as large as r
+    average requests this is nearly tight where requests are alike; what remains is to pick the r
+    least of a list. Larger sets are no better as soon as one size improves nowhere.
+    """
+    mean_a, mean_e = 0.0, 0.0
+    for k in range(width):
+        mean_a += a[index[k]] / width
+        mean_e += e[index[k]] / width
+    least[width] = 0.0
+    for k in range(width - 1, -1, -1):
+        least[k] = min(least[k + 1], gains[k])
+    for r in range(2, width + 1):
+        x, y = r * mean_a, r * mean_e
+        total, taken, improved = -x * x - y * y, 0, False
+        for k in range(width - 1, -1, -1):
+            i = index[k]
+            item = gains[k] + a[i] * (2.0 * x - a[i]) + e[i] * (2.0 * y - e[i])
+            if taken == r:
+                if item >= smallest[r - 1]:
+                    if total < least[k]:
+                        least[k], improved = total, True
+                    continue
+                total -= smallest[r - 1]
+                taken -= 1
+            total += item
+            z = taken
+            while z > 0 and smallest[z - 1] > item:
+                smallest[z] = smallest[z - 1]
+                z -= 1
+            smallest[z] = item
+            taken += 1
+            if taken == r and total < least[k]:
+                least[k], improved = total, True
+        if not improved:
+            break

@@ -1,0 +1,173 @@
+"""A plan for a slot: where requests go, and the best shares there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+from numba import njit
+
+from edgeopt.errors import OptionError
+from edgeopt.models.oinc.slot.assignment import assign, own_assignment
+from edgeopt.models.oinc.slot.kernels import admit, share_out
+from edgeopt.models.oinc.slot.plan import SlotPlan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.oinc.slot.problem import SlotProblem
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+URGENCIES: Final = (0.01, 0.1, 1.0)
+"""Penalties that are tried: a high one fills sites evenly, a low one gives some of them up."""
+
+__all__ = ["Unfit", "evaluate", "solve_slot"]
+
+Unfit = Literal["late", "refuse"]
+"""What becomes of requests whose objectives do not fit: answered late, or not at all."""
+
+
+def solve_slot(
+    problem: SlotProblem,
+    *,
+    objectives: bool = True,
+    unfit: Unfit = "late",
+    late: float = 3.0,
+) -> SlotPlan:
+    """Find a near-optimal plan for the requests of a slot.
+
+    Where the assignment with the shortest latencies misses objectives, the search goes on with
+    several penalties, and the plan that meets most objectives is taken; among equals the one with
+    the shortest latencies.
+
+    Parameters
+    ----------
+    problem
+        The requests.
+    objectives
+        Whether objectives count; without them the sum of latencies alone does.
+    unfit
+        What becomes of requests whose objectives do not fit, see `evaluate`.
+    late
+        Latency within which late requests should still be answered, s.
+
+    Returns
+    -------
+    Sites and shares.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+    """
+    shortest = assign(problem)
+    best = evaluate(problem, shortest, objectives=objectives, unfit=unfit, late=late)
+    if not objectives or best.met.all():
+        return best
+    for urgency in URGENCIES:
+        site = assign(problem, urgency=urgency, start=shortest)
+        plan = evaluate(problem, site, unfit=unfit, late=late)
+        if _order(plan) < _order(best):
+            best = plan
+    return best
+
+
+def _order(plan: SlotPlan) -> tuple[int, float]:
+    return -int(plan.met.sum()), plan.objective
+
+
+def evaluate(
+    problem: SlotProblem,
+    site: Ints,
+    *,
+    objectives: bool = True,
+    unfit: Unfit = "late",
+    late: float = 3.0,
+) -> SlotPlan:
+    """Give the requests of every site their best shares.
+
+    Where the objectives of a site do not fit together, requests give up theirs one at a time, the
+    one first that eases the site most, until the others' fit.
+
+    Parameters
+    ----------
+    problem
+        The requests.
+    site
+        Site of every request, shape [n].
+    objectives
+        Whether objectives count.
+    unfit
+        Requests that give up are answered ``"late"``, as fast as the others allow, or, with
+        ``"refuse"``, not at all.
+    late
+        Latency within which late requests should still be answered, s. Where even that does not
+        fit, the site shares out without objectives.
+
+    Returns
+    -------
+    Sites, -1 for those that are refused, and shares.
+
+    Raises
+    ------
+    InputError
+        If a request has no site.
+    OptionError
+        If an option is unknown or out of range.
+    """
+    if unfit not in get_args(Unfit):
+        raise OptionError(f"unfit = {unfit!r}: must be one of {get_args(Unfit)}")
+    if not late > 0.0:
+        raise OptionError(f"late = {late}: must be positive")
+    site = own_assignment(problem, site)
+    weight = problem.weight
+    assert weight is not None
+    band, cpu = np.zeros(site.size), np.zeros(site.size)
+    limit = np.inf if unfit == "refuse" else late
+    _share_out_all(
+        problem.transmission, problem.computation, problem.slo, weight, problem.room,
+        site, objectives, unfit == "refuse", limit, band, cpu,
+    )  # fmt: skip
+    return SlotPlan(problem, site, band, cpu)
+
+
+@njit(cache=True)
+def _share_out_all(
+    transmission: Floats,
+    computation: Floats,
+    slo: Floats,
+    weight: Floats,
+    room: Floats,
+    site: Ints,
+    objectives: bool,
+    refuse: bool,
+    limit: float,
+    band: Floats,
+    cpu: Floats,
+) -> None:
+    """Fill in shares; requests that are refused get the site -1."""
+    for j in range(room.size):
+        mine = np.flatnonzero(site == j)
+        if mine.size == 0:
+            continue
+        A = np.empty(mine.size)
+        E = np.empty(mine.size)
+        for n in range(mine.size):
+            A[n], E[n] = transmission[mine[n], j], computation[mine[n], j]
+        S, w = slo[mine], weight[mine]
+        if not objectives:
+            S[:] = np.inf
+        late = admit(A, E, S, room[j], limit)
+        if refuse:
+            site[mine[late]] = -1
+            kept = np.flatnonzero(~late)
+            mine, A, E, S, w = mine[kept], A[kept], E[kept], S[kept], w[kept]
+        elif late.all():
+            S[:] = np.inf
+        else:
+            S[late] = np.maximum(S[late], limit)
+        v, z = np.empty(mine.size), np.empty(mine.size)
+        share_out(A, E, S, w, room[j], v, z)
+        band[mine], cpu[mine] = v, z

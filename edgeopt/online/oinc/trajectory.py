@@ -81,8 +81,9 @@ class OincTrajectory(Trajectory):
     cpu_load
         Share of the CPU that was given to requests, shape [runs, T, J].
     bound
-        Lower bound on the weighted latencies of each slot beside what was reserved, s, shape
-        [runs, T]; NaN where the policy certified none. See `SlotPlan.bound`.
+        Lower bound on the sum of the latencies of each slot, for the requests answered, the
+        objectives met and the CPU reserved, s, shape [runs, T]; NaN where the policy certified
+        none. It is taken from the plans, see `SlotPlan.bound`.
     served
         Recorded only on request: what served which job when in the first run.
     """
@@ -160,6 +161,18 @@ class OincTrajectory(Trajectory):
         """
         latency = self.mean_latency() / self.instance.latency_scale
         return np.asarray(latency + self.mean_completion() / self.instance.completion_scale)
+
+    def gap(self) -> Floats:
+        """Return how much longer the latencies of each slot are than their bound, [runs, T].
+
+        Relative to the bound; 0 in slots without answered requests, NaN where there is no bound.
+        """
+        summed = np.zeros_like(self.bound)
+        answered = np.where(self.refused, 0.0, self.latency)
+        np.add.at(summed.T, self.slot, answered.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.maximum(summed / self.bound - 1.0, 0.0)
+        return np.where((summed == 0.0) & ~np.isnan(self.bound), 0.0, gap)
 
     def success(self) -> Floats:
         """Return the share of requests and jobs together that were in time, shape [runs].

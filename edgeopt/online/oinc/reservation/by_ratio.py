@@ -1,0 +1,176 @@
+"""Reserve CPU for jobs as they arrive, by the best of some ratios or by the best shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.oinc.reservation.forecast import Forecast, needed_speed
+from edgeopt.solvers.tolerance import TIGHT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc.events import Slot
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Reservation", "ReservationMemory"]
+
+_ROUNDS: Final = 20
+"""Most rounds of shares and assignments in turn."""
+
+
+class ReservationMemory(NamedTuple):
+    """What a reservation remembers.
+
+    Attributes
+    ----------
+    instance
+        What is known beforehand.
+    needed
+        CPU that requests have needed for their objectives, summed over slots, Gcycle/s.
+    slots
+        Number of these slots.
+    """
+
+    instance: OincInstance
+    needed: float
+    slots: int
+
+
+@dataclass(frozen=True, eq=False)
+class Reservation:
+    r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.
+
+    As many idle sites are chosen as there are jobs that wait for one, if there are as many. What
+    the CPU of all sites has left, beside what jobs and the objectives of requests need, is split
+    between requests and jobs in some ratio, and the part of the jobs evenly among the chosen
+    sites:
+
+    .. math:: p_{j} = \frac{\big[\sum_i f_i (1 - p_i) - \mathrm{need}\big]^+}{(1 + r)\, m f_j}
+
+    within `smallest` and `largest`. Of the ratios the one is taken whose shares promise the least
+    mean latency and mean completion time, each over its scale; see `Forecast`.
+
+    Parameters
+    ----------
+    smallest, largest
+        Least and largest share that is kept at a chosen site, ``0 < smallest <= largest < 1``.
+        With few jobs at many sites nearly all shares are the largest one, whatever the ratio.
+    ratios
+        CPU for requests over CPU for jobs, r >= 0; the first of the best is taken.
+    optimise
+        Minimise what is promised over the shares themselves. For a fixed assignment the latencies
+        are :math:`\sum_j a_j / (1 - p_j)` and the completion times :math:`\sum_j b_j / p_j`, so
+        that :math:`p_j = \sqrt{b_j} / (\sqrt{a_j} + \sqrt{b_j})` is best, clipped; shares and
+        assignments take turns, from the shares of the best ratio on, as long as the promise gets
+        better.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Zeng et al., algorithm 2 and equation (2). There a frequency less a share is printed; the share
+    may come out above 1, or as 0 where jobs wait; and neither the need nor the ratios are given.
+    """
+
+    smallest: float = 0.05
+    largest: float = 0.95
+    ratios: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    optimise: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.smallest <= self.largest < 1:
+            raise OptionError(
+                f"smallest = {self.smallest}, largest = {self.largest}: "
+                "must be 0 < smallest <= largest < 1"
+            )
+        if not self.ratios or not all(0 <= ratio < np.inf for ratio in self.ratios):
+            raise OptionError(f"ratios = {self.ratios}: must be numbers >= 0, at least one")
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures."""
+        title = "optimised shares" if self.optimise else "best ratio"
+        default = Reservation()
+        for end in ("smallest", "largest"):
+            value = getattr(self, end)
+            title += f", {end} {value:g}" if value != getattr(default, end) else ""
+        return title
+
+    def start(self, instance: OincInstance) -> ReservationMemory:
+        """Return the memory before the first slot."""
+        return ReservationMemory(instance, 0.0, 0)
+
+    def reserve(
+        self, memory: ReservationMemory, slot: Slot, share: Floats
+    ) -> tuple[Floats, ReservationMemory]:
+        """Return the shares that are kept for jobs in a slot, and the memory after it.
+
+        Parameters
+        ----------
+        memory
+            Memory so far.
+        slot
+            The slot that begins.
+        share
+            Shares kept in the slot before, shape [J]; 0 where no job was left.
+        """
+        instance = memory.instance
+        needed = needed_speed(slot.requests, instance.speed)
+        usual = memory.needed / memory.slots if memory.slots else needed
+        after = ReservationMemory(instance, memory.needed + needed, memory.slots + 1)
+        new, idle = slot.jobs.site < 0, np.flatnonzero(share == 0.0)
+        count = min(int(new.sum()), idle.size)
+        if count == 0:
+            return share, after
+        chosen = idle[np.argsort(-instance.speed[idle], kind="stable")[:count]]
+        forecast = Forecast(
+            requests=slot.requests,
+            work=slot.jobs.remaining[new],
+            speed=instance.speed,
+            chosen=chosen,
+            latency_scale=instance.latency_scale,
+            completion_scale=instance.completion_scale,
+        )
+        best = self._by_ratio(forecast, share, max(needed, usual))
+        return (self._optimised(forecast, best) if self.optimise else best), after
+
+    def _by_ratio(self, forecast: Forecast, share: Floats, needed: float) -> Floats:
+        """Return the shares of the best ratio."""
+        free = max(float(forecast.speed @ (1.0 - share)) - needed, 0.0)
+        part = 1.0 / (1.0 + np.array(self.ratios))
+        speed = forecast.chosen.size * forecast.speed[forecast.chosen]
+        candidates = np.tile(share, (part.size, 1))
+        kept = np.clip(free * part[:, None] / speed, self.smallest, self.largest)
+        candidates[:, forecast.chosen] = kept
+        # Where the clips decide, ratios are the same.
+        rows = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
+        best = 0
+        if rows.size > 1:
+            best = int(np.argmin([forecast.of(candidates[r]).score for r in rows]))
+        return np.asarray(candidates[rows[best]])
+
+    def _optimised(self, forecast: Forecast, share: Floats) -> Floats:
+        """Return shares that no round of shares and assignments makes better."""
+        best, prospect = share, forecast.of(share)
+        for _ in range(_ROUNDS):
+            latency, completion = np.sqrt(prospect.computing), np.sqrt(prospect.serving)
+            both = latency + completion
+            free = np.divide(completion, both, out=np.zeros_like(both), where=both > 0)
+            following = best.copy()
+            here = forecast.chosen
+            following[here] = np.clip(free[here], self.smallest, self.largest)
+            found = forecast.of(following)
+            if not found.score < prospect.score * (1.0 - TIGHT):
+                break
+            best, prospect = following, found
+        return best

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.models.oinc.slot.search import improve, insert, measure
+from edgeopt.models.oinc.slot.search import improve, insert, measure, shake
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.slot.problem import SlotProblem
+
+MOST = 10_000
+"""Changes after which a search stops at the latest."""
 
 __all__ = ["assign", "assignment_cost", "own_assignment"]
 
@@ -22,7 +25,7 @@ def assign(
     *,
     urgency: float = 0.0,
     start: NDArray[np.int64] | None = None,
-    changes: int = 10_000,
+    kicks: int = 10,
 ) -> NDArray[np.int64]:
     r"""Send every request to a site, so that latencies are short and objectives can be met.
 
@@ -39,8 +42,8 @@ def assign(
         sites together; 0 for none.
     start
         Site of every request from which to search, shape [n]; greedy insertion by default.
-    changes
-        Largest number of changes.
+    kicks
+        How often to send a few requests elsewhere and search on from there.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def assign(
     InputError
         If `start` is no assignment.
     OptionError
-        If `urgency` or `changes` is negative.
+        If `urgency` or `kicks` is negative.
 
     Notes
     -----
@@ -59,8 +62,8 @@ def assign(
     """
     if not 0.0 <= urgency < np.inf:
         raise OptionError(f"urgency = {urgency}: must not be negative")
-    if changes < 0:
-        raise OptionError(f"changes = {changes}: must not be negative")
+    if kicks < 0:
+        raise OptionError(f"kicks = {kicks}: must not be negative")
     weight = problem.weight
     assert weight is not None
     terms = measure(problem.transmission, problem.computation, problem.slo, weight, problem.room)
@@ -70,7 +73,8 @@ def assign(
     else:
         site = own_assignment(problem, start)
     penalty = urgency * assignment_cost(problem, site) if urgency else 0.0
-    improve(terms, site, penalty, changes)
+    improve(terms, site, penalty, MOST)
+    shake(terms, site, penalty, kicks, MOST)
     return np.asarray(site)
 
 

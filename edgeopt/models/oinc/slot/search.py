@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["improve", "insert", "measure"]
+__all__ = ["improve", "insert", "measure", "shake", "total_cost"]
 
 LEAST = 1e-12
 """Relative improvement below which the search stops: rounding must not make it go in circles."""
+
+KICK = 3
+"""Requests that are sent elsewhere at once to leave a local optimum."""
 
 TERMS = 5
 """Sums that a site keeps: roots of sending and computing, and the three of the objectives."""
@@ -147,3 +150,48 @@ def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
             site[second] = site[first]
         site[first] = target
     return most
+
+
+@njit(cache=True)
+def total_cost(terms: Floats, site: Ints, penalty: float) -> float:
+    """Return the cost of an assignment, penalties included."""
+    sums, nothing = _sums(terms, site), np.zeros(TERMS)
+    total = 0.0
+    for j in range(sums.shape[0]):
+        total += _with(sums[j], nothing, nothing, penalty)
+    return total
+
+
+@njit(cache=True)
+def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> None:
+    """Look beyond a local optimum: send a few requests elsewhere, improve, keep what is better.
+
+    The choices are pseudo-random and always the same, so that equal problems have equal plans.
+    """
+    n, sites, _ = terms.shape
+    if n == 0 or sites == 1:
+        return
+    best = total_cost(terms, site, penalty)
+    trial = site.copy()
+    seed = np.uint64(88172645463325252)
+    for _ in range(kicks):
+        trial[:] = site
+        for _ in range(min(n, KICK)):
+            seed = _next(seed)
+            i = int((seed >> np.uint64(11)) % np.uint64(n))
+            seed = _next(seed)
+            other = int((seed >> np.uint64(11)) % np.uint64(sites - 1))
+            trial[i] = other if other < trial[i] else other + 1
+        improve(terms, trial, penalty, most)
+        cost = total_cost(terms, trial, penalty)
+        if cost < best * (1.0 - LEAST):
+            best = cost
+            site[:] = trial
+
+
+@njit(cache=True)
+def _next(seed: np.uint64) -> np.uint64:
+    """Step Marsaglia's xorshift generator."""
+    seed ^= seed << np.uint64(13)
+    seed ^= seed >> np.uint64(7)
+    return seed ^ (seed << np.uint64(17))

@@ -60,9 +60,7 @@ def column_cost(
     for k in range(size):
         i = members[k]
         m = p * a[i] + q * e[i]
-        cost += 2.0 * m
-        if m > s[i]:
-            cost += (m - s[i]) ** 2 / s[i]
+        cost += 2.0 * m + _lateness(m, s[i])
     return cost, p, q
 
 
@@ -164,16 +162,8 @@ def search(
     for i in range(n):
         objectives = objectives or s[i] < np.inf
         own[i] = a[i] * a[i] + e[i] * e[i] - prices[i]
-        gain = own[i]
-        if s[i] < np.inf and gain < 0.0:
-            m = a[i] * a[i] + e[i] * e[i]
-            if m > s[i]:
-                gain = (
-                    np.inf
-                    if _too_much(a[i] ** 2 / s[i], a[i] * e[i] / s[i], e[i] ** 2 / s[i])
-                    else gain + (m - s[i]) ** 2 / s[i]
-                )
-        if gain < 0.0:
+        gain = own[i] + _lateness(a[i] * a[i] + e[i] * e[i], s[i])
+        if gain < 0.0 or every:
             width = _insert(first, key, width, i, gain)
     depth_most = width + 1
     index = np.empty((depth_most, width), dtype=np.int64)
@@ -189,7 +179,7 @@ def search(
     index[0, :] = first[:width]
     gains[0, :] = key[:width]
     count[0] = width
-    _suffixes(a, e, index[0], gains[0], width, smallest, least[0])
+    _suffixes(a, e, index[0], gains[0], width, cutoff, smallest, least[0])
     best, size, looked, depth = cutoff, 0, 0, 0
     bound = np.inf
     while depth >= 0:
@@ -244,19 +234,30 @@ def search(
         width = 0
         for k in range(at + 1, count[depth]):
             other = index[depth, k]
-            gain = own[other] + 2.0 * (a[other] * p[new] + e[other] * q[new])
-            if gain < 0.0 and objectives and s[other] < np.inf:
-                m = a[other] * (p[new] + a[other]) + e[other] * (q[new] + e[other])
-                if m > s[other]:
-                    gain += (m - s[other]) ** 2 / s[other]
-            if gain < 0.0:
+            share = a[other] * p[new] + e[other] * q[new]
+            gain = own[other] + 2.0 * share
+            if gain < 0.0 and objectives:
+                gain += _lateness(share + own[other] + prices[other], s[other])
+            if gain < 0.0 or every:
                 width = _insert(index[new], gains[new], width, other, gain)
-        if width == 0 or value[new] + _pairs(a, e, index[new], gains[new], width) >= best:
+        together = value[new] + _pairs(a, e, index[new], gains[new], width)
+        while (
+            width > 0 and gains[new, width - 1] >= 0.0 and together + gains[new, width - 1] >= best
+        ):
+            width -= 1
+        if width == 0 or together >= best:
             continue
-        _suffixes(a, e, index[new], gains[new], width, smallest, least[new])
+        needed = best - value[new]
+        _suffixes(a, e, index[new], gains[new], width, needed, smallest, least[new])
         count[new], place[new] = width, 0
         depth = new
     return best, size, min(best, bound), looked
+
+
+@njit(cache=True)
+def _lateness(m: float, s: float) -> float:
+    """Return what an objective adds to the cost of a request with multiplier m."""
+    return float((m - s) ** 2 / s) if m > s else 0.0
 
 
 @njit(cache=True)
@@ -288,13 +289,21 @@ def _pairs(a: Floats, e: Floats, index: Ints, gains: Floats, width: int) -> floa
 
 @njit(cache=True)
 def _suffixes(
-    a: Floats, e: Floats, index: Ints, gains: Floats, width: int, smallest: Floats, least: Floats
+    a: Floats,
+    e: Floats,
+    index: Ints,
+    gains: Floats,
+    width: int,
+    needed: float,
+    smallest: Floats,
+    least: Floats,
 ) -> None:
     r"""Bound the gain of some requests from each place on; `least` is ascending, at last 0.
 
-    For sets of r requests, :math:`(\sum a)^2 \ge 2 x \sum a - x^2` for any x. With x as large as r
-    average requests this is nearly tight where requests are alike; what remains is to pick the r
-    least of a list. Larger sets are no better as soon as one size improves nowhere.
+    For any x, :math:`(\sum a)^2 \ge 2 x \sum a - x^2`. With x as large as r average requests this
+    is nearly tight for sets of r requests that are alike; what remains is to pick the r least of a
+    list, and for larger sets all others below 0 with them. When these larger sets cannot get below
+    the gains that are needed or known, no larger r has to be tried.
     """
     mean_a, mean_e = 0.0, 0.0
     for k in range(width):
@@ -305,25 +314,26 @@ def _suffixes(
         least[k] = min(least[k + 1], gains[k])
     for r in range(2, width + 1):
         x, y = r * mean_a, r * mean_e
-        total, taken, improved = -x * x - y * y, 0, False
+        total, others, taken, more = -x * x - y * y, 0.0, 0, False
         for k in range(width - 1, -1, -1):
             i = index[k]
             item = gains[k] + a[i] * (2.0 * x - a[i]) + e[i] * (2.0 * y - e[i])
+            if taken == r and item >= smallest[r - 1]:
+                others += min(item, 0.0)
+            else:
+                if taken == r:
+                    taken -= 1
+                    total -= smallest[taken]
+                    others += min(smallest[taken], 0.0)
+                total += item
+                z = taken
+                while z > 0 and smallest[z - 1] > item:
+                    smallest[z] = smallest[z - 1]
+                    z -= 1
+                smallest[z] = item
+                taken += 1
             if taken == r:
-                if item >= smallest[r - 1]:
-                    if total < least[k]:
-                        least[k], improved = total, True
-                    continue
-                total -= smallest[r - 1]
-                taken -= 1
-            total += item
-            z = taken
-            while z > 0 and smallest[z - 1] > item:
-                smallest[z] = smallest[z - 1]
-                z -= 1
-            smallest[z] = item
-            taken += 1
-            if taken == r and total < least[k]:
-                least[k], improved = total, True
-        if not improved:
+                more = more or total + others < min(least[k], needed)
+                least[k] = min(least[k], total)
+        if not more:
             break

@@ -1,0 +1,195 @@
+"""The exact shares of one site: proven by their own prices, checked against slower ways."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.errors import InstanceError
+from edgeopt.models.oinc.slot import allocate, closed_form_cost, fits
+from tests.strategies import slot_problems
+
+SITES = slot_problems(requests=6, sites=1, objectives=None, weighted=None)
+
+
+def site_of(problem):
+    return problem.transmission[:, 0], problem.computation[:, 0], problem.slo, problem.room[0]
+
+
+def latency(A, E, band, cpu):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(A > 0, A / band, 0.0) + np.where(E > 0, E / cpu, 0.0)
+
+
+def needed_by_bisection(A, E, S):
+    """Least CPU for the objectives: how the time of each is split, by bisecting its price."""
+
+    def split(price):
+        return S / (1.0 + np.sqrt(price * E / A))
+
+    low, high = 0.0, 1.0
+    if (A / S).sum() >= 1.0:
+        return np.inf
+    while (A / split(high)).sum() < 1.0:
+        high *= 2.0
+        if high > 1e30:
+            return np.inf
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if (A / split(middle)).sum() < 1.0 else (low, middle)
+    return (E / (S - split(low))).sum()
+
+
+@given(slot_problems(requests=5, sites=1, objectives=True, zeros=False))
+@settings(max_examples=100)
+def test_needed_cpu_is_what_bisection_finds(problem):
+    A, E, S, room = site_of(problem)
+    found = fits(A, E, S, room)
+    needed = needed_by_bisection(A, E, S)
+    assert found.needed == pytest.approx(needed, rel=1e-6)
+    if abs(needed - room) > 1e-6:
+        assert found.feasible == (needed <= room)
+
+
+@given(slot_problems(requests=6, sites=1, objectives=True))
+@settings(max_examples=100)
+def test_every_verdict_is_proven(problem):
+    A, E, S, room = site_of(problem)
+    found = fits(A, E, S, room)
+    assert found.band.sum() <= 1 + 1e-12
+    assert found.cpu.sum() <= room * (1 + 1e-12)
+    if (A > 0).any() or (E > 0).any():
+        took = latency(A, E, found.band, found.cpu)
+        assert (took <= found.stretch * S * (1 + 1e-9)).all()
+    p, q = found.proof
+    assert p >= 0
+    assert q >= 0
+    demand = ((p * np.sqrt(A) + q * np.sqrt(E)) ** 2 / S).sum()
+    assert demand == pytest.approx(found.stretch * (p**2 + q**2 * room), rel=1e-9)
+
+
+@given(SITES)
+@settings(max_examples=100)
+def test_prices_prove_the_shares_best(problem):
+    A, E, S, room = site_of(problem)
+    w = problem.weight
+    found = allocate(A, E, S, room=room, weight=w)
+    assert found.feasible == fits(A, E, S, room).feasible
+    if not found.feasible:
+        assert found.proof is not None
+        assert np.isnan(found.band).all()
+        return
+    assert found.band.sum() <= 1 + 1e-12
+    assert found.cpu.sum() <= room * (1 + 1e-12)
+    took = latency(A, E, found.band, found.cpu)
+    assert (took <= S * (1 + 1e-9)).all()
+    assert found.objective == pytest.approx(w @ took)
+    # Least Lagrangian over all shares: (p sqrt A + q sqrt E)^2 weighs a request against its prices.
+    p, q = np.sqrt(found.band_price), np.sqrt(found.cpu_price)
+    mean = p * np.sqrt(A) + q * np.sqrt(E)
+    extra = np.where(
+        np.isfinite(S), np.maximum((mean / np.where(np.isfinite(S), S, 1)) ** 2 - w, 0), 0
+    )
+    penalty = np.where(extra > 0, extra * np.where(np.isfinite(S), S, 0), 0.0)
+    bound = (2 * np.sqrt(w + extra) * mean - penalty).sum() - p**2 - q**2 * room
+    assert found.bound == pytest.approx(bound, rel=1e-9, abs=1e-9)
+    assert found.gap == pytest.approx(0.0, abs=1e-9)
+
+
+@given(SITES, st.integers(0, 2**32 - 1))
+@settings(max_examples=60)
+def test_no_drawn_shares_are_better(problem, seed):
+    A, E, S, room = site_of(problem)
+    found = allocate(A, E, S, room=room, weight=problem.weight)
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        band, cpu = rng.dirichlet(np.ones(A.size)), room * rng.dirichlet(np.ones(A.size))
+        took = latency(A, E, band, cpu)
+        if (took <= S).all():
+            assert found.feasible
+            assert problem.weight @ took >= found.objective * (1 - 1e-12)
+
+
+@given(slot_problems(requests=6, sites=1, objectives=False, weighted=None))
+@settings(max_examples=60)
+def test_without_objectives_the_cost_is_two_squares(problem):
+    A, E, _, room = site_of(problem)
+    w = problem.weight
+    found = allocate(A, E, room=room, weight=w)
+    cost = np.sqrt(w * A).sum() ** 2 + np.sqrt(w * E).sum() ** 2 / room
+    assert found.objective == pytest.approx(cost)
+    assert closed_form_cost(A, E, room=room, weight=w) == pytest.approx(cost)
+    for shares, amount in ((found.band, A), (found.cpu, E)):
+        if amount.any():
+            ratio = shares[amount > 0] / np.sqrt(w * amount)[amount > 0]
+            assert ratio == pytest.approx(ratio[0])
+
+
+def test_prices_are_how_fast_the_objective_falls():
+    A, E, S = np.array([0.1, 0.2, 0.05]), np.array([0.05, 0.02, 0.1]), np.array([0.6, 0.8, 0.7])
+    found, step = allocate(A, E, S, room=0.8), 1e-6
+    more = allocate(A, E, S, room=0.8 + step)
+    assert (found.objective - more.objective) / step == pytest.approx(found.cpu_price, rel=1e-4)
+    # A wider band is the same as less to send.
+    more = allocate(A / (1 + step), E, S, room=0.8)
+    assert (found.objective - more.objective) / step == pytest.approx(found.band_price, rel=1e-4)
+
+
+@pytest.mark.parametrize("factor", [1 - 1e-9, 1.0, 1 + 1e-9])
+@pytest.mark.parametrize(("A", "E"), list(product([0.1, 0.0], [0.1, 0.0])))
+def test_objectives_that_just_fit(A, E, factor):
+    """Two equal requests: the best common latency is 2 A + 2 E."""
+    latency_best = 2 * A + 2 * E
+    if latency_best == 0.0:
+        assert allocate([A, A], [E, E], [1e-3, 1e-3]).objective == 0.0
+        return
+    slo = np.full(2, latency_best * factor)
+    found = allocate([A, A], [E, E], slo)
+    assert found.feasible == (factor >= 1.0)
+    if found.feasible:
+        assert found.objective == pytest.approx(2 * latency_best)
+
+
+def test_requests_that_only_send_may_fill_the_band():
+    """They need half of the band each; what only computes has the CPU to itself."""
+    found = allocate([0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.1, 0.4], [1.0, 1.0, np.inf, np.inf])
+    assert found.feasible
+    assert found.band == pytest.approx([0.5, 0.5, 0, 0])
+    assert found.cpu == pytest.approx([0, 0, 1 / 3, 2 / 3])
+
+
+def test_nothing_to_share_out():
+    found = allocate([], [], [])
+    assert found.feasible
+    assert found.objective == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (([-0.1], [0.1], [1.0]), "transmission"),
+        (([0.1], [np.nan], [1.0]), "computation"),
+        (([0.1], [0.1], [0.0]), "slo"),
+        (([0.1, 0.1], [0.1], [1.0, 1.0]), "computation"),
+        (([0.1], [0.1], [[1.0]]), "slo"),
+        (([0.1], [np.inf], None), "computation"),
+    ],
+)
+def test_bad_numbers_are_named(arguments, field):
+    with pytest.raises(InstanceError, match=field):
+        allocate(*arguments)
+
+
+@pytest.mark.parametrize("room", [0.0, 1.5, -1.0, np.nan])
+def test_bad_room_is_named(room):
+    with pytest.raises(InstanceError, match="room"):
+        allocate([0.1], [0.1], room=room)
+
+
+def test_bad_weight_is_named():
+    with pytest.raises(InstanceError, match="weight"):
+        allocate([0.1], [0.1], weight=[0.0])

@@ -6,9 +6,28 @@ Edge Computing.
 
 from __future__ import annotations
 
-from edgeopt.instances.oinc.activity import draw_activity
+from edgeopt.instances.oinc.activity import draw_activity, replay_activity
 from edgeopt.instances.oinc.channel import link_rates
+from edgeopt.instances.oinc.drift import Drift, PageHinkley, draw_drift
+from edgeopt.instances.oinc.from_measurements import from_data, from_tables
 from edgeopt.instances.oinc.generate import generate
 from edgeopt.instances.oinc.instance import OincInstance
+from edgeopt.instances.oinc.special import crowded, overtaking, sequence, short_jobs, small
 
-__all__ = ["OincInstance", "draw_activity", "generate", "link_rates"]
+__all__ = [
+    "Drift",
+    "OincInstance",
+    "PageHinkley",
+    "crowded",
+    "draw_activity",
+    "draw_drift",
+    "from_data",
+    "from_tables",
+    "generate",
+    "link_rates",
+    "overtaking",
+    "replay_activity",
+    "sequence",
+    "short_jobs",
+    "small",
+]

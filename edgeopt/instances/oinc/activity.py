@@ -11,7 +11,7 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_duty", "draw_activity", "duty_by_slot"]
+__all__ = ["check_duty", "draw_activity", "duty_by_slot", "replay_activity", "service_of"]
 
 SPEED: Final = 0.2
 """Chance per slot that a device draws its state anew; states last 1 / 0.2 slots and more."""
@@ -68,6 +68,53 @@ def draw_activity(
         falls_silent = uniform[t] >= 1.0 - SPEED * (1.0 - share[t])
         active[t] = np.where(active[t - 1], ~falls_silent, uniform[t] < SPEED * share[t])
     return active
+
+
+def replay_activity(
+    generator: np.random.Generator, counts: NDArray[np.int64], devices: int
+) -> NDArray[np.bool_]:
+    """Let recorded requests say how many devices are active, and draw which.
+
+    Each device belongs to a service, for good; see `service_of`. In a slot as many devices of a
+    service are active as it has requests on record, all of them in a burst that exceeds them: a
+    device has one request per slot at most.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness.
+    counts
+        Requests of each service on record in a slot, shape [T, S].
+    devices
+        Number of devices I, at least one.
+
+    Returns
+    -------
+    Whether a device has a request, shape [T, I]; the devices of a service stand together.
+    """
+    owner = service_of(counts, devices)
+    priority = generator.random((devices, counts.shape[0])).T
+    active = np.zeros(priority.shape, dtype=np.bool_)
+    for service in range(counts.shape[1]):
+        mine = np.flatnonzero(owner == service)
+        rank = priority[:, mine].argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+        active[:, mine] = rank < counts[:, service, None]
+    return active
+
+
+def service_of(counts: NDArray[np.int64], devices: int) -> NDArray[np.int64]:
+    """Return the service that each device belongs to, ascending, shape [I].
+
+    Devices are given one by one to the service that has the most requests per device of its own; a
+    service without any device comes first.
+    """
+    total = counts.sum(axis=0)
+    own = np.zeros(total.size, dtype=np.int64)
+    for _ in range(devices):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            busy = np.where(total > 0, total / own, 0.0)
+        own[np.argmax(busy)] += 1
+    return np.asarray(np.repeat(np.arange(total.size), own))
 
 
 def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> NDArray[np.float64]:

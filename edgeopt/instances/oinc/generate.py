@@ -9,8 +9,9 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.oinc.activity import draw_activity
 from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
+from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import draw_jobs
+from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
 from edgeopt.instances.radio import megabytes_to_megabit
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def generate(
     megabytes: tuple[float, float] = MEGABYTES,
     band_scale: float = 1.0,
     slo: tuple[float, float] = SLO,
+    drift: bool = False,
     job_scale: float = 1.0,
     patience: tuple[float, float] = (1.5, 3.0),
 ) -> OincInstance:
@@ -74,7 +76,8 @@ def generate(
     sites, devices, slots
         Numbers J, I and T. The paper has 10 to 15 sites, 20 to 50 devices and 200 slots.
     jobs
-        Number of jobs K, may be 0; not given in the paper.
+        Number of jobs K, may be 0; not given in the paper. With `drift`, the number of changes
+        that are expected among all devices; some of them go unnoticed.
     channel
         How the radio is read, see `link_rates`. The paper's latencies come out under ``"literal"``
         alone, which is not physical.
@@ -90,6 +93,9 @@ def generate(
         Factor on all bands, as in the paper's figure 10.
     slo
         Range of the objectives, s, one per device; not given in the paper.
+    drift
+        Whether jobs arrive as a test notices that accuracy has fallen, see `draw_drift`, and not
+        uniformly over the first 60 % of the slots.
     job_scale
         Size of the retraining sets, in terms of 1024 pictures.
     patience
@@ -110,8 +116,8 @@ def generate(
     Zeng et al., section V-A.
     """
     check_sizes(slots=slots)
-    streams = np.random.default_rng(rng).spawn(7)
-    activity, retraining = streams[5:]
+    streams = np.random.default_rng(rng).spawn(8)
+    activity, retraining, drifting = streams[5:]
     world = draw_world(
         streams[:5],
         sites=sites,
@@ -124,18 +130,17 @@ def generate(
         band_scale=band_scale,
         slo=slo,
     )
+    settings = JobSettings(world["speed"], job_scale, patience)
+    if drift:
+        alarm = draw_drift(drifting, slots, devices, jobs).alarm
+        fields = drift_jobs(retraining, alarm, settings)
+    else:
+        fields = draw_jobs(retraining, jobs, slots, settings)
     return OincInstance(
         active=draw_activity(activity, slots, devices, duty, stationary=stationary),
         **world,
-        **draw_jobs(
-            retraining,
-            jobs,
-            slots=slots,
-            speed=world["speed"],
-            job_scale=job_scale,
-            patience=patience,
-        ),
-        origin=_origin(channel, duty, stationary),
+        **fields,
+        origin=_origin(channel, duty, stationary, drift),
     )
 
 
@@ -234,12 +239,13 @@ def check_range(name: str, limits: tuple[float, float], most: float = np.inf) ->
         raise OptionError(f"{name} must be a positive range{cap}, got {limits}")
 
 
-def _origin(channel: Channel, duty: float, stationary: bool) -> str:
+def _origin(channel: Channel, duty: float, stationary: bool, drift: bool) -> str:
     swings = "" if stationary else ", swinging by half of it over the run"
+    come = "arrive as a test notices made-up drift" if drift else "arrive uniformly"
     return (
         "Drawn at random in the setting of Zeng et al.; no number is measured. "
         f"Channel: {channel}, a reading of the paper's radio ({READINGS[channel]}). "
         "Requests: each device switches on and off at random, in place of the paper's trace, and "
-        f"is active in {100 * duty:g} % of the slots{swings}. Objectives, jobs, their work and "
-        "their deadlines are made up: the paper does not give them."
+        f"is active in {100 * duty:g} % of the slots{swings}. Jobs {come}. Objectives, jobs, their "
+        "work and their deadlines are made up: the paper does not give them."
     )

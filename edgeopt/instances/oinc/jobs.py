@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,15 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MODELS", "MODEL_NAMES", "deadlines", "draw_jobs", "model_work"]
+__all__ = [
+    "MODELS",
+    "MODEL_NAMES",
+    "JobSettings",
+    "deadlines",
+    "draw_jobs",
+    "drift_jobs",
+    "model_work",
+]
 
 MODELS: Final = {
     "ResNet18": 1.82,
@@ -47,14 +55,29 @@ EXPECTED_SHARE: Final = 0.5
 """Share of an average site under which the length of a job is reckoned for its deadline."""
 
 
+class JobSettings(NamedTuple):
+    """What the work and the deadlines of jobs follow from.
+
+    Attributes
+    ----------
+    speed
+        CPU of the sites, Gcycle/s, shape [J].
+    job_scale
+        Pictures to retrain on, in terms of 1024; work is proportional to them.
+    patience
+        Range of the multiple in `deadlines`.
+    factors
+        Factors on the work of a job, each as likely, shape [F]; None: uniform in 0.9 to 1.1.
+    """
+
+    speed: NDArray[np.float64]
+    job_scale: float = 1.0
+    patience: tuple[float, float] = (1.5, 3.0)
+    factors: NDArray[np.float64] | None = None
+
+
 def draw_jobs(
-    generator: np.random.Generator,
-    jobs: int,
-    *,
-    slots: int,
-    speed: NDArray[np.float64],
-    job_scale: float = 1.0,
-    patience: tuple[float, float] = (1.5, 3.0),
+    generator: np.random.Generator, jobs: int, slots: int, settings: JobSettings
 ) -> dict[str, Any]:
     """Draw jobs in the order of their arrival, uniform over the first 60 % of the slots.
 
@@ -69,12 +92,8 @@ def draw_jobs(
         Number K, may be 0.
     slots
         Number of slots T.
-    speed
-        CPU of the sites, Gcycle/s, shape [J].
-    job_scale
-        Pictures to retrain on, in terms of 1024; work is proportional to them.
-    patience
-        Range of the factor in `deadlines`.
+    settings
+        What work and deadlines follow from.
 
     Returns
     -------
@@ -90,14 +109,58 @@ def draw_jobs(
     uniform = generator.random((jobs, 4))
     arrival = np.floor(uniform[:, 0] * max(1, int(ARRIVING * slots))).astype(np.int64)
     order = np.argsort(arrival, kind="stable")
-    arrival, uniform = arrival[order], uniform[order]
-    kind = np.floor(uniform[:, 1] * len(MODELS)).astype(np.int64)
+    kind = np.floor(uniform[order, 1] * len(MODELS)).astype(np.int64)
+    return _fields(arrival[order], kind, uniform[order, 2:], settings)
+
+
+def drift_jobs(
+    generator: np.random.Generator, alarm: NDArray[np.bool_], settings: JobSettings
+) -> dict[str, Any]:
+    """Turn alarms into jobs: in the slot after an alarm the device's model is to be retrained.
+
+    Parameters
+    ----------
+    generator
+        Source of randomness: models of devices, and what a job draws besides.
+    alarm
+        Whether drift is noticed at the end of a slot, shape [T, I]; alarms of the last slot come
+        too late.
+    settings
+        What work and deadlines follow from.
+
+    Returns
+    -------
+    Those fields of an instance that describe jobs; in a slot they come in the order of devices.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    slot, device = np.nonzero(alarm[:-1])
+    owned, drawn = generator.spawn(2)
+    kind = np.floor(owned.random(alarm.shape[1]) * len(MODELS)).astype(np.int64)[device]
+    uniform = drawn.random((slot.size, 2))
+    return _fields(slot + 1, kind, uniform, settings)
+
+
+def _fields(
+    arrival: NDArray[np.int64],
+    kind: NDArray[np.int64],
+    uniform: NDArray[np.float64],
+    settings: JobSettings,
+) -> dict[str, Any]:
+    """Give jobs their work and deadlines, by two numbers in [0, 1) each, shape [K, 2]."""
+    speed, job_scale, patience, factors = settings
     low, high = SPREAD
-    work = model_work(job_scale)[kind] * (low + (high - low) * uniform[:, 2])
+    factor = low + (high - low) * uniform[:, 0]
+    if factors is not None:
+        factor = factors[np.floor(uniform[:, 0] * factors.size).astype(np.int64)]
+    work = model_work(job_scale)[kind] * factor
     return {
         "arrival": arrival,
         "work": work,
-        "deadline": deadlines(arrival, work, speed, uniform[:, 3], patience),
+        "deadline": deadlines(arrival, work, speed, uniform[:, 1], patience),
         "job_kind": kind,
         "kinds": MODEL_NAMES,
     }

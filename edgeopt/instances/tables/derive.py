@@ -11,6 +11,7 @@ from pathlib import Path
 
 from edgeopt.instances.edr import measurements as edr
 from edgeopt.instances.idn import measurements as idn
+from edgeopt.instances.oinc import measurements as oinc
 from edgeopt.instances.rescue import measurements as rescue
 from edgeopt.instances.tables import FOLDER
 
@@ -35,6 +36,7 @@ def derive(data: Path, out: Path = FOLDER) -> None:
     rescue.write_tables(rescue.measure(data), out)
     idn.write_tables(idn.measure(data), out)
     edr.write_tables(edr.measure(data), out)
+    oinc.write_tables(oinc.measure(data), out)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from benchmarks.specs import (
     idn_cooperative,
     idn_greedy,
     idn_slots,
+    oinc_allocation,
     rescue_build,
     rescue_lp,
     rescue_lp_huge,
@@ -43,6 +44,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     edr_next_slot.BENCHMARK,
     edr_week.BENCHMARK,
     edr_offline.BENCHMARK,
+    oinc_allocation.BENCHMARK,
 )
 
 

@@ -182,8 +182,10 @@ def check_choice(field: str, value: str, choices: Sequence[str]) -> None:
         raise InstanceError(field, f"must be one of {', '.join(map(repr, choices))}", value=value)
 
 
-def check_names(names: object, count: int, owner: str) -> tuple[str, ...]:
+def check_names(names: object, count: int, owner: str, field: str = "names") -> tuple[str, ...]:
     """Check names for pictures and tables: one text per ``owner``, such as a node or a site.
+
+    Errors carry the name of the ``field``.
 
     Raises
     ------
@@ -191,12 +193,12 @@ def check_names(names: object, count: int, owner: str) -> tuple[str, ...]:
         If there is not exactly one text per owner, of one line each.
     """
     if isinstance(names, str) or not hasattr(names, "__iter__"):
-        raise InstanceError("names", f"must be a text per {owner}", value=names)
+        raise InstanceError(field, f"must be a text per {owner}", value=names)
     texts = tuple(names)
     if len(texts) != count:
-        raise InstanceError("names", f"must be {count} texts, one per {owner}", value=len(texts))
+        raise InstanceError(field, f"must be {count} texts, one per {owner}", value=len(texts))
     for i, text in enumerate(texts):
         if not isinstance(text, str) or not text or not text.isprintable():
             rule = "must be a text of one line, not empty"
-            raise InstanceError("names", rule, index=(i,), value=repr(text))
+            raise InstanceError(field, rule, index=(i,), value=repr(text))
     return texts

@@ -112,8 +112,9 @@ def own_labels(instance: OincInstance) -> dict[str, Any]:
         require("job_kind", kind >= 0, kind, "must not be negative")
         labels["job_kind"] = kind
     if instance.kinds is not None:
-        kinds = tuple(instance.kinds)
-        labels["kinds"] = check_names(instance.kinds, len(kinds), "kind of job")
+        count = len(instance.kinds) if hasattr(instance.kinds, "__len__") else 0
+        kinds = check_names(instance.kinds, count, "kind of job", "kinds")
+        labels["kinds"] = kinds
         if "job_kind" in labels:
             kind = labels["job_kind"]
             require("job_kind", kind < len(kinds), kind, f"must be one of the {len(kinds)} kinds")

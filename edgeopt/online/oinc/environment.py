@@ -37,10 +37,10 @@ class OincEnvironment:
         The instance with its future.
     drain
         Whether jobs are served on after the last slot, in slots without requests, until all are
-        complete. Otherwise those are never complete that are not complete by then. A run is
-        stopped in any case once no job has run for as many slots as the horizon has, or once all
-        work that was left after the last slot could have been done since on a hundredth of the
-        slowest CPU.
+        complete. Otherwise those are never complete that are not complete by then. Such a run is
+        stopped all the same once no job has run in as many of these slots in a row as the horizon
+        has slots, or once there have been as many as the horizon has and as it takes to do all
+        that was left on a hundredth of the slowest CPU.
     """
 
     truth: OincInstance

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc.events import Decision, Jobs, Outcome, Slot
 from edgeopt.online.oinc.settlement import answered, dispatched, kept, served
@@ -33,8 +34,8 @@ class OincEpisode:
     """Slots of one world, one after the other.
 
     After the last slot there are slots without requests until all jobs are complete. The run is
-    stopped before that when no job has run for as many slots in a row as the horizon has, or when
-    all work left after the last slot could have been done on a hundredth of the slowest CPU since.
+    stopped before that when no job has run in as many of them in a row as the horizon has slots, or
+    when all work left after the last slot could have been done on a hundredth of the slowest CPU.
 
     Parameters
     ----------
@@ -142,16 +143,11 @@ class OincEpisode:
         known = (instance.arrival <= self._slot) & np.isinf(self.completion)
         job = np.flatnonzero(known)
         assert instance.weight is not None
-        return Jobs(
-            job=job,
-            site=self.job_site[job],
-            started=self._started[job],
-            remaining=self._remaining[job],
-            work=instance.work[job],
-            arrival=instance.arrival[job],
-            deadline=instance.deadline[job],
-            weight=instance.weight[job],
-        )
+        columns = (
+            self.job_site, self._started, self._remaining, instance.work, instance.arrival,
+            instance.deadline, instance.weight,
+        )  # fmt: skip
+        return Jobs(frozen(job), *(frozen(column[job]) for column in columns))
 
     # --- what a slot comes to ------------------------------------------------------------------
 
@@ -176,7 +172,8 @@ class OincEpisode:
         length = runs.share * (runs.end - runs.begin)
         load = np.bincount(service.site, length, self._instance.sites)
         self.job_load.append(np.asarray(load, dtype=np.float64))
-        self._idle = 0 if runs.job.size else self._idle + 1
+        resting = slot.slot >= self._instance.slots and not runs.job.size
+        self._idle = self._idle + 1 if resting else 0
         if self._record:
             begin, end = slot.slot + runs.begin, slot.slot + runs.end
             self._log.append((runs.job.copy(), service.site, runs.share.copy(), begin, end))

@@ -41,13 +41,16 @@ class Kalmia:
     requests may use is given an equal share. If these are too much together, all are cut in
     proportion. A new job goes to the site with the least work in its queue per speed, of equal
     ones to the fastest, then the lower number. Where jobs queue, what is left of the CPU serves
-    them by deadline, of equal ones the lower number first, with interruptions; where none does, it
-    is split equally among the requests.
+    them by deadline, of equal ones the lower number first, with interruptions. What jobs do not
+    get of it is split equally among the requests; where none queue, that is all.
 
     Parameters
     ----------
     smallest
         Share of a CPU that requests leave where jobs queue, so that jobs do not wait for ever.
+    spare
+        Part of what the objectives leave beyond this that goes to the jobs; the rest shortens the
+        latencies of requests that would be just in time.
     service
         ``"fluid"``: the next job uses what the one before leaves of a slot. ``"slot"``: the rest
         of the slot is wasted.
@@ -61,17 +64,21 @@ class Kalmia:
     -----
     The baseline "Kalmia" of Zeng et al., section V: a reading of a description of one line, two
     queues of which the urgent one is served first. How leftovers are split between the requests
-    and the other queue is not told, nor what becomes of an objective out of reach.
+    and the other queue is not told, nor what becomes of an objective out of reach. With
+    ``spare=1`` requests beside a queue of jobs are answered as late as they may be.
     """
 
     title: ClassVar[str] = "Kalmia"
 
     smallest: float = 0.05
+    spare: float = 1.0
     service: Service = "fluid"
 
     def __post_init__(self) -> None:
         if not 0.0 < self.smallest < 1.0:
             raise OptionError(f"smallest = {self.smallest}: must lie between 0 and 1")
+        if not 0.0 <= self.spare <= 1.0:
+            raise OptionError(f"spare = {self.spare}: must lie in [0, 1]")
         check_service(self.service)
 
     @property
@@ -107,11 +114,11 @@ class Kalmia:
         room = np.where(queued, 1.0 - self.smallest, 1.0)
         site = _nearest(requests.transmission, requests.computation, room)
         cpu = _least_cpu(requests.transmission, requests.computation, requests.slo, site, room)
-        given = np.bincount(site, weights=cpu, minlength=state.sites)
         count = np.bincount(site, minlength=state.sites)
-        spare = np.maximum(room - given, 0.0) / np.maximum(count, 1)
-        cpu += np.where(queued, 0.0, spare)[site]
-        reserved = np.where(queued, np.minimum(1.0 - given, ALL), 0.0)
+        left = np.maximum(room - np.bincount(site, weights=cpu, minlength=state.sites), 0.0)
+        gift = np.where(queued, (1.0 - self.spare) * left, left) * (count > 0)
+        cpu += (gift / np.maximum(count, 1))[site]
+        reserved = np.where(queued, np.minimum(1.0 - room + left - gift, ALL), 0.0)
         placed = jobs._replace(site=job_site)
         queues = Queues(observation.slot, placed, reserved, reserved * speed)
         runs = run_in_order(queues, _by_deadline(jobs), self.service)
@@ -142,7 +149,8 @@ def _by_deadline(jobs: Jobs) -> Ints:
 def _queue(site: Ints, remaining: Floats, speed: Floats) -> Ints:
     """Return the site of every job, those that have none by number to the shortest queue."""
     sent, here = site.copy(), site >= 0
-    work = np.bincount(site[here], weights=remaining[here], minlength=speed.size)
+    work = np.zeros(speed.size)
+    np.add.at(work, site[here], remaining[here])
     for k in np.flatnonzero(~here):
         sent[k] = np.lexsort((-speed, work / speed))[0]
         work[sent[k]] += remaining[k]

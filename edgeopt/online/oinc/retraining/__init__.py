@@ -1,1 +1,13 @@
 """How jobs are dispatched to sites and served there."""
+
+from __future__ import annotations
+
+from edgeopt.online.oinc.retraining.density import (
+    JobRuns,
+    RetrainingRun,
+    run_density,
+    unfinished_weight,
+)
+from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
+
+__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density", "unfinished_weight"]

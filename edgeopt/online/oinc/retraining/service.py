@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 from numba import njit
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["ROUNDING", "Service", "check_service", "run_in_order"]
+__all__ = ["Service", "check_service", "run_in_order"]
 
 Service: TypeAlias = Literal["fluid", "slot"]
 """What becomes of the rest of a slot in which a job ends: the next job runs, or nothing does."""
-
-ROUNDING: Final = 1e-9
-"""Share of its work that counts as nothing when a job is asked whether it is complete."""
 
 
 def check_service(service: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from edgeopt.online.oinc.retraining.density.waiting import NOBODY, densest, insert, lightest, remove
-from edgeopt.online.oinc.retraining.service import ROUNDING
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +103,7 @@ def serve_until(state: State, rules: Rules, site: int, until: float) -> None:
         state.job[job].started = True
         length = state.job[job].left / rules.speed
         if rules.whole:
-            dust = ROUNDING * state.duration[job, site]
+            dust = TIGHT * state.duration[job, site]
             length = max(np.ceil((state.job[job].left - dust) / rules.speed), 1.0)
         stop = min(until, _overtaken(state, rules, site)) if rules.lightest else until
         rest = state.job[job].left - rules.speed * (stop - now)

@@ -7,6 +7,7 @@ from edgeopt.models.oinc.retraining.certificate import Certificate, certify, lar
 from edgeopt.models.oinc.retraining.horizons import ServiceMode, horizon
 from edgeopt.models.oinc.retraining.matrix import dual_matrix, flow_matrix
 from edgeopt.models.oinc.retraining.problem import RetrainingProblem, Weights, retraining_problem
+from edgeopt.models.oinc.retraining.programs import flow_dual, flow_lp
 
 __all__ = [
     "Certificate",
@@ -17,6 +18,8 @@ __all__ = [
     "certify",
     "dual_matrix",
     "flow_bound",
+    "flow_dual",
+    "flow_lp",
     "flow_matrix",
     "horizon",
     "largest_theta",

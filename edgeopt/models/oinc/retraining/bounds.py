@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import horizons
 from edgeopt.models.oinc.retraining.certificate import certify, largest_theta
+from edgeopt.models.oinc.retraining.generation import optimum_by_patterns
 from edgeopt.models.oinc.retraining.matrix import flow_matrix
 from edgeopt.solvers import solve
 
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
 
     from edgeopt.models.oinc.retraining.horizons import ServiceMode
     from edgeopt.models.oinc.retraining.problem import RetrainingProblem
-    from edgeopt.solvers import Solution
 
     Floats = NDArray[np.float64]
+    Prices = tuple[Floats, Floats, Floats]
 
 __all__ = ["FlowBound", "flow_bound"]
 
 GAP: Final = 1e-6
 """Relative gap at which the slots considered are enough."""
+
+SMALL: Final = 4000
+"""Services up to which the whole program is solved at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +50,16 @@ class FlowBound:
     slots
         Slots in which the prices are not 0 and services were considered. The dual point is
         feasible in those after them too.
-    midpoint, one_site
-        Which program proves it.
     theta
         Price of each job, shape [K].
     eta
         Price of each slot of a site, shape [J, T].
     zeta
         Price of each slot of a job, shape [K, T].
+    midpoint, one_site
+        Which program proves it.
+    method
+        How it was found.
     seconds
         Time it took.
     """
@@ -63,11 +69,12 @@ class FlowBound:
     objective: float
     horizon: int | None
     slots: int
-    midpoint: bool
-    one_site: bool
     theta: NDArray[np.float64] = field(repr=False)
     eta: NDArray[np.float64] = field(repr=False)
     zeta: NDArray[np.float64] = field(repr=False)
+    midpoint: bool
+    one_site: bool
+    method: str
     seconds: float
 
     @property
@@ -94,8 +101,13 @@ def flow_bound(
     strong: bool = True,
     midpoint: bool | None = None,
     horizon: int | None = None,
+    gap: float = GAP,
+    method: Literal["patterns", "highs"] | None = None,
 ) -> FlowBound:
     r"""Bound the weighted flow time of every schedule that serves each job at one site.
+
+    The bound is the value of prices that are checked against the data, in all slots there will ever
+    be: neither a solver nor a horizon has to be trusted.
 
     Parameters
     ----------
@@ -111,6 +123,11 @@ def flow_bound(
         By default this is done where it is valid: with ``"slot"``, or if all durations are whole.
     horizon
         Bound those schedules alone that end by this slot; by default all, however long they take.
+    gap
+        Relative gap to the optimum of the relaxation at which to stop.
+    method
+        ``"patterns"``: column generation over what is done in a slot. ``"highs"``: the whole linear
+        program at once. By default the latter for small problems.
 
     Returns
     -------
@@ -119,8 +136,8 @@ def flow_bound(
     Raises
     ------
     OptionError
-        If `service` is unknown, the horizon ends before the last arrival or leaves too little time
-        for the jobs, or the middle of slots is asked for where it bounds nothing.
+        If `service` or `method` is unknown, the horizon ends before the last arrival or leaves too
+        little time for the jobs, or the middle of slots is asked for where it bounds nothing.
     SolverError
         If HiGHS fails.
 
@@ -131,25 +148,39 @@ def flow_bound(
     """
     began = time.perf_counter()
     horizons.check_service(service)
-    middle = _middle(problem, service, midpoint)
-    slots = _span(problem) if horizon is None else horizons.check_horizon(problem, horizon)
+    if method not in (None, "patterns", "highs"):
+        raise OptionError(f"method = {method!r}: must be 'patterns' or 'highs'")
+    form = {"midpoint": _middle(problem, service, midpoint), "one_site": strong}
+    enough = int(np.ceil(horizons.first_come(problem)[2].max(initial=0.0))) + 1
+    end = None if horizon is None else horizons.check_horizon(problem, horizon)
+    slots = enough if end is None else min(enough, end)
+    small = np.isfinite(problem.duration).sum() * slots <= SMALL
+    few = problem.jobs == 0 or (method is None and small)
+    whole = method == "highs" or few or slots < enough
     while True:
-        matrix = flow_matrix(problem, midpoint=middle, one_site=strong, horizon=slots)
-        solution = solve(matrix, raises=horizon is None)
-        if solution.values is None:
-            raise OptionError(f"horizon = {horizon}: leaves too little time for the jobs")
-        bound = _bound(
-            problem,
-            solution,
-            middle=middle,
-            strong=strong,
+        if whole:
+            prices, objective = _whole(problem, slots, end, form)
+        else:
+            prices, objective = optimum_by_patterns(problem, slots, end=end, gap=gap, **form)
+        proof = certify(problem, *prices, midpoint=form["midpoint"], horizon=end)
+        bound = FlowBound(
+            problem=problem,
+            value=proof.value,
+            objective=objective,
+            horizon=end,
             slots=slots,
-            horizon=horizon,
-            began=began,
+            theta=prices[0],
+            eta=prices[1],
+            zeta=prices[2],
+            method="highs" if whole else "patterns",
+            seconds=time.perf_counter() - began,
+            **form,
         )
-        if horizon is not None or bound.gap <= GAP or slots >= horizons.horizon(problem, service):
+        last = horizons.horizon(problem, "slot") if end is None else end
+        if bound.gap <= gap or slots >= last:
             return bound
-        slots *= 2
+        # A best point of the relaxation may need more slots than the first schedule in hand.
+        slots = min(2 * slots, last)
 
 
 def _middle(problem: RetrainingProblem, service: ServiceMode, asked: bool | None) -> bool:
@@ -164,42 +195,20 @@ def _middle(problem: RetrainingProblem, service: ServiceMode, asked: bool | None
     return valid if asked is None else asked
 
 
-def _span(problem: RetrainingProblem) -> int:
-    """Return slots within which the jobs can be done: each where it is complete first."""
-    free = np.zeros(problem.sites)
-    for k in range(problem.jobs):
-        end = np.maximum(free, problem.arrival[k]) + problem.duration[k]
-        free[np.argmin(end)] = end.min()
-    return int(np.ceil(free.max(initial=0.0))) + 1
-
-
-def _bound(
-    problem: RetrainingProblem,
-    solution: Solution,
-    *,
-    middle: bool,
-    strong: bool,
-    slots: int,
-    horizon: int | None,
-    began: float,
-) -> FlowBound:
-    """Turn the duals of a solver into a proof."""
+def _whole(
+    problem: RetrainingProblem, slots: int, end: int | None, form: dict[str, bool]
+) -> tuple[Prices, float]:
+    """Solve over all services, and turn the duals of the solver into a proof."""
     jobs, sites = problem.jobs, problem.sites
-    prices = np.maximum(-solution.duals[jobs:], 0.0)
-    eta = prices[: sites * slots].reshape(sites, slots)
-    zeta = prices[sites * slots :].reshape(jobs, slots) if strong else np.zeros((jobs, slots))
-    theta = largest_theta(problem, eta, zeta, midpoint=middle, horizon=horizon)
-    proof = certify(problem, theta, eta, zeta, midpoint=middle, horizon=horizon)
-    return FlowBound(
-        problem=problem,
-        value=proof.value,
-        objective=solution.objective,
-        horizon=horizon,
-        slots=slots,
-        midpoint=middle,
-        one_site=strong,
-        theta=theta,
-        eta=eta,
-        zeta=zeta,
-        seconds=time.perf_counter() - began,
-    )
+    program = flow_matrix(problem, horizon=slots, **form)
+    solution = solve(program, raises=end is None, threads=1)
+    if solution.values is None:
+        raise OptionError(f"horizon = {end}: leaves too little time for the jobs")
+    duals = np.maximum(-solution.duals[jobs:], 0.0)
+    reach = slots if end is None else end
+    eta, zeta = np.zeros((sites, reach)), np.zeros((jobs, reach))
+    eta[:, :slots] = duals[: sites * slots].reshape(sites, slots)
+    if form["one_site"]:
+        zeta[:, :slots] = duals[sites * slots :].reshape(jobs, slots)
+    theta = largest_theta(problem, eta, zeta, midpoint=form["midpoint"], horizon=end)
+    return (theta, eta, zeta), solution.objective

@@ -9,9 +9,14 @@ import numpy as np
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgeopt.models.oinc.retraining.problem import RetrainingProblem
 
-__all__ = ["SERVICES", "ServiceMode", "check_horizon", "check_service", "horizon"]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["SERVICES", "ServiceMode", "check_horizon", "check_service", "first_come", "horizon"]
 
 ServiceMode = Literal["fluid", "slot"]
 """What becomes of the rest of a slot in which a job ends: the next one uses it, or it is wasted."""
@@ -52,6 +57,33 @@ def horizon(problem: RetrainingProblem, service: ServiceMode = "fluid") -> int:
     longest = np.where(np.isfinite(problem.duration), problem.duration, 0.0).max(axis=1)
     total = np.ceil(longest).sum() if service == "slot" else np.ceil(longest.sum())
     return int(problem.arrival[-1]) + int(total)
+
+
+def first_come(problem: RetrainingProblem) -> tuple[Ints, Floats, Floats]:
+    """Serve the jobs as they come, each where it is complete first.
+
+    Some schedule at least ends when this one does: that many slots are enough to serve in, though
+    perhaps not to serve best.
+
+    Parameters
+    ----------
+    problem
+        The jobs.
+
+    Returns
+    -------
+    Site, beginning and end of each job, shape [K].
+    """
+    free = np.zeros(problem.sites)
+    site = np.zeros(problem.jobs, dtype=np.int64)
+    begin, end = np.zeros(problem.jobs), np.zeros(problem.jobs)
+    for k in range(problem.jobs):
+        start = np.maximum(free, problem.arrival[k])
+        done = start + problem.duration[k]
+        j = int(np.argmin(done))
+        site[k], begin[k], end[k] = j, start[j], done[j]
+        free[j] = done[j]
+    return site, begin, end
 
 
 def check_service(service: str) -> None:

@@ -1,0 +1,216 @@
+"""The relaxation over slots and what is done in each: patterns join as prices ask for them.
+
+A pattern says which job each site serves in a slot. The program over patterns has a row per job and
+a row per slot, where the one over services has a row per slot of each site and each job.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from edgeopt.models.oinc.retraining.certificate import largest_theta
+from edgeopt.models.oinc.retraining.coarse import coarse_prices
+from edgeopt.models.oinc.retraining.horizons import first_come
+from edgeopt.models.oinc.retraining.pricing import Pricing, SlotPrices
+from edgeopt.solvers import LinearProgram, Reusable
+from edgeopt.solvers.columns import Priced, Restricted, generate_columns
+from edgeopt.solvers.linear_master import GeneratedProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeopt.models.oinc.retraining.problem import RetrainingProblem
+    from edgeopt.solvers.program import Sense
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["optimum_by_patterns"]
+
+POINTS: Final = (20, 40)
+"""Into how many pieces the slots are cut for the first prices."""
+
+SAMPLES: Final = 30
+SPREAD: Final = 0.03
+"""How many prices near the first ones are tried to begin with, and how near."""
+
+BLENDS: Final = (1.0, 0.5, 0.25, 0.1)
+"""Parts of the way from the best prices to those of the master that are tried in a round."""
+
+
+class Patterns(NamedTuple):
+    """Patterns of slots.
+
+    Attributes
+    ----------
+    slot
+        Slot of each, shape [n].
+    part
+        Part of the slot that each site gives to each job, sparse, shape [n, K J].
+    """
+
+    slot: Ints
+    part: sparse.csr_array
+
+
+def optimum_by_patterns(
+    problem: RetrainingProblem,
+    slots: int,
+    *,
+    midpoint: bool,
+    one_site: bool,
+    end: int | None,
+    gap: float,
+) -> tuple[tuple[Floats, Floats, Floats], float]:
+    """Solve the relaxation by column generation.
+
+    Parameters
+    ----------
+    problem
+        The jobs.
+    slots
+        Number of slots to serve in, enough for all jobs.
+    midpoint, one_site
+        Which program.
+    end
+        The proof has to hold in slots before this one; by default in all.
+    gap
+        Relative gap at which to stop; a larger one is left if more slots are needed.
+
+    Returns
+    -------
+    The best prices (theta, eta, zeta), feasible whatever the rounding, and the value of a point of
+    the relaxation.
+
+    Raises
+    ------
+    SolverError
+        If HiGHS fails.
+    """
+    pricing = Pricing(problem, midpoint=midpoint, one_site=one_site, end=end)
+    master = _Master(pricing, slots)
+    rng = np.random.default_rng(0)
+    theta = np.zeros(problem.jobs)
+    for pieces in POINTS:
+        step = max(1, slots // pieces)
+        theta = coarse_prices(problem, slots, step, midpoint=midpoint, one_site=one_site)
+        master.add(master.try_prices([theta]))
+    near = rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, (SAMPLES, problem.jobs))
+    master.add(master.try_prices(near * theta))
+    solution = generate_columns(master, master.pricing, gap=gap)
+    assert master.best is not None
+    _, _, eta, zeta, _ = master.best
+    theta = largest_theta(problem, eta, zeta, midpoint=midpoint, horizon=end)
+    return (theta, eta, zeta), solution.objective
+
+
+class _Master:
+    """The restricted program over patterns, which stays in HiGHS."""
+
+    sense: Sense = "min"
+    name = "column generation"
+
+    def __init__(self, pricing: Pricing, slots: int) -> None:
+        problem = pricing.problem
+        self._price, self.problem, self.slots = pricing, problem, slots
+        self.best: SlotPrices | None = None
+        self._known: set[tuple[int, bytes]] = set()
+        self._flat_rate = pricing.rate.ravel()
+        start = self._columns(self._schedule())
+        free = np.full(slots, -np.inf)
+        needed = np.where((pricing.weight > 0.0) | (pricing.end is not None), 1.0, 0.0)
+        program = LinearProgram(
+            start[0],
+            start[1],
+            np.concatenate([needed, free]),
+            np.concatenate([np.full(problem.jobs, np.inf), np.ones(slots)]),
+        )
+        self._model = Reusable(program, threads=1)
+        self.version = ""
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        del gap, time_limit
+        solution = self._model.solve()
+        self.version = f"{solution.solver} {solution.version}"
+        return Restricted(solution.objective, solution.values, solution.duals)
+
+    def add(self, patterns: Patterns) -> int:
+        if patterns.slot.size:
+            self._model.add_columns(*self._columns(patterns))
+        return int(patterns.slot.size)
+
+    def complete(self, values: Floats) -> Floats:
+        return np.pad(values, (0, self._model.program.shape[1] - values.size))
+
+    def whole(self, pricing: Callable[[Any], Priced[Patterns]]) -> GeneratedProgram:
+        return GeneratedProgram(self._model.program, pricing)
+
+    def pricing(self, duals: Floats) -> Priced[Patterns]:
+        """Price at the master's duals, and part of the way there from the best prices."""
+        theta = np.maximum(duals[: self.problem.jobs], 0.0)
+        centre = theta if self.best is None else self.best.theta
+        patterns = self.try_prices([centre + part * (theta - centre) for part in BLENDS])
+        assert self.best is not None
+        return Priced(self.best.value, patterns if patterns.slot.size else None)
+
+    def try_prices(self, several: Any) -> Patterns:
+        """Keep the best prices, and return the patterns that are new."""
+        slot, served = [], []
+        for theta in several:
+            found = self._price(theta)
+            if self.best is None or found.value > self.best.value:
+                self.best = found
+            here = found.served[:, : self.slots]
+            for t in np.flatnonzero((here >= 0).any(axis=0)).tolist():
+                key = t, here[:, t].tobytes()
+                if key not in self._known:
+                    self._known.add(key)
+                    slot.append(t)
+                    served.append(here[:, t])
+        jobs, sites = self.problem.jobs, self.problem.sites
+        job = np.array(served, dtype=np.int64).reshape(-1, sites)
+        row, site = np.nonzero(job >= 0)
+        part = sparse.csr_array(
+            (np.ones(row.size), (row, job[row, site] * sites + site)),
+            shape=(len(slot), jobs * sites),
+        )
+        return Patterns(np.array(slot, dtype=np.int64), part)
+
+    def _columns(self, patterns: Patterns) -> tuple[Floats, sparse.csc_array]:
+        """Return cost and matrix of patterns."""
+        jobs, sites = self.problem.jobs, self.problem.sites
+        weight, arrival = self._price.weight, self.problem.arrival
+        count = patterns.slot.size
+        job = np.repeat(np.arange(jobs), sites)
+        to_job = sparse.csr_array(
+            (self._flat_rate, (np.arange(jobs * sites), job)), shape=(jobs * sites, jobs)
+        )
+        done = sparse.csr_array(patterns.part @ to_job)  # part of each job, [n, K]
+        waited = patterns.slot[:, None] - arrival + self._price.offset
+        cost = np.asarray(done.multiply(weight * waited).sum(axis=1)).ravel()
+        cost += 0.5 * (patterns.part @ np.repeat(weight, sites))
+        used = sparse.csr_array(
+            (np.ones(count), (np.arange(count), patterns.slot)), shape=(count, self.slots)
+        )
+        return cost, sparse.csc_array(sparse.hstack([done, used]).T)
+
+    def _schedule(self) -> Patterns:
+        """Return the patterns of a schedule, so that there is a point to begin with."""
+        problem, slots = self.problem, self.slots
+        slot, entry, part = [], [], []
+        for k, (j, begin, end) in enumerate(zip(*first_come(problem), strict=True)):
+            t = np.arange(int(begin), int(np.ceil(end)))
+            slot.append(t)
+            entry.append(np.full(t.size, k * problem.sites + j))
+            part.append(np.minimum(t + 1, end) - np.maximum(t, begin))
+        shape = slots, problem.jobs * problem.sites
+        every = sparse.csr_array(
+            (np.concatenate(part), (np.concatenate(slot), np.concatenate(entry))), shape=shape
+        )
+        busy = np.flatnonzero(np.diff(every.indptr))
+        return Patterns(busy, every[busy])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.online.oinc.naming import named
 from edgeopt.online.oinc.reservation.forecast import Forecast, needed_speed
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from edgeopt.online.oinc.events import Slot
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
-__all__ = ["Reservation", "ReservationMemory"]
+__all__ = ["Reservation", "ReservationMemory", "Span"]
+
+Span = Literal["slot", "busy"]
+"""Over what a reservation minimises: this slot, or the time until the new jobs are complete."""
 
 _ROUNDS: Final = 20
 """Most rounds of shares and assignments in turn."""
@@ -32,18 +37,22 @@ class ReservationMemory(NamedTuple):
     ----------
     instance
         What is known beforehand.
-    needed
-        CPU that requests have needed for their objectives, summed over slots, Gcycle/s.
     slots
-        Number of these slots.
+        Number of slots so far.
+    needed
+        CPU that their requests needed for their objectives, summed over slots, Gcycle/s.
+    requests, jobs
+        Numbers of requests and of jobs that have arrived.
     """
 
     instance: OincInstance
-    needed: float
-    slots: int
+    slots: int = 0
+    needed: float = 0.0
+    requests: int = 0
+    jobs: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Reservation:
     r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.
 
@@ -55,7 +64,7 @@ class Reservation:
     .. math:: p_{j} = \frac{\big[\sum_i f_i (1 - p_i) - \mathrm{need}\big]^+}{(1 + r)\, m f_j}
 
     within `smallest` and `largest`. Of the ratios the one is taken whose shares promise the least
-    mean latency and mean completion time, each over its scale; see `Forecast`.
+    mean latency over its scale plus mean completion time over its scale; see `Forecast`.
 
     Parameters
     ----------
@@ -70,6 +79,13 @@ class Reservation:
         that :math:`p_j = \sqrt{b_j} / (\sqrt{a_j} + \sqrt{b_j})` is best, clipped; shares and
         assignments take turns, from the shares of the best ratio on, as long as the promise gets
         better.
+    span
+        Whose latencies and completion times are promised. ``"slot"``: the mean over the requests
+        of this slot, and over the jobs that are new in it, which leaves out how long the shares
+        are kept and how many jobs there are. ``"busy"``: what the jobs that are new add to the
+        means over all requests and all jobs, until the chosen sites are idle again. Slots until
+        then are taken to have the requests of this one, and in all slots together as many requests
+        and jobs per slot are expected as there were so far.
 
     Raises
     ------
@@ -82,10 +98,13 @@ class Reservation:
     may come out above 1, or as 0 where jobs wait; and neither the need nor the ratios are given.
     """
 
+    title: ClassVar[str] = "Reservation"
+
     smallest: float = 0.05
     largest: float = 0.95
     ratios: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
     optimise: bool = False
+    span: Span = "slot"
 
     def __post_init__(self) -> None:
         if not 0 < self.smallest <= self.largest < 1:
@@ -95,20 +114,17 @@ class Reservation:
             )
         if not self.ratios or not all(0 <= ratio < np.inf for ratio in self.ratios):
             raise OptionError(f"ratios = {self.ratios}: must be numbers >= 0, at least one")
+        if self.span not in get_args(Span):
+            raise OptionError(f"span = {self.span!r}: must be one of {get_args(Span)}")
 
     @property
     def name(self) -> str:
         """Short name for tables and pictures."""
-        title = "optimised shares" if self.optimise else "best ratio"
-        default = Reservation()
-        for end in ("smallest", "largest"):
-            value = getattr(self, end)
-            title += f", {end} {value:g}" if value != getattr(default, end) else ""
-        return title
+        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> ReservationMemory:
         """Return the memory before the first slot."""
-        return ReservationMemory(instance, 0.0, 0)
+        return ReservationMemory(instance)
 
     def reserve(
         self, memory: ReservationMemory, slot: Slot, share: Floats
@@ -127,22 +143,38 @@ class Reservation:
         instance = memory.instance
         needed = needed_speed(slot.requests, instance.speed)
         usual = memory.needed / memory.slots if memory.slots else needed
-        after = ReservationMemory(instance, memory.needed + needed, memory.slots + 1)
+        after = ReservationMemory(
+            instance,
+            slots=memory.slots + 1,
+            needed=memory.needed + needed,
+            requests=memory.requests + slot.requests.requests,
+            jobs=memory.jobs + int(slot.jobs.new(slot.slot).sum()),
+        )
         new, idle = slot.jobs.site < 0, np.flatnonzero(share == 0.0)
         count = min(int(new.sum()), idle.size)
         if count == 0:
             return share, after
         chosen = idle[np.argsort(-instance.speed[idle], kind="stable")[:count]]
-        forecast = Forecast(
-            requests=slot.requests,
-            work=slot.jobs.remaining[new],
-            speed=instance.speed,
-            chosen=chosen,
-            latency_scale=instance.latency_scale,
-            completion_scale=instance.completion_scale,
-        )
+        forecast = self._forecast(after, slot, slot.jobs.remaining[new], chosen)
         best = self._by_ratio(forecast, share, max(needed, usual))
         return (self._optimised(forecast, best) if self.optimise else best), after
+
+    def _forecast(
+        self, memory: ReservationMemory, slot: Slot, work: Floats, chosen: Ints
+    ) -> Forecast:
+        """Weigh latencies and completion times so that their sums are means."""
+        instance, lasting = memory.instance, self.span == "busy"
+        requests = memory.requests / memory.slots if lasting else slot.requests.requests
+        jobs = memory.jobs / memory.slots if lasting else work.size
+        return Forecast(
+            requests=slot.requests,
+            work=work,
+            speed=instance.speed,
+            chosen=chosen,
+            latency_weight=1.0 / (requests * instance.latency_scale) if requests else 0.0,
+            completion_weight=1.0 / (jobs * instance.completion_scale),
+            lasting=lasting,
+        )
 
     def _by_ratio(self, forecast: Forecast, share: Floats, needed: float) -> Floats:
         """Return the shares of the best ratio."""
@@ -167,8 +199,7 @@ class Reservation:
             both = latency + completion
             free = np.divide(completion, both, out=np.zeros_like(both), where=both > 0)
             following = best.copy()
-            here = forecast.chosen
-            following[here] = np.clip(free[here], self.smallest, self.largest)
+            following[forecast.chosen] = np.clip(free, self.smallest, self.largest)
             found = forecast.of(following)
             if not found.score < prospect.score * (1.0 - TIGHT):
                 break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.models.oinc.slot.assignment import assign
+from edgeopt.models.oinc.slot.assignment import assign, assignment_cost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,12 +29,12 @@ class Prospect(NamedTuple):
     Attributes
     ----------
     score
-        Mean latency over its scale, plus mean completion time of the new jobs over its scale.
+        Latencies and completion times, each times its weight, summed.
     computing
-        What the mean latency over its scale loses or wins by CPU shares: it holds the sum over
-        sites of ``computing / (1 - share)``, shape [J].
+        What the latencies win by more CPU while requests stay where they are: the score holds the
+        sum over the chosen sites of ``computing / (1 - share)``, shape [c].
     serving
-        Likewise of the mean completion time: the sum of ``serving / share``, shape [J].
+        Likewise of the completion times: the sum of ``serving / share``, shape [c].
     """
 
     score: float
@@ -60,8 +60,12 @@ class Forecast:
         CPU of each site, Gcycle/s, shape [J].
     chosen
         Sites whose shares are to be set, which have no job, shape [c].
-    latency_scale, completion_scale
-        Latency and completion time that count as 1, s.
+    latency_weight, completion_weight
+        Weights of the sum of latencies and of the sum of the completion times of the new jobs.
+    lasting
+        Whether latencies count for as long as the new jobs keep the chosen sites busy, as far as
+        they are longer than without new jobs, every slot having the requests of this one; otherwise
+        those of this slot count.
 
     Notes
     -----
@@ -72,42 +76,57 @@ class Forecast:
     work: Floats
     speed: Floats
     chosen: Ints
-    latency_scale: float
-    completion_scale: float
+    latency_weight: float
+    completion_weight: float
+    lasting: bool = False
 
     def of(self, share: Floats) -> Prospect:
         """Return what shares of the CPU that are kept for jobs, shape [J], would come to."""
-        sending, computing = self._latency(share)
-        serving = self._completion(share)
         here = self.chosen
-        score = sending + float((computing / (1.0 - share)).sum())
-        score += float((serving[here] / share[here]).sum())
-        return Prospect(score, computing, serving)
+        busy, completion = self._served(share[here] * self.speed[here])
+        latency, computing = self._latency(share)
+        if self.lasting:
+            latency = self._while_busy(share, busy, latency)
+            computing = computing * busy * share[here]
+        return Prospect(
+            score=self.latency_weight * latency + self.completion_weight * float(completion.sum()),
+            computing=self.latency_weight * computing,
+            serving=self.completion_weight * completion * share[here],
+        )
 
     def _latency(self, share: Floats) -> tuple[float, Floats]:
-        """Return the part of the mean latency that sending takes, and coefficients of the rest."""
-        count, sites = self.requests.requests, share.size
-        if count == 0:
-            return 0.0, np.zeros(sites)
-        site = assign(self.requests.beside(share))
-        request = np.arange(count)
-        scale = count * self.latency_scale
-        sending = np.bincount(site, np.sqrt(self.requests.transmission[request, site]), sites)
-        computing = np.bincount(site, np.sqrt(self.requests.computation[request, site]), sites)
-        return float(sending @ sending) / scale, computing**2 / scale
+        """Return the sum of latencies, and what of it the CPU of the chosen sites takes, whole."""
+        if self.requests.requests == 0:
+            return 0.0, np.zeros(self.chosen.size)
+        problem = self.requests.beside(share)
+        site = assign(problem)
+        request = np.arange(site.size)
+        root = np.sqrt(problem.computation[request, site])
+        computing = np.bincount(site, root, share.size)[self.chosen]
+        return assignment_cost(problem, site), np.square(computing, dtype=np.float64)
 
-    def _completion(self, share: Floats) -> Floats:
-        """Return the coefficients of the mean completion time."""
-        free, total = np.zeros(self.chosen.size), np.zeros(self.chosen.size)
-        rate = share[self.chosen] * self.speed[self.chosen]
+    def _served(self, speed: Floats) -> tuple[Floats, Floats]:
+        """Return how long each chosen site is busy, and the completion times of its jobs summed."""
+        busy, completion = np.zeros(speed.size), np.zeros(speed.size)
         for work in np.sort(self.work):
-            finish = free + work / rate
+            finish = busy + work / speed
             first = int(finish.argmin())
-            free[first] = finish[first]
-            total[first] += finish[first]
-        serving = np.zeros(share.size)
-        serving[self.chosen] = total * share[self.chosen]
-        return serving / (self.work.size * self.completion_scale)
+            busy[first] = finish[first]
+            completion[first] += finish[first]
+        return busy, completion
+
+    def _while_busy(self, share: Floats, busy: Floats, latency: float) -> float:
+        """Return by how much latencies are longer until the last chosen site is idle, summed."""
+        left, longer, since = share.copy(), 0.0, 0.0
+        phases = []
+        for c in np.argsort(busy, kind="stable"):
+            phases.append((float(busy[c]) - since, latency))
+            since = float(busy[c])
+            left[self.chosen[c]] = 0.0
+            latency = self._latency(left)[0]
+        for length, during in phases:
+            longer += length * (during - latency)
+        return longer
 
 
 def needed_speed(requests: SlotProblem, speed: Floats) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.online.oinc.naming import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +45,8 @@ class StaticShares:
     Zeng et al., section V: how the CPU is split in all combinations but their own.
     """
 
+    title: ClassVar[str] = "StaticShares"
+
     share: float | None = None
 
     def __post_init__(self) -> None:
@@ -53,7 +56,7 @@ class StaticShares:
     @property
     def name(self) -> str:
         """Short name for tables and pictures."""
-        return "static" if self.share is None else f"static {self.share:g}"
+        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> tuple[float, float, bool]:
         """Remember the weight of requests and of jobs, and whether a job has been seen."""

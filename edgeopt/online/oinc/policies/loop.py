@@ -1,0 +1,159 @@
+"""The loop of OINC: reserve when jobs arrive, answer requests, dispatch and serve jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.online.oinc.environment import OincEnvironment
+from edgeopt.online.oinc.events import Decision
+from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
+from edgeopt.online.oinc.policies.parts import Queues
+from edgeopt.online.oinc.reservation.by_ratio import Reservation
+from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
+from edgeopt.online.repeated import repeated
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc.events import Outcome, Slot
+    from edgeopt.online.oinc.policies.parts import Inference, Reserving, Retraining
+    from edgeopt.online.simulate import Kernel
+
+__all__ = ["Oinc", "OincState"]
+
+
+@dataclass(frozen=True, eq=False)
+class OincState:
+    """What the loop remembers.
+
+    Attributes
+    ----------
+    instance
+        What is known beforehand.
+    share
+        Share of the CPU of each site that is kept for jobs, shape [J]; 0 where no job is left.
+    inference, retraining, reservation
+        What the parts remember.
+    """
+
+    instance: OincInstance
+    share: NDArray[np.float64]
+    inference: Any
+    retraining: Any
+    reservation: Any
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Oinc:
+    """Inference, retraining and reservation put together.
+
+    In every slot the reservation says how much CPU is kept for jobs; requests are answered beside
+    it; jobs are dispatched and served on it. A site whose last job is complete keeps nothing from
+    then on, until the reservation says otherwise.
+
+    Parameters
+    ----------
+    inference
+        How requests are answered.
+    retraining
+        How jobs are dispatched and served.
+    reservation
+        How much CPU is kept for jobs.
+    title
+        Name for tables and pictures; put together from the parts by default.
+
+    Notes
+    -----
+    Zeng et al., algorithm 1; the lines that call the reservation are garbled in print, and the
+    reset of idle sites stands in the text alone. All parts are deterministic, so that one run
+    counts for all.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.oinc import generate
+    >>> from edgeopt.online import simulate
+    >>> from edgeopt.online.oinc import Oinc, OincEnvironment
+    >>> environment = OincEnvironment(generate(sites=3, devices=4, slots=20, jobs=3))
+    >>> trajectory = simulate(environment, Oinc(), runs=1)
+    >>> bool(trajectory.complete.all())
+    True
+    """
+
+    inference: Inference = field(default_factory=NearOptimalInference)
+    retraining: Retraining = field(default_factory=ResidualDensity)
+    reservation: Reserving = field(default_factory=Reservation)
+    title: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures: the title, or OINC and the parts of another name."""
+        if self.title is not None:
+            return self.title
+        names = [self.inference.name, self.retraining.name, self.reservation.name]
+        usual = {NearOptimalInference().name, ResidualDensity().name, Reservation().name}
+        names = [name for name in names if name not in usual]
+        return f"OINC with {' & '.join(names)}" if names else "OINC"
+
+    def start(self, instance: OincInstance) -> OincState:
+        """Return the state before the first slot."""
+        return OincState(
+            instance=instance,
+            share=np.zeros(instance.sites),
+            inference=self.inference.start(instance),
+            retraining=self.retraining.start(instance),
+            reservation=self.reservation.start(instance),
+        )
+
+    def decide(
+        self, state: OincState, observation: Slot, rng: np.random.Generator
+    ) -> tuple[Decision, OincState]:
+        """Answer a slot.
+
+        Parameters
+        ----------
+        state
+            State so far.
+        observation
+            The slot that begins.
+        rng
+            Not used: no part draws random numbers.
+
+        Returns
+        -------
+        The decision, and the state after it.
+        """
+        share, reservation = self.reservation.reserve(state.reservation, observation, state.share)
+        jobs = observation.jobs
+        queues = Queues(observation.slot, jobs, share, share * state.instance.speed)
+        job_site, retraining = self.retraining.dispatch(state.retraining, queues)
+        queues = queues._replace(jobs=jobs._replace(site=job_site))
+        runs, retraining = self.retraining.serve(retraining, queues)
+        plan, inference = self.inference.answer(state.inference, observation.requests.beside(share))
+        after = replace(
+            state,
+            share=share,
+            inference=inference,
+            retraining=retraining,
+            reservation=reservation,
+        )
+        return Decision(plan, job_site, share, runs), after
+
+    def learn(
+        self, state: OincState, observation: Slot, decision: Decision, feedback: Outcome
+    ) -> OincState:
+        """Return the state after a slot: sites without jobs keep nothing."""
+        left = ~np.isin(observation.jobs.job, feedback.completed)
+        waiting = decision.job_site[left]
+        busy = np.zeros(state.share.size, dtype=np.bool_)
+        busy[waiting[waiting >= 0]] = True
+        return replace(state, share=np.where(busy, state.share, 0.0))
+
+    def compiled(self, environment: Any, state: OincState) -> Kernel | None:
+        """Return a stand-in for the loop that lives through one run, since all are the same."""
+        if isinstance(environment, OincEnvironment):
+            return repeated(environment, self, state)
+        return None

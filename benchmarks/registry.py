@@ -14,6 +14,8 @@ from benchmarks.specs import (
     idn_greedy,
     idn_slots,
     oinc_allocation,
+    oinc_dispatch,
+    oinc_run,
     rescue_build,
     rescue_lp,
     rescue_lp_huge,
@@ -45,6 +47,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     edr_week.BENCHMARK,
     edr_offline.BENCHMARK,
     oinc_allocation.BENCHMARK,
+    oinc_dispatch.BENCHMARK,
+    oinc_run.BENCHMARK,
 )
 
 

@@ -1,0 +1,195 @@
+"""The loop of parts: what is kept when, what is served, and runs equal to those of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.models.oinc.retraining import retraining_problem
+from edgeopt.models.oinc.slot.solve import solve_slot
+from edgeopt.online import simulate
+from edgeopt.online.oinc.environment import OincEnvironment
+from edgeopt.online.oinc.inference.greedy_convex import GreedyConvex
+from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
+from edgeopt.online.oinc.policies.loop import Oinc
+from edgeopt.online.oinc.reservation import Reservation, StaticShares
+from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
+from tests.online.oinc.lives import live, two_sites
+from tests.strategies import oinc_instances
+
+if TYPE_CHECKING:
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc.policies.parts import Queues
+
+POLICIES = (
+    Oinc(),
+    Oinc(reservation=Reservation(optimise=True, span="busy", largest=0.8)),
+    Oinc(
+        inference=NearOptimalInference(unfit="refuse"), retraining=ResidualDensity(service="slot")
+    ),
+    Oinc(retraining=ResidualDensity(late_binding=True, weights="deadline")),
+    Oinc(inference=GreedyConvex(), reservation=StaticShares(0.3)),
+)
+
+
+def test_a_run_by_hand() -> None:
+    """A site of 4 and one of 2 Gcycle/s, all shares a half; job 0 arrives first, then job 1."""
+    half = Reservation(smallest=0.5, largest=0.5)
+    environment = OincEnvironment(two_sites(work=[3.0, 2.0]))
+    steps, episode = live(environment, Oinc(reservation=half))
+    # Job 0 runs on the faster site for 1.5 s. Job 1 finds the other idle, so that half of it is
+    # kept too; there it would take 2 s, on site 0 it takes 1 s and waits for half a second.
+    assert [step.decision.reserved.tolist() for step in steps] == [
+        [0.5, 0.0], [0.5, 0.5], [0.5, 0.0],
+    ]  # fmt: skip
+    assert episode.job_site.tolist() == [0, 0]
+    assert episode.completion.tolist() == [1.5, 2.5]
+    assert steps[1].decision.runs.job.tolist() == [0, 1]
+    assert steps[1].decision.runs.end.tolist() == [0.5, 1.0]
+    # 1/4 + 1/4 s either at half of site 0 or at the whole of site 1.
+    assert steps[0].decision.plan.site.tolist() in ([0], [1])
+    assert steps[0].outcome.latency.tolist() == [0.5]
+
+
+def test_a_site_without_jobs_keeps_nothing_until_the_next_arrival() -> None:
+    truth = two_sites(
+        active=np.zeros((4, 2)), rate=np.full((2, 2), 8.0), request_size=np.zeros((4, 2)),
+        request_work=np.zeros((4, 2)), slo=np.ones((4, 2)), arrival=[0, 3], work=[1.0, 1.0],
+        deadline=[2.0, 5.0], request_weight=None,
+    )  # fmt: skip
+    steps, episode = live(OincEnvironment(truth), Oinc())
+    assert [step.decision.reserved.tolist() for step in steps] == [
+        [0.95, 0.0], [0.0, 0.0], [0.0, 0.0], [0.95, 0.0],
+    ]  # fmt: skip
+    assert episode.completion == pytest.approx([1.0 / 3.8, 3.0 + 1.0 / 3.8])
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+@settings(max_examples=40)
+@given(oinc_instances())
+def test_any_combination_can_be_carried_out_and_completes_all_jobs(
+    policy: Oinc, instance: OincInstance
+) -> None:
+    trajectory = simulate(OincEnvironment(instance), policy, runs=1)
+    assert trajectory.complete.all()
+    assert (trajectory.completion[0] > instance.arrival).all()
+    if getattr(policy.inference, "unfit", "late") == "late":
+        assert not trajectory.refused.any()
+    else:
+        assert (trajectory.met | trajectory.refused).all()
+
+
+@settings(max_examples=40)
+@given(oinc_instances(empty=False), st.booleans())
+def test_shares_are_kept_from_dispatch_to_the_last_completion(
+    instance: OincInstance, optimise: bool
+) -> None:
+    policy = Oinc(reservation=Reservation(optimise=optimise, smallest=0.1, largest=0.7))
+    steps, episode = live(OincEnvironment(instance), policy)
+    before = np.zeros(instance.sites)
+    for t, step in enumerate(steps):
+        kept, new = step.decision.reserved, step.seen.jobs.new(t)
+        changed = kept != before
+        # Shares change only with an arrival, only from nothing, and at most one for each new job.
+        assert not changed.any() or new.any()
+        assert (before[changed] == 0.0).all()
+        assert changed.sum() == min(int(new.sum()), int((before == 0.0).sum()))
+        assert ((kept[changed] >= 0.1) & (kept[changed] <= 0.7)).all()
+        waiting = [
+            k for k in range(instance.jobs)
+            if instance.arrival[k] <= t and episode.completion[k] > t + 1
+        ]  # fmt: skip
+        before = np.zeros(instance.sites)
+        for k in waiting:
+            before[episode.job_site[k]] = kept[episode.job_site[k]]
+        assert (kept[before > 0] > 0).all()
+
+
+@settings(max_examples=40)
+@given(
+    oinc_instances(empty=False),
+    st.sampled_from([0.25, 0.5]),
+    st.sampled_from(["fluid", "slot"]),
+    st.sampled_from(["constant", "deadline"]),
+)
+def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
+    instance: OincInstance, share: float, service: Any, weights: Any
+) -> None:
+    from edgeopt.online.oinc.retraining.density.run import run_density
+
+    policy = Oinc(
+        retraining=ResidualDensity(service=service, weights=weights),
+        reservation=StaticShares(share),
+    )
+    trajectory = simulate(OincEnvironment(instance), policy, runs=1)
+    run = run_density(retraining_problem(instance, share, weights), service=service)
+    assert trajectory.job_site[0].tolist() == run.site.tolist()
+    assert trajectory.completion[0] == pytest.approx(run.completion)
+    assert (trajectory.reserved == share).all()
+
+
+@settings(max_examples=40)
+@given(oinc_instances())
+def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> None:
+    steps, _ = live(OincEnvironment(instance), Oinc())
+    for step in steps:
+        beside = step.seen.requests.beside(step.decision.reserved)
+        plan = solve_slot(beside, late=instance.refusal_latency)
+        assert step.decision.plan.latency.tolist() == plan.latency.tolist()
+
+
+@settings(max_examples=30)
+@given(oinc_instances())
+def test_one_run_that_counts_for_all_is_the_plain_loop(instance: OincInstance) -> None:
+    environment = OincEnvironment(instance)
+    one = simulate(environment, Oinc(), runs=2)
+    two = simulate(environment, Oinc(), runs=2, compiled=False)
+    for name in ("reward", "violations", "latency", "completion", "job_site", "reserved", "end"):
+        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
+
+
+@dataclass(frozen=True)
+class Noting:
+    """A part for retraining that notes what it is asked."""
+
+    asked: list[Queues] = field(default_factory=list)
+    name: str = "noting"
+
+    def start(self, instance: OincInstance) -> int:
+        return 0
+
+    def dispatch(self, memory: int, queues: Queues) -> tuple[np.ndarray, int]:
+        self.asked.append(queues)
+        return np.zeros(queues.jobs.job.size, dtype=int), memory + 1
+
+    def serve(self, memory: int, queues: Queues) -> tuple[Any, int]:
+        self.asked.append(queues)
+        runs, _ = ResidualDensity().serve(None, queues)
+        assert memory % 10 == len(self.asked) // 2 % 10
+        return runs, memory
+
+
+def test_parts_are_asked_with_shares_speeds_and_where_jobs_are() -> None:
+    part = Noting()
+    policy = Oinc(retraining=part, reservation=StaticShares(0.25))
+    live(OincEnvironment(two_sites()), policy)
+    first, then = part.asked[:2]
+    assert first.share.tolist() == [0.25, 0.25]
+    assert first.speed.tolist() == [1.0, 0.5]
+    assert first.jobs.site.tolist() == [-1]
+    assert then.jobs.site.tolist() == [0]
+    assert [queues.slot for queues in part.asked[:4]] == [0, 0, 1, 1]
+
+
+def test_names_are_put_together_from_parts() -> None:
+    assert Oinc().name == "OINC"
+    assert Oinc(title="mine").name == "mine"
+    assert Oinc(reservation=StaticShares()).name == "OINC with StaticShares"
+    assert Oinc(inference=GreedyConvex(), reservation=Reservation(largest=0.8)).name == (
+        "OINC with Greedy & Reservation, largest=0.8"
+    )

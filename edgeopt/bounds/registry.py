@@ -27,6 +27,7 @@ _SYSTEMS = {
     "rescue": "edgeopt.bounds.rescue",
     "idn": "edgeopt.bounds.idn",
     "edr": "edgeopt.bounds.edr",
+    "oinc": "edgeopt.bounds.oinc",
 }
 
 

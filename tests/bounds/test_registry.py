@@ -50,6 +50,7 @@ PAPERS = {
     "rescue": "Huang, Liu, Shan: RESCUE",
     "idn": "Si Salem et al.: Toward Inference",
     "edr": "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference",
+    "oinc": "Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference",
 }
 
 

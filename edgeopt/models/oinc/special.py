@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "at_once",
-    "crossing_devices",
     "delaying",
     "elsewhere",
     "in_parts",
+    "in_turn",
     "jobs_at_one_site",
     "light_and_long",
     "lone_job",
     "one_site_each",
     "short_jobs",
     "two_densities",
+    "two_near_one",
     "two_requests",
+    "uneven_objectives",
     "wrong_site",
 ]
 
@@ -96,9 +98,20 @@ def light_and_long(length: int = 10) -> RetrainingProblem:
     return jobs_at_one_site([float(length), 1.0], [1.0, float(length)])
 
 
-def delaying() -> RetrainingProblem:
-    """Two jobs of 2 and 1 s at one site: the second goes first, and delays the first by 1 s."""
-    return jobs_at_one_site([2.0, 1.0])
+def delaying(length: int = 2) -> RetrainingProblem:
+    """Two jobs of n and 1 s at one site: the second goes first, and delays the first by 1 s.
+
+    Parameters
+    ----------
+    length
+        The number n.
+    """
+    return jobs_at_one_site([float(length), 1.0])
+
+
+def in_turn() -> RetrainingProblem:
+    """Two jobs of 2 s at one site: one waits for 2 s, and is complete after 4."""
+    return jobs_at_one_site([2.0, 2.0])
 
 
 def wrong_site() -> RetrainingProblem:
@@ -129,7 +142,7 @@ def elsewhere(scale: float = 1.0) -> RetrainingProblem:
 
 
 def one_site_each() -> RetrainingProblem:
-    """A light job of 2 s that only site 0 serves, a heavy one of 1 s there and 2 s at site 1.
+    """Set a light job of 2 s, for site 0 alone, beside a heavy one of 1 s there and 2 s at site 1.
 
     The heavy one first at site 0, they flow for 4 + 3 and are complete after 3 slots; within two
     slots site 0 is taken.
@@ -153,15 +166,19 @@ def two_requests(slo: float, room: float = 1.0) -> SlotProblem:
     return SlotProblem(tenth, tenth, np.full(2, slo), np.array([room]))
 
 
-def crossing_devices(first: bool = True) -> SlotProblem:
-    """Two equal requests, each near one of two sites: 0.1 s to send there, 0.4 s to the other.
+def uneven_objectives() -> SlotProblem:
+    """Two requests as in `two_requests`, the first due within 0.3 s and the second within 1 s.
 
-    Parameters
-    ----------
-    first
-        Whether request 0 is near site 0, or near site 1. Nothing else differs.
+    Sharing alike they take 0.4 s each; both can be in time.
     """
-    near = np.array([[0.1, 0.4], [0.4, 0.1]])
-    return SlotProblem(
-        near if first else near[:, ::-1], np.full((2, 2), 0.1), np.full(2, 0.9), np.ones(2)
-    )
+    tenth = np.full((2, 1), 0.1)
+    return SlotProblem(tenth, tenth, np.array([0.3, 1.0]), np.ones(1))
+
+
+def two_near_one() -> SlotProblem:
+    """Two equal requests and two sites: 0.1 s to send to site 0, 0.4 s to site 1, due in 0.9 s.
+
+    Alone at site 0 and at site 1 they take 0.2 and 0.5 s; both at site 1 take 1 s each.
+    """
+    sending = np.array([[0.1, 0.4], [0.1, 0.4]])
+    return SlotProblem(sending, np.full((2, 2), 0.1), np.full(2, 0.9), np.ones(2))

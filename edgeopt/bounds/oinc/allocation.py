@@ -1,0 +1,225 @@
+"""Shares of one site: the closed form, objectives, and what proves that they cannot be met."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, worst
+from edgeopt.bounds.oinc.families import REQUESTS, one
+from edgeopt.bounds.oinc.requests import Requests, least_by_prices
+from edgeopt.bounds.oinc.statement import SOLVED, claim
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.oinc import OincInstance
+from edgeopt.models.oinc import special
+from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.oinc.requests import Together
+
+__all__ = ["CLAIMS"]
+
+
+def _closed_form(view: Requests) -> Measurement:
+    """Compare what the shares come to with the closed form."""
+    found = []
+    for group in view.groups():
+        shares = group.share_out(objectives=False)
+        cost = float(group.weight @ group.latency(shares.band, shares.cpu))
+        closed = closed_form_cost(
+            group.transmission, group.computation, room=group.room, weight=group.weight
+        )
+        found.append(Measurement(cost, closed, {"band": shares.band, "cpu": shares.cpu}))
+    return worst(Relation.EQUAL, found)
+
+
+def _by_prices(view: Requests, *, objectives: bool) -> Measurement:
+    """Compare what the shares come to with what their prices prove."""
+    found = []
+    for group in view.groups():
+        shares = group.share_out(objectives=objectives)
+        if shares.feasible:
+            cost = float(group.weight @ group.latency(shares.band, shares.cpu))
+            least = least_by_prices(group, shares, objectives=objectives)
+            proof = {"band_price": shares.band_price, "cpu_price": shares.cpu_price}
+            found.append(Measurement(cost, least, proof))
+    return worst(Relation.EQUAL, found)
+
+
+def _met(view: Requests) -> Measurement:
+    """Find the latency over its objective, or the share over its limit, that is largest."""
+    found = []
+    for group in view.groups():
+        shares = group.share_out()
+        if shares.feasible:
+            used = [shares.band.sum(), shares.cpu.sum() / group.room]
+            late = group.latency(shares.band, shares.cpu) / group.slo
+            found.append(Measurement(max(*used, *late), 1.0, {"shares": shares}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _verdict(view: Requests) -> Measurement:
+    """Measure the proof of each verdict: the lateness of shares, or what prices leave of them."""
+    return worst(Relation.AT_MOST, (Measurement(_proof(group), 1.0) for group in view.groups()))
+
+
+def _proof(group: Together) -> float:
+    fit = group.fit()
+    if fit.feasible:
+        late = group.latency(fit.band, fit.cpu) / group.slo
+        return float(max(*late, fit.band.sum(), fit.cpu.sum() / group.room))
+    p, q = fit.proof
+    needed = (p * np.sqrt(group.transmission) + q * np.sqrt(group.computation)) ** 2 / group.slo
+    return float((p**2 + q**2 * group.room) / needed.sum())
+
+
+def _without_objectives(view: Requests) -> Measurement:
+    """Share out by the closed form where objectives can be met."""
+    found = []
+    for group in view.groups():
+        if group.fit().feasible:
+            shares = group.share_out(objectives=False)
+            late = group.latency(shares.band, shares.cpu) / group.slo
+            found.append(Measurement(late.max(), 1.0, {"latency": late}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _answered(view: Requests) -> Measurement:
+    """Count the sites that answer each request."""
+    plan = view.plan
+    sites = (plan.site[:, None] == np.arange(view.problem.sites)).sum(axis=1)
+    return worst(Relation.EQUAL, (Measurement(count, 1.0) for count in sites))
+
+
+def _requests_of_a_site(view: Requests) -> Measurement:
+    """Count the requests of each site, as the printed sum over i does."""
+    count = np.bincount(view.plan.site, minlength=view.problem.sites)
+    return worst(Relation.EQUAL, (Measurement(number, 1.0) for number in count))
+
+
+def _sum_of_latencies(view: Requests) -> Measurement:
+    """Compare the latencies of a site in sum with the objectives of its requests, all kept."""
+    plan, found = view.plan, []
+    for i in np.flatnonzero(plan.met).tolist():
+        together = plan.latency[plan.site == plan.site[i]].sum()
+        found.append(Measurement(together, view.problem.slo[i], {"request": i}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _own_latency(view: Requests) -> Measurement:
+    plan = view.plan
+    kept = np.flatnonzero(plan.met)
+    return worst(
+        Relation.AT_MOST, (Measurement(plan.latency[i], view.problem.slo[i]) for i in kept)
+    )
+
+
+_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
+_ROOMY = one(special.two_requests, 0.5)
+_FAMILY = {**REQUESTS, **_ROOMY, **one(special.two_requests, 0.41)}
+
+CLAIMS = (
+    claim(
+        "allocation",
+        r"Without objectives $v_i \propto \sqrt{w_i A_i}$ and $z_i \propto \sqrt{w_i E_i}$ cost "
+        r"$(\sum_i \sqrt{w_i A_i})^2 + (\sum_i \sqrt{w_i E_i})^2 / \varphi$ at a site.",
+        "Problem (3), for a fixed assignment",
+        _closed_form,
+        Relation.EQUAL,
+        _FAMILY,
+        **_SLOT,
+    ),
+    claim(
+        "allocation.least",
+        "No other shares cost less, as the prices of band and CPU prove.",
+        "Problem (3), for a fixed assignment",
+        lambda view: _by_prices(view, objectives=False),
+        Relation.EQUAL,
+        _FAMILY,
+        **_SLOT,
+    ),
+    claim(
+        "allocation.objectives",
+        "With objectives that can be met no other shares that meet them cost less, as the prices "
+        "prove.",
+        "Problem (3), for a fixed assignment",
+        lambda view: _by_prices(view, objectives=True),
+        Relation.EQUAL,
+        _FAMILY,
+        tolerance=SOLVED,
+        **_SLOT,
+    ),
+    claim(
+        "allocation.met",
+        "These shares meet all objectives and use no more than there is.",
+        "Problem (3), constraints (1a), (1c) and (3a)",
+        _met,
+        Relation.AT_MOST,
+        _FAMILY,
+        **_SLOT,
+    ),
+    claim(
+        "allocation.unaware",
+        "The shares of the closed form meet the objectives wherever these can be met.",
+        "Problem (3), constraint (1a)",
+        _without_objectives,
+        Relation.AT_MOST,
+        one(special.uneven_objectives),
+        counterexample="uneven_objectives()",
+        corrected_by=("oinc.allocation.objectives", "oinc.allocation.met"),
+        **_SLOT,
+    ),
+    claim(
+        "feasibility",
+        r"Objectives can be met if there are shares that meet them, and cannot if $\sum_i (p "
+        r"\sqrt{A_i} + q \sqrt{E_i})^2 / S_i > p^2 + q^2 \varphi$ for some p and q; one of both is "
+        "found.",
+        "Constraint (1a), for a fixed assignment",
+        _verdict,
+        Relation.AT_MOST,
+        {**_FAMILY, **one(special.two_requests, 0.39)},
+        **_SLOT,
+    ),
+    claim(
+        "equation1b",
+        r"$\sum_j y_{ij}^t = 1$ in a plan that answers every request once.",
+        "Constraint (1b), corrected",
+        _answered,
+        Relation.EQUAL,
+        _FAMILY,
+        **_SLOT,
+    ),
+    claim(
+        "equation1b.printed",
+        r"$\sum_i y_{ij}^t = 1$ in such a plan: each site has one request.",
+        "Constraint (1b)",
+        _requests_of_a_site,
+        Relation.EQUAL,
+        _ROOMY,
+        counterexample="two_requests(0.5)",
+        corrected_by=("oinc.equation1b",),
+        **_SLOT,
+    ),
+    claim(
+        "equation1a",
+        r"$\sum_j y_{ij}^t \tau_{ij}^t \le S_i^t$ for every request that is answered in time.",
+        "Constraint (1a), corrected",
+        _own_latency,
+        Relation.AT_MOST,
+        _FAMILY,
+        **_SLOT,
+    ),
+    claim(
+        "equation1a.printed",
+        r"$\sum_i y_{ij}^t \tau_{ij}^t \le S_i^t$: the latencies of all requests at the site in "
+        "sum.",
+        "Constraint (1a)",
+        _sum_of_latencies,
+        Relation.AT_MOST,
+        _ROOMY,
+        counterexample="two_requests(0.5)",
+        corrected_by=("oinc.equation1a",),
+        **_SLOT,
+    ),
+)

@@ -1,0 +1,200 @@
+"""The dual point that Algorithm 4 leaves behind: what it proves, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.models.oinc.retraining import certify
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.oinc.retraining import RetrainingProblem
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["DualCertificate", "Run", "competitive_factor", "dual_certificate", "safe_scale"]
+
+
+class Run(Protocol):
+    """What is read off a run of Algorithm 4."""
+
+    @property
+    def site(self) -> Ints:
+        """Site of each job, shape [K]."""
+        ...
+
+    @property
+    def completion(self) -> Floats:
+        """When each job was complete, s since the start, shape [K]."""
+        ...
+
+    @property
+    def cost(self) -> Floats:
+        """By what each job was to raise the weighted flow time as it was dispatched, shape [K]."""
+        ...
+
+
+def safe_scale(epsilon: float) -> float:
+    """Return the share of the costs that the dual point asks for, min(1, (1 + epsilon) / 2)."""
+    return min(1.0, (1.0 + epsilon) / 2.0)
+
+
+def competitive_factor(epsilon: float) -> float:
+    """Return by how much Algorithm 4 may exceed every schedule at unit speed.
+
+    Parameters
+    ----------
+    epsilon
+        By how much its sites are faster, not negative.
+
+    Returns
+    -------
+    2 / epsilon, or (1 + epsilon) / epsilon from 1 on; infinity at 0.
+    """
+    if epsilon == 0:
+        return np.inf
+    return (1.0 + epsilon) / (epsilon * safe_scale(epsilon))
+
+
+@dataclass(frozen=True, eq=False)
+class DualCertificate:
+    r"""A point of the dual program, built from a run of Algorithm 4.
+
+    With :math:`s = 1 + \epsilon`, a scale :math:`c`, and :math:`W_j` the weight of the jobs that
+    wait or run at a site,
+
+    .. math:: \theta_k = c\, C_{k j^*}, \qquad \eta_{jt} = \frac{c}{s} \int_t^{t+1} W_j(\tau) d\tau.
+
+    Parameters
+    ----------
+    problem
+        The jobs.
+    run
+        The run.
+    epsilon
+        By how much the sites of the run are faster than `problem` says.
+    scale
+        The scale c.
+    theta
+        Price of each job, shape [K].
+    eta
+        Price of each slot of a site until the run ends, shape [J, T]; 0 later.
+    """
+
+    problem: RetrainingProblem
+    run: Run
+    epsilon: float
+    scale: float
+    theta: Floats
+    eta: Floats
+
+    @property
+    def value(self) -> float:
+        """Value of the point in the dual program."""
+        return float(self.theta.sum() - self.eta.sum())
+
+    @property
+    def violation(self) -> float:
+        """By how much it breaks a constraint of P2, with time counted from the middle of slots."""
+        return certify(self.problem, self.theta, self.eta, midpoint=True).violation
+
+    @cached_property
+    def violation_in_time(self) -> float:
+        r"""By how much it breaks the same constraints at the worst instant, before slots average.
+
+        .. math:: \theta_k / h_{kj} - \tfrac cs W_j(\tau)
+            \le l_k (\tau - a_k) / h_{kj} + l_k / 2, \qquad \tau \ge a_k
+
+        Between arrivals and completions the left side stays and the right side grows: only
+        instants at which a job is complete, and arrivals, have to be looked at. Where this is 0
+        the value bounds schedules in real time, whatever the durations.
+        """
+        problem, run = self.problem, self.run
+        arrival, weight = problem.arrival, problem.weight
+        assert weight is not None
+        worst = 0.0
+        for j in range(problem.sites):
+            able = np.flatnonzero(np.isfinite(problem.duration[:, j]))
+            here = np.flatnonzero(run.site == j)
+            instant = np.unique(np.concatenate([arrival, run.completion[here]]))
+            there = arrival[here] <= instant[:, None]
+            waiting = (there & (instant[:, None] < run.completion[here])) @ weight[here]
+            time = problem.duration[able, j, None]
+            since = instant - arrival[able, None]
+            l_k = weight[able, None]
+            excess = (self.theta[able, None] - l_k * since) / time - l_k / 2.0
+            excess = excess - self.scale / (1.0 + self.epsilon) * waiting
+            worst = max(worst, float(np.max(excess[since >= 0], initial=0.0)))
+        return worst
+
+    def of_printed_program(self) -> tuple[Floats, Floats]:
+        """Return a point for P2 as printed, where time counts from the beginning of slots.
+
+        Returns
+        -------
+        max(0, theta - l / 2), shape [K], and the same eta. It is worth at most half the sum of
+        all weights less.
+        """
+        assert self.problem.weight is not None
+        return np.maximum(self.theta - self.problem.weight / 2.0, 0.0), self.eta
+
+
+def dual_certificate(
+    problem: RetrainingProblem, run: Run, epsilon: float, *, scale: float | None = None
+) -> DualCertificate:
+    r"""Build the dual point of Theorem 1 from a run.
+
+    Parameters
+    ----------
+    problem
+        The jobs.
+    run
+        Run of Algorithm 4 in which the next job uses the rest of a slot; jobs keep the site that
+        they were dispatched to.
+    epsilon
+        By how much its sites were faster, not negative.
+    scale
+        The scale c; ``min(1, (1 + epsilon) / 2)`` by default, the largest that is proven.
+
+    Returns
+    -------
+    The point. It is feasible and worth :math:`c\, \epsilon / (1 + \epsilon)` times the weighted
+    flow time of the run, that is :math:`\epsilon / 2` times it for :math:`\epsilon \le 1`.
+
+    Raises
+    ------
+    OptionError
+        If epsilon is negative, or a job of the run is never complete.
+
+    Notes
+    -----
+    Zeng et al., Theorem 1, whose proof is not printed. This one follows the dual fitting of Anand,
+    Garg and Kumar for weighted flow time on unrelated machines.
+    """
+    if epsilon < 0:
+        raise OptionError(f"epsilon = {epsilon}: must not be negative")
+    if not np.isfinite(run.completion).all():
+        raise OptionError("run: has to complete every job")
+    c = safe_scale(epsilon) if scale is None else scale
+    eta = c / (1.0 + epsilon) * _waiting_weight(problem, run)
+    return DualCertificate(problem, run, epsilon, c, c * np.asarray(run.cost), eta)
+
+
+def _waiting_weight(problem: RetrainingProblem, run: Run) -> Floats:
+    """Integrate over each slot the weight of jobs at a site that are not complete, shape [J, T]."""
+    assert problem.weight is not None
+    full = np.floor(run.completion).astype(np.int64)
+    slots = int(full.max(initial=-1)) + 1
+    change = np.zeros((problem.sites, slots + 1))
+    np.add.at(change, (run.site, problem.arrival), problem.weight)
+    np.add.at(change, (run.site, full), -problem.weight)
+    weight = np.cumsum(change, axis=1)[:, :slots]
+    np.add.at(weight, (run.site, full), problem.weight * (run.completion - full))
+    return weight

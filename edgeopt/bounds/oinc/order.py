@@ -1,0 +1,253 @@
+"""Weights that grow as deadlines come nearer: what they do to the order, and to Theorem 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.oinc import counterexamples
+from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
+from edgeopt.bounds.oinc.evaluation import SHARE
+from edgeopt.bounds.oinc.families import DUE, one
+from edgeopt.bounds.oinc.schedule import drawn_schedule
+from edgeopt.bounds.oinc.statement import claim
+from edgeopt.bounds.oinc.urgency import Due, UrgentRun, run_urgent
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.oinc import OincInstance
+from edgeopt.models.oinc.retraining import RetrainingProblem, retraining_problem
+from edgeopt.online.oinc.retraining import run_density
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.bounds.oinc.urgency import Waiting
+
+__all__ = ["CLAIMS"]
+
+EPSILONS = (0.25, 1.0)
+"""By how much sites are faster."""
+
+
+def _swaps(run: UrgentRun) -> Iterator[tuple[Waiting, int, int]]:
+    """Yield a queue with two of its jobs whose order is another one a slot later."""
+    for before, after in run.successive():
+        places = {int(k): place for place, k in enumerate(after.job)}
+        stay = [int(k) for k in before.job if int(k) in places]
+        for i, ahead in enumerate(stay):
+            for behind in stay[i + 1 :]:
+                if places[behind] < places[ahead]:
+                    yield before, ahead, behind
+
+
+def _overtakings(run: UrgentRun) -> Iterator[tuple[Waiting, int, int]]:
+    """Yield those in which the job that is ahead was served through the slot."""
+    for queue, ahead, behind in _swaps(run):
+        if ahead == queue.job[0]:
+            yield queue, ahead, behind
+
+
+def _all_swaps(due: Due, *, frozen: bool) -> Measurement:
+    found = list(_swaps(run_urgent(due, frozen=frozen)))
+    proof = {"swaps": [(queue.slot, ahead, behind) for queue, ahead, behind in found]}
+    return Measurement(len(found), 0.0, proof)
+
+
+def _in_service(due: Due) -> Measurement:
+    found = list(_overtakings(run_urgent(due)))
+    proof = {"overtakings": [(queue.slot, ahead, behind) for queue, ahead, behind in found]}
+    return Measurement(len(found), 0.0, proof)
+
+
+def _hope(due: Due) -> Measurement:
+    """Find the time that the most hopeful job had left beyond its need as it overtook another."""
+    weight, found = due.problem.weight, []
+    assert weight is not None
+    for queue, ahead, behind in _overtakings(run_urgent(due)):
+        if weight[ahead] == weight[behind] and due.deadline[ahead] - queue.slot >= 2.0:
+            need = queue.left[list(queue.job).index(behind)]
+            spare = due.deadline[behind] - queue.slot - need
+            found.append(Measurement(spare, 0.0, {"slot": queue.slot, "job": behind}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _ratio(due: Due, *, frozen: bool) -> Measurement:
+    """Compare a run with what Theorem 1 allows over schedules at unit speed."""
+    problem = due.problem
+    if frozen:
+        problem = _with_weights_at_arrival(due)
+    known = [drawn_schedule(problem, seed).objective for seed in range(2)]
+    best = min(run_density(problem).weighted_flow, *known)
+    found = []
+    for epsilon in EPSILONS:
+        run = run_urgent(due, epsilon=epsilon, frozen=frozen)
+        assert problem.weight is not None
+        flow = float(problem.weight @ (run.completion - problem.arrival))
+        proof = {"epsilon": epsilon, "completion": run.completion}
+        found.append(Measurement(flow, competitive_factor(epsilon) * best, proof))
+    return worst(Relation.AT_MOST, found)
+
+
+def _violation(due: Due, *, frozen: bool) -> Measurement:
+    problem, found = _with_weights_at_arrival(due), []
+    for epsilon in EPSILONS:
+        run = run_urgent(due, epsilon=epsilon, frozen=frozen)
+        point = dual_certificate(problem, run, epsilon)
+        proof = {"epsilon": epsilon, "theta": point.theta, "eta": point.eta}
+        found.append(Measurement(point.violation_in_time, 0.0, proof))
+    return worst(Relation.AT_MOST, found)
+
+
+def _with_weights_at_arrival(due: Due) -> RetrainingProblem:
+    problem = due.problem
+    weight = [due.weight(a)[k] for k, a in enumerate(problem.arrival.tolist())]
+    return RetrainingProblem(problem.arrival, problem.duration, np.array(weight))
+
+
+def _lateness(due: Due) -> Measurement:
+    """Find the job that is complete latest after its deadline, in a schedule that never pauses."""
+    late = run_density(due.problem).completion - due.deadline
+    if late.size == 0:
+        raise NotApplicableError("there is no job")
+    k = int(np.argmax(late))
+    return Measurement(late[k] + due.deadline[k], due.deadline[k], {"job": k})
+
+
+def _earliest(due: Due) -> Measurement:
+    """Compare completion times with those of every job alone at its best site."""
+    problem = due.problem
+    alone = problem.arrival + problem.duration.min(axis=1)
+    ends = run_density(problem).completion
+    return worst(Relation.AT_LEAST, (Measurement(*pair) for pair in zip(ends, alone, strict=True)))
+
+
+def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
+    """Read the jobs of an instance with their deadlines."""
+    if isinstance(given, Due):
+        return given
+    return Due(retraining_problem(given, share), given.deadline)
+
+
+_DUE = {"instance_type": (Due, OincInstance), "view": _due}
+_NAMED = {
+    **one(counterexamples.overtaken_in_wait),
+    **one(counterexamples.overtaken_in_service),
+    **one(counterexamples.overtaken_by_hopeless),
+    **one(counterexamples.overpriced),
+    **one(counterexamples.hopeless, 8),
+}
+_FAMILY = {**_NAMED, **DUE}
+
+CLAIMS = (
+    claim(
+        "order",
+        "Jobs that wait at a site keep the order of their densities until they are complete, if "
+        "their weights stay as they were at their arrival.",
+        "Section IV-D, job processing queue, corrected",
+        lambda due: _all_swaps(due, frozen=True),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_DUE,
+    ),
+    claim(
+        "order.printed",
+        "They do so if weights are inversely proportional to the time until the deadline.",
+        "Section IV-D, job processing queue",
+        lambda due: _all_swaps(due, frozen=False),
+        Relation.AT_MOST,
+        one(counterexamples.overtaken_in_wait),
+        counterexample="overtaken_in_wait()",
+        corrected_by=("oinc.order",),
+        **_DUE,
+    ),
+    claim(
+        "order.service",
+        "A job in service is not overtaken by one that was there before, if weights are inversely "
+        "proportional to the time until the deadline.",
+        "Section IV-D, job processing queue",
+        _in_service,
+        Relation.AT_MOST,
+        one(counterexamples.overtaken_in_service),
+        counterexample="overtaken_in_service()",
+        corrected_by=("oinc.order", "oinc.order.hopeless"),
+        **_DUE,
+    ),
+    claim(
+        "order.hopeless",
+        "If weights are inversely proportional to the time until the deadline and otherwise equal, "
+        "a job that is served through a slot and has two more until its deadline is only overtaken "
+        "by one that cannot meet its own any more. The time left beyond the need is measured.",
+        "Section IV-D, job processing queue, corrected",
+        _hope,
+        Relation.AT_MOST,
+        {**one(counterexamples.overtaken_by_hopeless), **DUE},
+        **_DUE,
+    ),
+    claim(
+        "urgent",
+        r"Theorem 1 holds for weights $\beta_k / (D_k - a_k)$ that stay as they are at the "
+        "arrival; what it bounds is the flow time weighted with them.",
+        "Theorem 1 and Section IV-D, corrected",
+        lambda due: _ratio(due, frozen=True),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_DUE,
+    ),
+    claim(
+        "urgent.printed",
+        r"Theorem 1 holds for weights $\beta_k / (D_k - t)$ that grow, no further than within a "
+        "slot of the deadline. A long job that has missed its deadline stops all others: no factor "
+        "holds.",
+        "Theorem 1 and Section IV-D",
+        lambda due: _ratio(due, frozen=False),
+        Relation.AT_MOST,
+        one(counterexamples.hopeless, 8),
+        counterexample="hopeless(8)",
+        corrected_by=("oinc.urgent", "oinc.theorem1"),
+        **_DUE,
+    ),
+    claim(
+        "urgent.certificate",
+        "The dual point of a run with weights that stay breaks no constraint.",
+        "Theorem 1 and Section IV-D, corrected",
+        lambda due: _violation(due, frozen=True),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_DUE,
+    ),
+    claim(
+        "urgent.certificate.printed",
+        "The dual point of a run with weights that grow, for the weights at the arrival, breaks no "
+        "constraint.",
+        "Theorem 1 and Section IV-D",
+        lambda due: _violation(due, frozen=False),
+        Relation.AT_MOST,
+        one(counterexamples.overpriced),
+        counterexample="overpriced()",
+        corrected_by=("oinc.urgent.certificate",),
+        **_DUE,
+    ),
+    claim(
+        "deadline",
+        r"No job is complete before $a_k + \min_j h_{kj}$, whatever its deadline: deadlines are "
+        "wishes, and what is met is counted.",
+        "Problem (1), constraint (1i), corrected",
+        _earliest,
+        Relation.AT_LEAST,
+        {**_FAMILY, **one(counterexamples.no_time)},
+        **_DUE,
+    ),
+    claim(
+        "deadline.printed",
+        r"Every job is complete by its deadline, $b_k \le D_k$, which the text asks for and "
+        "problem (1) does not hold.",
+        "Problem (1), constraint (1i)",
+        _lateness,
+        Relation.AT_MOST,
+        one(counterexamples.no_time),
+        counterexample="no_time()",
+        corrected_by=("oinc.deadline",),
+        **_DUE,
+    ),
+)

@@ -1,0 +1,240 @@
+"""P1 and P2: what the optima of the retraining programs bound, and what they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.oinc import counterexamples
+from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, one
+from edgeopt.bounds.oinc.statement import SOLVED, claim
+from edgeopt.bounds.verdict import Relation
+from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
+from edgeopt.models.oinc.special import lone_job
+from edgeopt.solvers import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from edgeopt.bounds.oinc.evaluation import Evaluation
+    from edgeopt.bounds.oinc.schedule import Schedule
+    from edgeopt.solvers import LinearProgram
+
+__all__ = ["CLAIMS"]
+
+LARGEST = 20_000
+"""Columns up to which a program is solved over its whole horizon."""
+
+
+def _below(bound: float, schedules: Iterable[Schedule]) -> Measurement:
+    """Compare a bound with the best of some schedules."""
+    return worst(
+        Relation.AT_MOST,
+        (Measurement(bound, one.objective, {"schedule": one}) for one in schedules),
+    )
+
+
+def _by_program(view: Evaluation, strong: bool) -> Measurement:
+    bound = view.bound(service="fluid", strong=strong)
+    found = _below(bound.value, view.fluid)
+    return Measurement(found.measured, found.guaranteed, {**found.certificate, "bound": bound})
+
+
+def _by_slots(view: Evaluation) -> Measurement:
+    bound = view.bound(service="slot", strong=True)
+    found = _below(bound.value, view.by_slots)
+    return Measurement(found.measured, found.guaranteed, {**found.certificate, "bound": bound})
+
+
+def _moving(view: Evaluation) -> Measurement:
+    if view.given is None:
+        raise NotApplicableError("speaks about a schedule, and none is given")
+    return _below(view.program(), [view.given])
+
+
+def _stronger(view: Evaluation) -> Measurement:
+    """Compare the program with the row of one site at a time with that without it."""
+    return Measurement(_small(view, one_site=True), _small(view))
+
+
+def _half(view: Evaluation) -> Measurement:
+    assert view.problem.weight is not None
+    half = view.problem.weight.sum() / 2.0
+    return Measurement(_small(view, midpoint=True), _small(view) + half)
+
+
+def _dual(view: Evaluation) -> Measurement:
+    primal = _small(view)
+    solution = solve(dual_matrix(view.problem))
+    proof = {"dual": solution.values}
+    return Measurement(float(solution.objective or 0.0), primal, proof)
+
+
+def _small(view: Evaluation, **how: bool) -> float:
+    """Solve a program over its whole horizon, if that is not too large."""
+    slots = horizon(view.problem)
+    if view.problem.duration.size * slots > LARGEST:
+        raise NotApplicableError(f"the horizon of {slots} slots makes the program large")
+    return view.program(**how)
+
+
+def _served(view: Evaluation, *, at_least: bool) -> Measurement:
+    """Compare what the optimum serves of the job that it serves least with all of it."""
+    if not view.problem.jobs:
+        raise NotApplicableError("there is no job")
+    _small(view)
+    matrix = flow_matrix(view.problem)
+    values = solve(matrix if at_least else _without_needs(matrix, view.problem.jobs)).values
+    assert values is not None
+    served = (matrix.matrix @ values)[: view.problem.jobs]
+    return Measurement(float(served.min()), 1.0, {"served": served})
+
+
+def _without_needs(matrix: LinearProgram, jobs: int) -> LinearProgram:
+    """Drop the right-hand sides of (8a), as printed."""
+    lower = np.array(matrix.row_lower)
+    lower[:jobs] = -np.inf
+    return replace(matrix, row_lower=lower)
+
+
+def _within(view: Evaluation, slots: int | None) -> Measurement:
+    """Bound by the program over some slots; none means as many as it needs."""
+    enough = horizon(view.problem)
+    over = enough if slots is None else slots
+    return _below(view.program(horizon=over), view.fluid)
+
+
+def _shortest(view: Evaluation) -> Measurement:
+    """Take two slots, after which all jobs of the counterexample can be complete."""
+    if view.problem.arrival.max(initial=0) >= SHORT:
+        raise NotApplicableError(f"a job arrives after {SHORT} slots")
+    return _within(view, SHORT)
+
+
+def _long_enough(view: Evaluation) -> Measurement:
+    _small(view)
+    return _within(view, None)
+
+
+SHORT = 2
+
+_FAMILY = {**JOBS, **NAMED_JOBS, **one(counterexamples.ends_later)}
+
+CLAIMS = (
+    claim(
+        "p1",
+        "The optimum of P1 is no more than the weighted flow time of any schedule that serves "
+        "each job at one site.",
+        "Problem P1",
+        lambda view: _by_program(view, strong=False),
+        Relation.AT_MOST,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "p1.moving",
+        "The optimum of P1 is no more than the weighted flow time of a schedule that moves a job.",
+        "Problem P1",
+        _moving,
+        Relation.AT_MOST,
+        one(counterexamples.moved_away),
+        tolerance=SOLVED,
+        counterexample="moved_away()",
+        corrected_by=("oinc.p1", "oinc.p1.one_site"),
+    ),
+    claim(
+        "p1.one_site",
+        r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ is no more than the weighted flow time of "
+        "any schedule that serves each job at one site.",
+        "Problem P1, strengthened",
+        lambda view: _by_program(view, strong=True),
+        Relation.AT_MOST,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "p1.slots",
+        "With that row, and the time of a slot counted from its middle, it is no more than the "
+        "weighted flow time of any such schedule that ends every job with a slot.",
+        "Problem P1, strengthened",
+        _by_slots,
+        Relation.AT_MOST,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "p1.stronger",
+        r"The row $\sum_j m_{kj}^t \le 1$ never lowers the optimum of P1.",
+        "Problem P1, strengthened",
+        _stronger,
+        Relation.AT_LEAST,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "p1.middle",
+        r"Counting the time of a slot from its middle raises the optimum by $\sum_k l_k / 2$, "
+        "neither more nor less, since no job is served more than it needs.",
+        "Problem P1, sharpened",
+        _half,
+        Relation.EQUAL,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "p2",
+        "P1 and P2 have the same optimum.",
+        "Problem P2",
+        _dual,
+        Relation.EQUAL,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "equation8a",
+        r"An optimum of P1 serves the whole of every job, with $\sum_{j,t} m_{kj}^t / h_{kj} \ge "
+        "1$.",
+        "Constraint (8a), corrected",
+        lambda view: _served(view, at_least=True),
+        Relation.AT_LEAST,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "equation8a.printed",
+        r"An optimum of P1 serves the whole of every job; the printed constraint is "
+        r"$\sum_j \sum_t m_{kj}^t / h_{kj}$ without a right-hand side.",
+        "Constraint (8a)",
+        lambda view: _served(view, at_least=False),
+        Relation.AT_LEAST,
+        one(lone_job),
+        tolerance=SOLVED,
+        counterexample="lone_job()",
+        corrected_by=("oinc.equation8a",),
+    ),
+    claim(
+        "horizon",
+        r"The optimum of P1 over $\max_k a_k + \lceil \sum_k \max_j h_{kj} \rceil$ slots bounds "
+        "every schedule, those included that end later.",
+        "Problem P1, its horizon",
+        _long_enough,
+        Relation.AT_MOST,
+        _FAMILY,
+        tolerance=SOLVED,
+    ),
+    claim(
+        "horizon.printed",
+        f"The optimum of P1 over any T slots, here {SHORT}, in which all jobs could be served "
+        "bounds every schedule.",
+        "Problem P1",
+        _shortest,
+        Relation.AT_MOST,
+        one(counterexamples.ends_later),
+        tolerance=SOLVED,
+        counterexample="ends_later()",
+        corrected_by=("oinc.horizon",),
+    ),
+)

@@ -1,0 +1,248 @@
+"""Theorem 1: the dual point that Algorithm 4 leaves behind, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.oinc.certificate import competitive_factor
+from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, one
+from edgeopt.bounds.oinc.statement import EXACT, SOLVED, claim
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.oinc import OincInstance
+from edgeopt.models.oinc import special
+from edgeopt.models.oinc.retraining import RetrainingProblem, certify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.bounds.oinc.certificate import DualCertificate
+    from edgeopt.bounds.oinc.evaluation import Evaluation
+
+__all__ = ["CLAIMS"]
+
+
+def _certificates(view: Evaluation, scale: float | None = None) -> Iterator[DualCertificate]:
+    for epsilon in view.epsilons:
+        yield view.certificate(epsilon, scale)
+
+
+def _violation(view: Evaluation, scale: float | None = None) -> Measurement:
+    """Find the constraint of P2 that is broken most, time counted from the middle of slots."""
+    return worst(
+        Relation.AT_MOST,
+        (Measurement(point.violation, 0.0, _arrays(point)) for point in _certificates(view, scale)),
+    )
+
+
+def _violation_in_time(view: Evaluation) -> Measurement:
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(point.violation_in_time, 0.0, _arrays(point))
+            for point in _certificates(view)
+        ),
+    )
+
+
+def _arrays(point: DualCertificate) -> dict[str, object]:
+    return {"epsilon": point.epsilon, "theta": point.theta, "eta": point.eta}
+
+
+def _value(view: Evaluation) -> Measurement:
+    found = []
+    for point in _certificates(view):
+        flow = view.run(point.epsilon).weighted_flow
+        share = point.scale * point.epsilon / (1.0 + point.epsilon)
+        found.append(Measurement(point.value, share * flow, _arrays(point)))
+    return worst(Relation.EQUAL, found)
+
+
+def _ratio(view: Evaluation) -> Measurement:
+    """Compare the run with what the theorem allows over the best schedule that is known."""
+    best = min(view.fluid, key=lambda schedule: schedule.objective)
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(
+                view.run(epsilon).weighted_flow,
+                competitive_factor(epsilon) * best.objective,
+                {"epsilon": epsilon, "schedule": best},
+            )
+            for epsilon in view.epsilons
+        ),
+    )
+
+
+def _ratio_of_completions(view: Evaluation) -> Measurement:
+    problem, found = view.problem, []
+    assert problem.weight is not None
+    best = min(float(problem.weight @ schedule.completion) for schedule in view.fluid)
+    for epsilon in view.epsilons:
+        ends = float(problem.weight @ view.run(epsilon).completion)
+        found.append(Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _ratio_to_program(view: Evaluation) -> Measurement:
+    """Compare the run with the optimum of the program, from the middle of slots."""
+    optimum = view.middle
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(
+                view.run(epsilon).weighted_flow,
+                competitive_factor(epsilon) * optimum,
+                {"epsilon": epsilon, "optimum": optimum},
+            )
+            for epsilon in view.epsilons
+        ),
+    )
+
+
+def _printed_program(view: Evaluation) -> Measurement:
+    found = []
+    for point in _certificates(view):
+        theta, eta = point.of_printed_program()
+        broken = certify(view.problem, theta, eta).violation
+        found.append(Measurement(broken, 0.0, {"theta": theta, "eta": eta}))
+    return worst(Relation.AT_MOST, found)
+
+
+def _value_in_printed_program(view: Evaluation) -> Measurement:
+    assert view.problem.weight is not None
+    found = []
+    for point in _certificates(view):
+        theta, eta = point.of_printed_program()
+        least = point.value - view.problem.weight.sum() / 2.0
+        found.append(Measurement(float(theta.sum() - eta.sum()), least))
+    return worst(Relation.AT_LEAST, found)
+
+
+def _costs_in_sum(view: Evaluation) -> Measurement:
+    found = []
+    for epsilon in (0.0, *view.epsilons):
+        run = view.run(epsilon)
+        proof = {"epsilon": epsilon, "cost": run.cost, "completion": run.completion}
+        found.append(Measurement(run.weighted_flow, float(run.cost.sum()), proof))
+    return worst(Relation.EQUAL, found)
+
+
+def _jobs(view: Evaluation) -> Evaluation:
+    if view.problem.jobs == 0:
+        raise NotApplicableError("there is no job")
+    return view
+
+
+_FAMILY = {**JOBS, **NAMED_JOBS}
+_JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
+
+CLAIMS = (
+    claim(
+        "theorem1",
+        r"At speed $1 + \epsilon$ and with weights and durations that stay as they are, Algorithm "
+        r"4 has a weighted flow time of at most $2 / \epsilon$ times that of any schedule at unit "
+        r"speed that serves each job at one site, $\epsilon \le 1$, and $(1 + \epsilon) / "
+        r"\epsilon$ times beyond. It serves the densest job and wastes no time.",
+        "Theorem 1, corrected",
+        lambda view: _ratio(_jobs(view)),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.completion",
+        "The same factors hold for the weighted completion times, which are the flow times and "
+        "something that no schedule can change.",
+        "Theorem 1, corrected",
+        lambda view: _ratio_of_completions(_jobs(view)),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.certificate",
+        r"$\theta_k = c\, C_{kj^*}$ and $\eta_{jt} = \frac{c}{1 + \epsilon} \int_t^{t+1} "
+        r"W_j(\tau) d\tau$ with $c = \min(1, (1 + \epsilon) / 2)$ break no constraint of P2 with "
+        "the time of a slot counted from its middle.",
+        "Theorem 1, corrected",
+        lambda view: _violation(_jobs(view)),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.instants",
+        r"$\theta_k / h_{kj} - \frac{c}{1 + \epsilon} W_j(\tau) \le l_k (\tau - a_k) / h_{kj} + "
+        r"l_k / 2$ at every instant $\tau \ge a_k$: they bound schedules that end jobs within "
+        "slots too.",
+        "Theorem 1, corrected",
+        lambda view: _violation_in_time(_jobs(view)),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.value",
+        r"They are worth $c\, \epsilon / (1 + \epsilon)$ times the weighted flow time F of the "
+        r"run: $\frac{\epsilon}{2} F$ for $\epsilon \le 1$.",
+        "Theorem 1, corrected",
+        lambda view: _value(_jobs(view)),
+        Relation.EQUAL,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.program",
+        r"F is at most $2 / \epsilon$ times the optimum of P1 with the time of a slot counted from "
+        r"its middle, $\epsilon \le 1$.",
+        "Theorem 1, corrected",
+        lambda view: _ratio_to_program(_jobs(view)),
+        Relation.AT_MOST,
+        _FAMILY,
+        tolerance=SOLVED,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.unshifted",
+        r"$\max(0, \theta_k - l_k / 2)$ and the same $\eta$ break no constraint of P2 as printed.",
+        "Theorem 1, for P2 as printed",
+        lambda view: _printed_program(_jobs(view)),
+        Relation.AT_MOST,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.unshifted.value",
+        r"They are worth at least $\frac{\epsilon}{2} F - \frac12 \sum_k l_k$, $\epsilon \le 1$.",
+        "Theorem 1, for P2 as printed",
+        lambda view: _value_in_printed_program(_jobs(view)),
+        Relation.AT_LEAST,
+        _FAMILY,
+        **_JOBS,
+    ),
+    claim(
+        "theorem1.whole_costs",
+        r"$\theta_k = C_{kj^*}$ and $\eta_{jt} = \frac{1}{1 + \epsilon} \int_t^{t+1} W_j$, which "
+        r"are worth $\frac{\epsilon}{1 + \epsilon} F$, break no constraint of P2 either: nothing "
+        r"would be lost to the term $l_k / 2$.",
+        "Theorem 1, with c = 1",
+        lambda view: _violation(_jobs(view), 1.0),
+        Relation.AT_MOST,
+        one(special.lone_job),
+        counterexample="lone_job()",
+        corrected_by=("oinc.theorem1.certificate", "oinc.theorem1.value"),
+        **_JOBS,
+    ),
+    claim(
+        "costs",
+        r"$F = \sum_k C_{kj^*}$: what each job adds as it is dispatched sums up to the weighted "
+        "flow time, whoever comes later.",
+        "Equation (6), corrected",
+        lambda view: _costs_in_sum(_jobs(view)),
+        Relation.EQUAL,
+        _FAMILY,
+        tolerance=EXACT,
+        **_JOBS,
+    ),
+)

@@ -95,9 +95,11 @@ def test_alarms_become_jobs():
     nominal = np.array([1.82, 0.30, 0.146, 3.49, 0.71])[fields["job_kind"]] * 192
     assert set((fields["work"] / nominal).round(12).tolist()) <= {1.0, 2.0}
     # A device retrains the same model each time.
-    often = drift_jobs(np.random.default_rng(0), np.ones((4, 3), dtype=bool), settings)
-    kinds = often["job_kind"].reshape(3, 3)
+    often = drift_jobs(np.random.default_rng(0), np.ones((9, 3), dtype=bool), settings)
+    kinds = often["job_kind"].reshape(8, 3)
     assert (kinds == kinds[0]).all()
+    factor = often["work"] / (np.array([1.82, 0.30, 0.146, 3.49, 0.71]) * 192)[often["job_kind"]]
+    assert set(factor.round(12).tolist()) == {1.0, 2.0}
     none = drift_jobs(np.random.default_rng(0), np.zeros((4, 3), dtype=bool), settings)
     assert none["work"].size == 0
 

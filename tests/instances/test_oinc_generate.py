@@ -144,6 +144,11 @@ def test_factors_scale_what_they_name():
         np.testing.assert_allclose(other.work, factor * one.work)
 
 
+def test_jobs_of_hardly_any_work_are_due_at_the_end_of_their_slot():
+    instance = generate(**SMALL, job_scale=1e-20)
+    np.testing.assert_array_equal(instance.deadline, instance.arrival + 1)
+
+
 def test_moving_devices_change_their_rates():
     moving = generate(**SMALL, moving=True)
     assert (moving.rate[0] != moving.rate[1]).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.oinc import from_data, from_tables, generate
+from edgeopt.instances.oinc import draw_drift, from_data, from_tables, generate
 from edgeopt.instances.oinc.measurements import measure, read_tables, stretches, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
@@ -119,6 +119,10 @@ def test_accuracy_falls_to_measured_levels(raw):
     two = from_data(raw, **{**SMALL, "slots": 9, "jobs": 30}, drift=False)
     assert 0 < one.jobs < 30
     assert two.jobs == 30
+    stream = np.random.default_rng(0).spawn(8)[7]
+    levels = np.array([0.9, 0.5, 0.35])
+    alarm = draw_drift(stream, 9, 5, 30, fresh=0.9, levels=levels).alarm
+    assert one.arrival.tolist() == (np.nonzero(alarm[:-1])[0] + 1).tolist()
     # Where accuracy cannot fall, nothing is noticed.
     path = raw / ACCURACY
     path.write_text(path.read_text().replace("0.8999999,0.5,0.35", "0.9,0.9,0.9"))

@@ -1,0 +1,7 @@
+"""The proven bound of a slot, by columns of a site and the set of requests that it answers."""
+
+from __future__ import annotations
+
+from edgeopt.models.oinc.slot.columns.bound import SlotBound, slot_bound
+
+__all__ = ["SlotBound", "slot_bound"]

@@ -179,7 +179,7 @@ def search(
     index[0, :] = first[:width]
     gains[0, :] = key[:width]
     count[0] = width
-    _suffixes(a, e, index[0], gains[0], width, cutoff, smallest, least[0])
+    _suffixes(a, e, s, own, 0.0, 0.0, index[0], gains[0], width, cutoff, smallest, least[0])
     best, size, looked, depth = cutoff, 0, 0, 0
     bound = np.inf
     while depth >= 0:
@@ -236,8 +236,13 @@ def search(
             other = index[depth, k]
             share = a[other] * p[new] + e[other] * q[new]
             gain = own[other] + 2.0 * share
-            if gain < 0.0 and objectives:
+            if objectives and (gain < 0.0 or every):
                 gain += _lateness(share + own[other] + prices[other], s[other])
+                band = use[new, 0] + a[other] * a[other] / s[other]
+                both = use[new, 1] + a[other] * e[other] / s[other]
+                cpu = use[new, 2] + e[other] * e[other] / s[other]
+                if _too_much(band, both, cpu):
+                    continue
             if gain < 0.0 or every:
                 width = _insert(index[new], gains[new], width, other, gain)
         together = value[new] + _pairs(a, e, index[new], gains[new], width)
@@ -248,7 +253,20 @@ def search(
         if width == 0 or together >= best:
             continue
         needed = best - value[new]
-        _suffixes(a, e, index[new], gains[new], width, needed, smallest, least[new])
+        _suffixes(
+            a,
+            e,
+            s,
+            own,
+            p[new],
+            q[new],
+            index[new],
+            gains[new],
+            width,
+            needed,
+            smallest,
+            least[new],
+        )
         count[new], place[new] = width, 0
         depth = new
     return best, size, min(best, bound), looked
@@ -291,6 +309,10 @@ def _pairs(a: Floats, e: Floats, index: Ints, gains: Floats, width: int) -> floa
 def _suffixes(
     a: Floats,
     e: Floats,
+    s: Floats,
+    own: Floats,
+    p: float,
+    q: float,
     index: Ints,
     gains: Floats,
     width: int,
@@ -317,7 +339,9 @@ def _suffixes(
         total, others, taken, more = -x * x - y * y, 0.0, 0, False
         for k in range(width - 1, -1, -1):
             i = index[k]
-            item = gains[k] + a[i] * (2.0 * x - a[i]) + e[i] * (2.0 * y - e[i])
+            # In each p and q the cost is convex: this is it at p + x and q + y.
+            m = a[i] * (p + x) + e[i] * (q + y)
+            item = own[i] - a[i] * a[i] - e[i] * e[i] + 2.0 * m + _lateness(m, s[i])
             if taken == r and item >= smallest[r - 1]:
                 others += min(item, 0.0)
             else:

@@ -1,0 +1,196 @@
+"""Compiled ascent of the Lagrangian bound of a slot: raise prices of requests that no site wants.
+
+At prices for the requests every site takes the set that is worth most to it. What the prices sum
+to, less what the sites gain at them, is no more than any assignment costs. A request that two sites
+want is overpriced, one that no site wants is underpriced: prices move by that, with a step as long
+as what is missing to the cost of a known assignment asks for (Polyak's), shortened when the bound
+stops rising. All sets found on the way are kept, for a master problem or for later prices.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numba import njit
+
+from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["ascend", "price_sites", "start_prices"]
+
+MOMENTUM: Final = 0.7
+"""Share of the last direction that a step goes on in."""
+
+PATIENCE: Final = 5
+"""Steps without a higher bound after which steps become shorter."""
+
+SHORTER: Final = 0.6
+"""By how much they do."""
+
+SHORTEST: Final = 5e-3
+"""Share of Polyak's step below which the ascent ends."""
+
+MARGIN: Final = 1e-12
+"""Relative margin for rounding: a set has to be better by more than that to count as new."""
+
+
+@njit(cache=True)
+def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
+    """Return what a little more of each request would cost under an assignment, shape [n]."""
+    sites, n = a.shape
+    prices = np.empty(n)
+    members = np.empty(n, dtype=np.int64)
+    for j in range(sites):
+        size = 0
+        for i in range(n):
+            if site[i] == j:
+                members[size] = i
+                size += 1
+        _, p, q = column_cost(a[j], e[j], s, members, size)
+        for k in range(size):
+            i = members[k]
+            m = p * a[j, i] + q * e[j, i]
+            prices[i] = 2.0 * m
+            if m > s[i]:
+                prices[i] += (m - s[i]) ** 2 / s[i]
+    return prices
+
+
+@njit(cache=True)
+def price_sites(
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    limit: int,
+    pool: Ints,
+    cost: Floats,
+    count: int,
+    chosen: Ints,
+    reduced: Floats,
+) -> tuple[int, int]:
+    """Find the best set of each site at given prices, beginning with the sets known.
+
+    Parameters
+    ----------
+    a, e, s
+        Roots of times, shape [J, n]; objectives, shape [n].
+    prices
+        Prices, shape [n].
+    limit
+        Number of sets to look at on each site at most.
+    pool, cost
+        Known columns: site, size and members, shape [capacity, 2 + n]; costs, shape [capacity].
+        Better ones are added.
+    count
+        Number of columns known.
+    chosen
+        Filled in with the best column of each site, -1 for the empty set, shape [J].
+    reduced
+        Filled in with a bound on cost less prices of all sets of each site, shape [J].
+
+    Returns
+    -------
+    Number of columns known, and number of sets looked at.
+    """
+    sites, n = a.shape
+    members = np.empty(n, dtype=np.int64)
+    none = np.empty((0, n + 1), dtype=np.int64)
+    scale = prices.sum()
+    value = np.zeros(sites)
+    chosen[:] = -1
+    for c in range(count):
+        j, at = pool[c, 0], cost[c]
+        for k in range(pool[c, 1]):
+            at -= prices[pool[c, 2 + k]]
+        if at < value[j]:
+            value[j], chosen[j] = at, c
+    looked = 0
+    for j in range(sites):
+        cutoff = value[j] - MARGIN * scale
+        _, size, reduced[j], some = search(a[j], e[j], s, prices, cutoff, limit, members, none)
+        looked += some
+        if size > 0 and count < pool.shape[0]:
+            pool[count, 0], pool[count, 1] = j, size
+            pool[count, 2 : size + 2] = members[:size]
+            cost[count], _, _ = column_cost(a[j], e[j], s, members, size)
+            chosen[j] = count
+            count += 1
+    return count, looked
+
+
+@njit(cache=True)
+def ascend(
+    a: Floats,
+    e: Floats,
+    s: Floats,
+    prices: Floats,
+    upper: float,
+    gap: float,
+    rounds: int,
+    limit: int,
+    pool: Ints,
+    cost: Floats,
+    count: int,
+    reduced: Floats,
+) -> tuple[float, int, int, int]:
+    """Raise the bound; `prices` and `reduced` become those of the best one.
+
+    Parameters
+    ----------
+    a, e, s, limit, pool, cost, count
+        As for `price_sites`.
+    prices
+        Prices to begin with, shape [n].
+    upper
+        Cost of a known assignment, or a guess.
+    gap
+        Relative gap to `upper` at which to stop.
+    rounds
+        Number of rounds at most.
+    reduced
+        Filled in, shape [J].
+
+    Returns
+    -------
+    The bound, number of columns known, number of rounds, number of sets looked at.
+    """
+    sites, n = a.shape
+    point, direction, chosen = prices.copy(), np.zeros(n), np.empty(sites, dtype=np.int64)
+    now = np.empty(sites)
+    best, step, idle, looked, done = -np.inf, 1.0, 0, 0, 0
+    while done < rounds and step >= SHORTEST:
+        done += 1
+        count, some = price_sites(a, e, s, point, limit, pool, cost, count, chosen, now)
+        looked += some
+        value = point.sum() + now.sum()
+        idle = 0 if value > best + 1e-6 * abs(best) else idle + 1
+        if value > best:
+            best = value
+            prices[:] = point
+            reduced[:] = now
+        if upper - best <= gap * max(1.0, upper):
+            break
+        if idle >= PATIENCE:
+            step *= SHORTER
+            idle = 0
+            point[:] = prices
+        direction *= MOMENTUM
+        for i in range(n):
+            direction[i] += 1.0
+        for j in range(sites):
+            if chosen[j] >= 0:
+                for k in range(pool[chosen[j], 1]):
+                    direction[pool[chosen[j], 2 + k]] -= 1.0
+        length = (direction * direction).sum()
+        if length == 0.0:
+            break
+        for i in range(n):
+            point[i] = max(0.0, point[i] + step * (upper - value) / length * direction[i])
+    return best, count, done, looked

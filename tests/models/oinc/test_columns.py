@@ -1,0 +1,175 @@
+"""The proven bound of a slot, against all sets and all assignments of tiny problems."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.optimize import linprog
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.oinc import generate
+from edgeopt.models.oinc.slot import (
+    SlotProblem,
+    allocate,
+    assign,
+    assignment_cost,
+    slot_problem,
+    solve_slot,
+)
+from edgeopt.models.oinc.slot.columns import slot_bound
+from edgeopt.models.oinc.slot.columns.pricing import search
+from edgeopt.models.oinc.slot.columns.roots import Roots
+from tests.strategies import slot_problems
+
+
+def all_columns(problem, objectives):
+    """Cost of every set of requests on every site, infinite where objectives cannot be met."""
+    cost = {}
+    for j in range(problem.sites):
+        for size in range(1, problem.requests + 1):
+            for members in combinations(range(problem.requests), size):
+                mine = list(members)
+                cost[j, members] = allocate(
+                    problem.transmission[mine, j],
+                    problem.computation[mine, j],
+                    problem.slo[mine] if objectives else None,
+                    room=problem.room[j],
+                    weight=problem.weight[mine],
+                ).objective
+    return cost
+
+
+def least_assignment(problem, cost):
+    """Cost of the best of all assignments."""
+    best = np.inf
+    for site in product(range(problem.sites), repeat=problem.requests):
+        sets = [tuple(np.flatnonzero(np.array(site) == j)) for j in range(problem.sites)]
+        best = min(best, sum(cost[j, m] for j, m in enumerate(sets) if m))
+    return best
+
+
+def least_mix(problem, cost):
+    """Value of the linear program over all columns."""
+    columns = [c for c, value in cost.items() if np.isfinite(value)]
+    if not columns:
+        return np.inf
+    cover = np.array([[-1.0 * (i in m) for _, m in columns] for i in range(problem.requests)])
+    once = np.array([[1.0 * (j == k) for k, _ in columns] for j in range(problem.sites)])
+    sides = np.concatenate([-np.ones(problem.requests), np.ones(problem.sites)])
+    answer = linprog([cost[c] for c in columns], np.vstack([cover, once]), sides)
+    return answer.fun if answer.status == 0 else np.inf
+
+
+def proven(problem, cost, prices):
+    """Recompute from all sets what prices prove."""
+    total = prices.sum()
+    for j in range(problem.sites):
+        values = [c - prices[list(m)].sum() for (k, m), c in cost.items() if k == j]
+        total += min(0.0, *values)
+    return total
+
+
+@pytest.mark.parametrize("objectives", [False, True])
+@given(problem=slot_problems(requests=5, sites=3, weighted=None))
+@settings(max_examples=80)
+def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
+    cost = all_columns(problem, objectives)
+    optimum, mix = least_assignment(problem, cost), least_mix(problem, cost)
+    bound = slot_bound(problem, objectives=objectives, gap=1e-7)
+    quick = slot_bound(problem, objectives=objectives, method="prices")
+    assert quick.value <= optimum * (1 + 1e-9) + 1e-9
+    assert bound.value <= optimum * (1 + 1e-9) + 1e-9
+    assert bound.certified
+    if np.isfinite(mix) or np.isfinite(bound.value):
+        assert bound.value == pytest.approx(mix, rel=1e-6)
+        assert bound.upper == pytest.approx(mix, rel=1e-6)
+        assert quick.value <= mix * (1 + 1e-9) + 1e-9
+    for found in (bound, quick):
+        assert (found.prices >= 0).all()
+        if np.isfinite(found.value):
+            total = found.prices.sum() + found.reduced.sum()
+            assert found.value == pytest.approx(total, rel=1e-12)
+            # The search left out nothing: all sets prove the same.
+            assert proven(problem, cost, found.prices) == pytest.approx(found.value, rel=1e-7)
+
+
+@pytest.mark.parametrize("objectives", [False, True])
+@given(problem=slot_problems(requests=5, sites=1, weighted=None))
+@settings(max_examples=60)
+def test_sets_below_a_cutoff(problem, objectives):
+    cost = all_columns(problem, objectives)
+    a, e, s = Roots.of(problem, objectives)
+    n = problem.requests
+    for scale, cutoff in ((1.0, 0.0), (0.5, 0.0), (2.0, -1.03)):
+        prices = scale * problem.weight * (problem.transmission + problem.computation)[:, 0]
+        value = {m: c - prices[list(m)].sum() for (_, m), c in cost.items()}
+        if any(abs(v - cutoff) < 1e-9 for v in value.values()):
+            continue
+        members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
+        least = min(cutoff, *value.values())
+        best, size, bound, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members, none)
+        assert best == bound == pytest.approx(least, abs=1e-9)
+        if size:
+            assert value[tuple(sorted(members[:size]))] == pytest.approx(best, abs=1e-9)
+        found = np.empty((2**n, n + 1), np.int64)
+        _, count, _, _ = search(a[0], e[0], s, prices, cutoff, 10**6, members, found)
+        sets = {tuple(sorted(row[1 : row[0] + 1])) for row in found[:count]}
+        assert sets == {m for m, v in value.items() if v < cutoff}
+        for limit in range(4):
+            worse, _, bound, _ = search(a[0], e[0], s, prices, cutoff, limit, members, none)
+            assert bound <= least + 1e-9 <= worse + 2e-9
+
+
+@pytest.mark.parametrize("reserved", [0.0, 0.6])
+def test_the_search_of_a_slot_is_close_to_its_bound(reserved):
+    instance = generate(rng=1, slots=4)
+    for slot in range(4):
+        problem = slot_problem(instance, slot, reserved)
+        cost = assignment_cost(problem, assign(problem))
+        bound = slot_bound(problem)
+        quick = slot_bound(problem, method="prices")
+        assert quick.value <= bound.value * (1 + 1e-4) <= cost * (1 + 1e-4)
+        assert bound.certified
+        assert bound.gap <= 1e-4
+        assert bound.value >= cost * (1 - 5e-3)
+        plan = solve_slot(problem)
+        with_objectives = slot_bound(problem, objectives=True)
+        assert with_objectives.value >= bound.value * (1 - 1e-4)
+        if plan.met.all():
+            assert with_objectives.value <= plan.objective * (1 + 1e-9)
+
+
+def test_objectives_that_cannot_be_met():
+    times = np.full((2, 1), 0.1)
+    problem = SlotProblem(times, times, np.full(2, 0.39), np.ones(1))
+    bound = slot_bound(problem, objectives=True)
+    assert bound.value == np.inf
+    assert bound.certified
+    assert bound.gap == 0.0
+    assert slot_bound(problem).value == pytest.approx(0.8)
+
+
+def test_no_requests():
+    nothing = np.empty((0, 2))
+    for method in ("columns", "prices"):
+        bound = slot_bound(SlotProblem(nothing, nothing, np.empty(0), np.ones(2)), method=method)
+        assert bound.value == 0.0
+        assert bound.certified
+
+
+def test_a_stopped_bound_is_a_bound():
+    problem = slot_problem(generate(rng=2, slots=1, duty=1.0), 0)
+    bound = slot_bound(problem, time_limit=0.0, gap=1e-9)
+    assert bound.value <= assignment_cost(problem, assign(problem))
+    assert not bound.certified
+
+
+def test_bad_options():
+    problem = slot_problem(generate(rng=2, slots=1), 0)
+    with pytest.raises(OptionError, match="method"):
+        slot_bound(problem, method="luck")
+    with pytest.raises(OptionError, match="gap"):
+        slot_bound(problem, gap=0.0)

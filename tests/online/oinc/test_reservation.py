@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotProblem
-from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
+from edgeopt.models.oinc.slot.assignment import assign
+from edgeopt.models.oinc.slot.solve import evaluate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.reservation.by_ratio import Reservation
@@ -156,7 +157,8 @@ def plain_score(
 
     def latencies(kept: np.ndarray) -> float:
         beside = problem.beside(kept)
-        return float(solve_slot(beside, objectives=False).latency.sum())
+        plan = evaluate(beside, assign(beside, kicks=0), objectives=False)
+        return float(plan.latency.sum())
 
     busy, completion = dict.fromkeys(chosen, 0.0), 0.0
     for amount in sorted(work):

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final, get_args
+
+import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
 from edgeopt.online.oinc.naming import named
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
+    from edgeopt.models.oinc.slot.columns.bound import Method
 
 __all__ = ["NearOptimalInference"]
+
+_METHODS: Final = ("columns", "prices")
+"""How a bound is found, see `slot_bound`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,6 +33,17 @@ class NearOptimalInference:
         Whether objectives count; without them the sum of latencies alone does.
     unfit
         What becomes of requests whose objectives do not fit: answered ``"late"``, or ``"refuse"``.
+    certify
+        Whether every plan carries a proven lower bound on the latencies of any plan that answers
+        the same requests and meets the objectives that are met here; `OincTrajectory.gap` tells
+        how far each slot lies above. That takes far longer than the plan itself.
+    method
+        How the bound is found: by ``"columns"``, or by ``"prices"``, which is far faster and
+        hardly lower.
+    gap
+        Relative gap at which the search for a bound stops.
+    time_limit
+        Seconds per slot after which it stops in any case, with what it has proved; none by default.
 
     Raises
     ------
@@ -42,10 +60,20 @@ class NearOptimalInference:
 
     objectives: bool = True
     unfit: Unfit = "late"
+    certify: bool = False
+    method: Method = "columns"
+    gap: float = 1e-4
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.unfit not in get_args(Unfit):
             raise OptionError(f"unfit = {self.unfit!r}: must be one of {get_args(Unfit)}")
+        if self.method not in _METHODS:
+            raise OptionError(f"method = {self.method!r}: must be one of {_METHODS}")
+        if not 0 < self.gap < np.inf:
+            raise OptionError(f"gap = {self.gap}: must be positive")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise OptionError(f"time_limit = {self.time_limit}: must be positive")
 
     @property
     def name(self) -> str:
@@ -68,7 +96,34 @@ class NearOptimalInference:
 
         Returns
         -------
-        The plan, and the memory as it was.
+        The plan, with its bound where one is asked for, and the memory as it was.
         """
         plan = solve_slot(problem, objectives=self.objectives, unfit=self.unfit, late=memory)
-        return plan, memory
+        return (self._certified(plan) if self.certify else plan), memory
+
+    def _certified(self, plan: SlotPlan) -> SlotPlan:
+        """Add a bound on all plans that answer and meet what this one does."""
+        from edgeopt.models.oinc.slot.columns import slot_bound
+
+        whole, here = plan.problem, plan.site >= 0
+        assert whole.weight is not None
+        assert whole.device is not None
+        # What is met but for rounding can be met, so that the bound is finite.
+        slo = np.where(plan.met, whole.slo * (1.0 + 2.0 * TIGHT), np.inf)
+        answered = replace(
+            whole,
+            transmission=whole.transmission[here],
+            computation=whole.computation[here],
+            slo=slo[here],
+            weight=whole.weight[here],
+            device=whole.device[here],
+        )
+        found = slot_bound(
+            answered,
+            objectives=self.objectives,
+            gap=self.gap,
+            method=self.method,
+            site=plan.site[here],
+            time_limit=self.time_limit,
+        )
+        return replace(plan, bound=found.value)

@@ -46,7 +46,7 @@ class Prospect(NamedTuple):
 class Forecast:
     """The requests of a slot and the jobs that wait for a site, for which shares are to be set.
 
-    Requests are assigned near-optimally for each choice of shares, and share out bands and CPU
+    Requests are assigned by local search for each choice of shares, and share out bands and CPU
     without their objectives. Jobs go, the smallest first, each to the site that would complete it
     first.
 
@@ -99,7 +99,7 @@ class Forecast:
         if self.requests.requests == 0:
             return 0.0, np.zeros(self.chosen.size)
         problem = self.requests.beside(share)
-        site = assign(problem)
+        site = assign(problem, kicks=0)
         request = np.arange(site.size)
         root = np.sqrt(problem.computation[request, site])
         computing = np.bincount(site, root, share.size)[self.chosen]

@@ -74,6 +74,17 @@ def test_objectives_are_kept_if_all_can_be() -> None:
     assert bent == pytest.approx([0.2 / (1 - 0.2 / 0.35), 0.35])
 
 
+@pytest.mark.parametrize("slo", [9.0, 0.1])
+def test_weights_count_with_objectives_and_without(slo: float) -> None:
+    problem = SlotProblem(
+        np.full((2, 1), 0.1), np.full((2, 1), 0.1), np.full(2, slo), np.ones(1),
+        weight=np.array([1.0, 4.0]),
+    )  # fmt: skip
+    plan, _ = GreedyConvex().answer(None, problem)
+    assert plan.band == pytest.approx([1 / 3, 2 / 3])
+    assert plan.cpu == pytest.approx([1 / 3, 2 / 3])
+
+
 def test_it_remembers_nothing_and_answers_nobody() -> None:
     part = GreedyConvex()
     problem = SlotProblem(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0), np.ones(2))

@@ -88,6 +88,9 @@ def test_an_objective_out_of_reach_is_given_an_equal_share() -> None:
         [first, *_] = decisions(world([[0.8, short, 0.8]], [0], [9.0]), smallest=0.1)
         assert first.plan.cpu == pytest.approx([0.2, 0.3, 0.2])
         assert first.reserved == pytest.approx([0.3])
+    # Sending takes .2 s of two; needs of .5 and .45 leave too little to the jobs.
+    [first, *_] = decisions(world([[0.4, 0.2 + 0.1 / 0.45]], [0], [9.0]), smallest=0.1)
+    assert first.plan.cpu == pytest.approx(np.array([0.5, 0.45]) * 0.9 / 0.95)
     # Needs of .5, .5 and an equal share of .3 are cut to .9.
     [first, *_] = decisions(world([[0.5, 0.35, 0.5]], [0], [9.0]), smallest=0.1)
     assert first.plan.cpu == pytest.approx(np.array([0.5, 0.3, 0.5]) * 0.9 / 1.3)

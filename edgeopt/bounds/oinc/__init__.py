@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from edgeopt.bounds.oinc import (
     allocation,
+    columns,
     lemma1,
     modelling,
     order,
@@ -43,6 +44,7 @@ CLAIMS = (
     *theorem2.CLAIMS,
     *theorem3.CLAIMS,
     *allocation.CLAIMS,
+    *columns.CLAIMS,
     *reservation.CLAIMS,
     *modelling.CLAIMS,
     *radio.CLAIMS,

@@ -67,7 +67,9 @@ def _verdict(view: Requests) -> Measurement:
 def _proof(group: Together) -> float:
     fit = group.fit()
     if fit.feasible:
-        late = group.latency(fit.band, fit.cpu) / group.slo
+        # Without an objective a request may be left without a share.
+        due = np.isfinite(group.slo)
+        late = group.latency(fit.band, fit.cpu)[due] / group.slo[due]
         return float(max(*late, fit.band.sum(), fit.cpu.sum() / group.room))
     p, q = fit.proof
     needed = (p * np.sqrt(group.transmission) + q * np.sqrt(group.computation)) ** 2 / group.slo

@@ -1,0 +1,161 @@
+"""Every false claim is refuted on its named instance, by the numbers that pen and paper give."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from edgeopt.bounds import check, claims
+from edgeopt.bounds.oinc import counterexamples as named
+from edgeopt.bounds.oinc.modelling import Served, moved_devices
+from edgeopt.bounds.oinc.radio import Link
+from edgeopt.bounds.oinc.reservation import Split
+from edgeopt.bounds.oinc.theorem2 import cut_short
+from edgeopt.bounds.oinc.theorem3 import Counts
+from edgeopt.bounds.oinc.urgency import run_urgent
+from edgeopt.models.oinc import special
+from edgeopt.online.oinc.retraining import run_density
+
+REFUTED = [
+    # claim, instance, measured, guaranteed; speeds are 1.1, 1.25, 1.5, 2 and 3 unless said
+    ("lemma1.printed", named.moved(), 9 / 2, 13 / 3),
+    ("lemma1.middle.fluid", special.short_jobs(1), 0.505, 0.01),
+    ("lemma1.instants", named.within_a_slot(), 5 / 8, 1 / 4),
+    ("p1.moving", named.moved_away(), 4225.4125, 4220),
+    ("equation8a.printed", special.lone_job(), 0, 1),
+    ("horizon.printed", named.ends_later(), 15 / 2, 7),
+    ("theorem1.whole_costs", special.lone_job(), 1 / 1.1 - 3 / 4, 0),
+    ("sequence.printed", special.two_densities(), 14, 7),
+    ("sequence.competitive", special.light_and_long(10), 120 / 2, 2 * 21),
+    ("equation6.printed", special.delaying(2), 4, 5),
+    ("equation6.dispatch", special.wrong_site(), 5, 4),
+    ("equation6.certificate", special.delaying(3), 1 / 2, 0),
+    ("waste.costs", special.short_jobs(1), 1, 0.01 / 3),
+    ("waste.printed", special.short_jobs(10), 55, 1.5 * 10 * 0.505),
+    ("waste.speed", special.short_jobs(1, 1.0), 1, 1 / 3),
+    ("completion.printed", special.in_turn(), 1, 4),
+    ("completion.algorithm", special.short_jobs(1, 1.0), 0, 1),
+    ("order.printed", named.overtaken_in_wait(), 1, 0),
+    ("order.service", named.overtaken_in_service(), 1, 0),
+    ("urgent.printed", named.hopeless(8), 8 * 8 * (1 + 8) / 2 + 36 / 2, 2 * (36 + 72)),
+    ("urgent.certificate.printed", named.overpriced(), 1 / 24, 0),
+    ("deadline.printed", named.no_time(), 2, 1),
+    ("theorem2.printed", special.two_requests(0.39), 0.4 / 0.39, 1),
+    ("theorem2.beside_jobs", special.two_requests(0.41, 0.8), 0.45 / 0.41, 1),
+    ("theorem2.actor", special.two_near_one(), 1 / 0.9, 1),
+    ("theorem2.last_slot", cut_short(), 0, 1),
+    ("theorem3.printed", Counts(), 1.97493, 1),
+    ("allocation.unaware", special.uneven_objectives(), 0.4 / 0.3, 1),
+    ("equation1b.printed", special.two_requests(0.5), 2, 1),
+    ("equation1a.printed", special.two_requests(0.5), 0.8, 0.5),
+    ("equation2.printed", Split((5, 5), (0, 0), 1, 2 / 3), 2 / 3 * 9 / 5, 1),
+    ("equation2.negative", Split((5, 5), (0, 0), 12, 2 / 3), -2 / 3 * 2 / 5, 0),
+    ("equation2.units", Split((5, 5), (0.9, 0), 3, 1 / 2), 0.5 + 5 * (1 - 0.61), 3),
+    ("equation5.printed", Served(), 9.2 / 4, 1.5),
+    ("state.printed", moved_devices(), 0.5, 0.2),
+    ("radio.printed", Link("printed"), 1.2395395e12, 1),
+    ("radio.everywhere", Link("physical", 0.45, 80, 2, 12.8), 8.99041, 1),
+    ("radio.gain.printed", Link("literal"), 144.7 + 36.7 * math.log10(0.15), 1),
+]
+
+
+@pytest.mark.parametrize(("claim", "instance", "measured", "guaranteed"), REFUTED)
+def test_refuted_by_exact_numbers(claim, instance, measured, guaranteed):
+    [found] = check(f"oinc.{claim}", instance)
+    assert found.verdict == "violated"
+    assert found.measured == pytest.approx(measured, rel=1e-5, abs=1e-8)
+    assert found.guaranteed == pytest.approx(guaranteed, rel=1e-5, abs=1e-8)
+
+
+def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds():
+    expected = {
+        id: "violated" if claim.counterexample else "holds" for id, claim in claims("oinc").items()
+    }
+    assert {found.claim: found.verdict.value for found in check("oinc")} == expected
+    tested = {f"oinc.{row[0]}" for row in REFUTED}
+    assert {id for id, verdict in expected.items() if verdict == "violated"} == tested
+
+
+def test_program_of_a_moving_job_by_hand():
+    """The heavy job fills site 0 at first; the light one uses site 1 for n slots, then site 0."""
+
+    def light(n):
+        slots = 40 * (1 - Fraction(n, 400))
+        cost = sum(Fraction(t, 400) + Fraction(1, 2) for t in range(n))
+        for t in range(200, 240):
+            used = min(max(slots - (t - 200), 0), 1)
+            cost += used * (Fraction(t, 40) + Fraction(1, 2))
+        return cost
+
+    heavy = 20 * sum(Fraction(t, 200) + Fraction(1, 2) for t in range(200))
+    assert heavy + min(light(n) for n in range(201)) == Fraction("4225.4125")
+    schedule = named.moved_away()
+    assert schedule.moves
+    assert schedule.objective == 20 * 200 + 220
+
+
+@pytest.mark.parametrize(("length", "ratio"), [(10, 5.7), (100, 50.7), (1000, 500.7)])
+def test_least_density_first_is_as_bad_as_wanted(length, ratio):
+    problem = special.light_and_long(length)
+    worst, best = (run_density(problem, serve=rule) for rule in ("argmin", "argmax"))
+    assert best.weighted_flow == 2 * length + 1
+    assert worst.weighted_flow / best.weighted_flow == pytest.approx(ratio, abs=0.05)
+
+
+@pytest.mark.parametrize(("jobs", "ratio"), [(10, 10.9), (20, 20.8), (40, 40.6)])
+def test_waste_is_as_bad_as_wanted_against_the_program(jobs, ratio):
+    [found] = check("oinc.waste.printed", special.short_jobs(jobs), epsilon=1.0)
+    assert found.measured / (found.guaranteed / 2) == pytest.approx(ratio, abs=0.05)
+
+
+def test_one_edge_without_the_job_breaks_the_point_of_whole_costs():
+    """Cost 2 / 1.25 over 2 s, less 1/4 + 1/2."""
+    [found] = check("oinc.theorem1.whole_costs", special.lone_job(), epsilon=0.25)
+    assert found.measured == pytest.approx(0.05)
+
+
+def test_orders_by_hand():
+    due = named.overtaken_in_wait()
+    assert run_urgent(due, frozen=True).completion == pytest.approx([20, 25, 34])
+    assert run_urgent(due).completion == pytest.approx([20, 34, 29])
+    [found] = check("oinc.order.service", named.overtaken_in_service())
+    assert found.certificate["overtakings"] == [(0, 0, 1)]
+    [found] = check("oinc.order.hopeless", named.overtaken_by_hopeless())
+    # At time 0 the second job has 4 s left and needs 26.
+    assert (found.verdict, found.measured) == ("holds", 4 - 26)
+
+
+@pytest.mark.parametrize("jobs", [8, 16, 32])
+def test_a_hopeless_job_is_as_bad_as_wanted(jobs):
+    flow = run_urgent(named.hopeless(jobs)).objective
+    best = run_density(named.hopeless(jobs).problem).weighted_flow
+    assert best == jobs * (jobs + 1) / 2 + jobs**2 + jobs
+    assert flow == jobs**2 * (1 + jobs) + jobs * (jobs + 1) / 2
+    assert flow / best > jobs / 2
+
+
+def test_steps_of_many_jobs_by_hand():
+    """Of n jobs the k-th looks at those before it; n, n - 1, ... wait in the slots."""
+    [found] = check("oinc.theorem3.printed", Counts((4, 8, 16)))
+    wanted = [n * (n - 1) / 2 + n + n * (n + 1) / 2 for n in (4, 8, 16)]
+    assert found.certificate["steps"] == wanted
+
+
+def test_radio_by_hand():
+    """Losses in dB; noise of -40 dBm/Hz over 3 MHz is 24.77 dBm."""
+    loss = 144.7 + 36.7 * math.log10(0.15)
+    for reading, density in (("printed", -40), ("physical", -174)):
+        noise = density + 10 * math.log10(3e6)
+        ratio = 10 ** ((20 - loss - noise) / 10)
+        rate = 3 * math.log1p(ratio) / math.log(2)
+        assert Link(reading).seconds() == pytest.approx(6.4 / rate)
+    assert Link("literal").seconds() == pytest.approx(6.4 / (3 * np.log2(1 + 100 * loss / 1e-4)))
+
+
+def test_common_latency_of_two_requests_by_hand():
+    """Half of the band and of the CPU each: 0.1 / 0.5 + 0.1 / 0.5, or 0.1 / 0.4 to compute."""
+    [found] = check("oinc.theorem2.printed", special.two_requests(0.41))
+    assert (found.verdict, found.measured) == ("holds", pytest.approx(0.4 / 0.41))
+    [found] = check("oinc.theorem2.beside_jobs", special.two_requests(0.46, 0.8))
+    assert (found.verdict, found.measured) == ("holds", pytest.approx(0.45 / 0.46))

@@ -45,12 +45,11 @@ def test_what_does_not_fit_is_late_or_refused() -> None:
     slot_problems(requests=4, sites=2),
     st.sampled_from(["late", "refuse"]),
     st.booleans(),
-    st.sampled_from(["columns", "prices"]),
 )
 def test_no_plan_that_answers_and_meets_as_much_is_better_than_its_bound(
-    problem: SlotProblem, unfit: Any, objectives: bool, method: Any
+    problem: SlotProblem, unfit: Any, objectives: bool
 ) -> None:
-    part = NearOptimalInference(unfit=unfit, objectives=objectives, certify=True, method=method)
+    part = NearOptimalInference(unfit=unfit, objectives=objectives, certify=True)
     plan, _ = part.answer(3.0, problem)
     plain, _ = replace(part, certify=False).answer(3.0, problem)
     for name in ("site", "band", "cpu"):
@@ -72,7 +71,7 @@ def test_no_plan_that_answers_and_meets_as_much_is_better_than_its_bound(
 @settings(max_examples=20)
 @given(oinc_instances())
 def test_a_trajectory_tells_the_gap_of_every_slot(instance: Any) -> None:
-    policy = Oinc(inference=NearOptimalInference(certify=True, method="prices"))
+    policy = Oinc(inference=NearOptimalInference(certify=True))
     trajectory = simulate(OincEnvironment(instance), policy, runs=1)
     gap = trajectory.gap()
     assert gap.shape == trajectory.bound.shape == (1, instance.slots)
@@ -87,9 +86,7 @@ def test_a_trajectory_tells_the_gap_of_every_slot(instance: Any) -> None:
             )
 
 
-@pytest.mark.parametrize(
-    "options", [{"unfit": "maybe"}, {"method": "luck"}, {"gap": 0.0}, {"time_limit": 0.0}]
-)
+@pytest.mark.parametrize("options", [{"unfit": "maybe"}, {"gap": 0.0}, {"time_limit": 0.0}])
 def test_unknown_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         NearOptimalInference(**options)

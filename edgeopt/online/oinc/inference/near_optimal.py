@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
@@ -15,12 +15,8 @@ from edgeopt.solvers.tolerance import TIGHT
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
-    from edgeopt.models.oinc.slot.columns.bound import Method
 
 __all__ = ["NearOptimalInference"]
-
-_METHODS: Final = ("columns", "prices")
-"""How a bound is found, see `slot_bound`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,9 +33,6 @@ class NearOptimalInference:
         Whether every plan carries a proven lower bound on the latencies of any plan that answers
         the same requests and meets the objectives that are met here; `OincTrajectory.gap` tells
         how far each slot lies above. That takes far longer than the plan itself.
-    method
-        How the bound is found: by ``"columns"``, or by ``"prices"``, which is far faster and
-        hardly lower.
     gap
         Relative gap at which the search for a bound stops.
     time_limit
@@ -61,15 +54,12 @@ class NearOptimalInference:
     objectives: bool = True
     unfit: Unfit = "late"
     certify: bool = False
-    method: Method = "columns"
     gap: float = 1e-4
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.unfit not in get_args(Unfit):
             raise OptionError(f"unfit = {self.unfit!r}: must be one of {get_args(Unfit)}")
-        if self.method not in _METHODS:
-            raise OptionError(f"method = {self.method!r}: must be one of {_METHODS}")
         if not 0 < self.gap < np.inf:
             raise OptionError(f"gap = {self.gap}: must be positive")
         if self.time_limit is not None and not self.time_limit > 0:
@@ -122,7 +112,6 @@ class NearOptimalInference:
             answered,
             objectives=self.objectives,
             gap=self.gap,
-            method=self.method,
             site=plan.site[here],
             time_limit=self.time_limit,
         )

@@ -9,7 +9,11 @@ from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import link_rates
-from edgeopt.instances.radio import decibel_to_ratio, small_cell_loss_decibel
+from edgeopt.instances.radio import (
+    decibel_to_ratio,
+    small_cell_loss_decibel,
+    transmission_seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,10 +47,13 @@ class Link:
     megahertz: float = 3.0
     megabit: float = 6.4
 
+    def rate(self) -> float:
+        """Return the rate with the whole band, Mbit/s."""
+        return float(link_rates(self.channel, self.kilometres, self.milliwatt, self.megahertz))
+
     def seconds(self) -> float:
         """Return how long a request takes to be sent with the whole band, s."""
-        rate = link_rates(self.channel, self.kilometres, self.milliwatt, self.megahertz)
-        return self.megabit / float(rate)
+        return self.megabit / self.rate()
 
 
 def _within_a_slot(link: Link, **other: Any) -> Measurement:
@@ -58,6 +65,12 @@ def _ten_times_wider(link: Link) -> Measurement:
     return _within_a_slot(
         link, channel="physical", megahertz=10.0 * link.megahertz, megabit=link.megabit / 8.0
     )
+
+
+def _bytes(link: Link, bits: float) -> Measurement:
+    """Divide the data in MB by the rate in Mbit/s, with so many bits to a byte."""
+    megabyte, rate = link.megabit / 8.0, link.rate()
+    return Measurement(bits * megabyte / rate, float(transmission_seconds(megabyte, 1e6 * rate)))
 
 
 def _gain(link: Link, *, as_loss: bool) -> Measurement:
@@ -122,6 +135,26 @@ CLAIMS = (
         _ten_times_wider,
         Relation.AT_MOST,
         {**_NEAR, **_FAR},
+        **_LINK,
+    ),
+    claim(
+        "radio.bits",
+        "A request takes 8 d / r seconds to be sent, d in MB and r in Mbit/s.",
+        "Section III-B, transmission latency, corrected",
+        lambda link: _bytes(link, 8.0),
+        Relation.EQUAL,
+        {**_NEAR, **_FAR},
+        **_LINK,
+    ),
+    claim(
+        "radio.bits.printed",
+        "A request takes d / r seconds to be sent, d in MB and r in Mbit/s.",
+        "Section III-B, transmission latency",
+        lambda link: _bytes(link, 1.0),
+        Relation.EQUAL,
+        _only("physical"),
+        counterexample="Link('physical')",
+        corrected_by=("oinc.radio.bits",),
         **_LINK,
     ),
     claim(

@@ -9,8 +9,10 @@ import pytest
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.oinc import counterexamples as named
 from edgeopt.bounds.oinc.modelling import Served, moved_devices
+from edgeopt.bounds.oinc.periods import two_shares
 from edgeopt.bounds.oinc.radio import Link
 from edgeopt.bounds.oinc.reservation import Split
+from edgeopt.bounds.oinc.reward import few_or_many
 from edgeopt.bounds.oinc.theorem2 import cut_short
 from edgeopt.bounds.oinc.theorem3 import Counts
 from edgeopt.bounds.oinc.urgency import run_urgent
@@ -41,6 +43,7 @@ REFUTED = [
     ("urgent.printed", named.hopeless(8), 8 * 8 * (1 + 8) / 2 + 36 / 2, 2 * (36 + 72)),
     ("urgent.certificate.printed", named.overpriced(), 1 / 24, 0),
     ("deadline.printed", named.no_time(), 2, 1),
+    ("shares.printed", two_shares(), 7, 4 + 40 / 19),
     ("theorem2.printed", special.two_requests(0.39), 0.4 / 0.39, 1),
     ("theorem2.beside_jobs", special.two_requests(0.41, 0.8), 0.45 / 0.41, 1),
     ("theorem2.actor", special.two_near_one(), 1 / 0.9, 1),
@@ -53,8 +56,10 @@ REFUTED = [
     ("equation2.negative", Split((5, 5), (0, 0), 12, 2 / 3), -2 / 3 * 2 / 5, 0),
     ("equation2.units", Split((5, 5), (0.9, 0), 3, 1 / 2), 0.5 + 5 * (1 - 0.61), 3),
     ("equation5.printed", Served(), 9.2 / 4, 1.5),
+    ("reward.printed", few_or_many(), 0.4 - 0.6, 0),
     ("state.printed", moved_devices(), 0.5, 0.2),
     ("radio.printed", Link("printed"), 1.2395395e12, 1),
+    ("radio.bits.printed", Link("physical"), 0.43075 / 8, 0.43075),
     ("radio.everywhere", Link("physical", 0.45, 80, 2, 12.8), 8.99041, 1),
     ("radio.gain.printed", Link("literal"), 144.7 + 36.7 * math.log10(0.15), 1),
 ]

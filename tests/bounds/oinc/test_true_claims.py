@@ -128,4 +128,6 @@ def test_claims_speak_in_the_setting_of_the_paper():
     assert silent <= {
         "oinc.p1.stronger", "oinc.p1.middle", "oinc.p2", "oinc.equation8a", "oinc.horizon",
         "oinc.fluid.speed", "oinc.waste.whole", "oinc.order.hopeless", "oinc.state",
+        "oinc.columns", "oinc.columns.objectives", "oinc.columns.prices",
+        "oinc.columns.objectives.prices",
     }  # fmt: skip

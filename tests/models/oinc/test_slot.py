@@ -21,6 +21,8 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
+from edgeopt.models.oinc.slot.exact_search import site_cost
+from edgeopt.models.oinc.slot.search import measure
 from tests.strategies import slot_problems
 
 
@@ -66,26 +68,62 @@ def test_no_move_and_no_swap_helps(problem):
         assert cost_of(problem, swapped) >= least
 
 
+def exact_cost_of(problem, site):
+    """Sum what the sites cost with objectives; infinite where they do not fit."""
+    return sum(
+        allocate(
+            problem.transmission[mine, j],
+            problem.computation[mine, j],
+            problem.slo[mine],
+            room=problem.room[j],
+            weight=problem.weight[mine],
+        ).objective
+        for j in range(problem.sites)
+        if (mine := np.flatnonzero(site == j)).size
+    )
+
+
+@given(slot_problems(requests=4, sites=3, objectives=None, weighted=None))
+@settings(max_examples=100)
+def test_no_move_and_no_swap_helps_beside_objectives(problem):
+    plan = solve_slot(problem)
+    if not plan.met.all():
+        return
+    cost = exact_cost_of(problem, plan.site)
+    assert plan.objective == pytest.approx(cost)
+    least = cost * (1 - 1e-8) - 1e-12
+    for i, j in product(range(problem.requests), range(problem.sites)):
+        moved = plan.site.copy()
+        moved[i] = j
+        assert exact_cost_of(problem, moved) >= least
+    for i, k in combinations(range(problem.requests), 2):
+        swapped = plan.site.copy()
+        swapped[[i, k]] = plan.site[[k, i]]
+        assert exact_cost_of(problem, swapped) >= least
+
+
+@given(slot_problems(requests=6, sites=1, objectives=None, weighted=None))
+@settings(max_examples=100)
+def test_the_cost_that_the_search_weighs_is_that_of_the_best_shares(problem):
+    terms = measure(
+        problem.transmission, problem.computation, problem.slo, problem.weight, problem.room
+    )
+    mine, flags = np.arange(problem.requests), np.zeros(problem.requests, dtype=bool)
+    found = site_cost(terms, problem.weight * problem.slo, mine, mine.size, 0, flags)
+    best = allocate(
+        problem.transmission[:, 0], problem.computation[:, 0], problem.slo,
+        room=problem.room[0], weight=problem.weight,
+    ).objective  # fmt: skip
+    assert found == pytest.approx(best)
+
+
 @given(slot_problems(requests=4, sites=3, objectives=True, weighted=None))
 @settings(max_examples=100)
 def test_brute_force_is_never_beaten_and_often_met(problem):
     plan = solve_slot(problem)
     within_capacity(plan)
     every = product(range(problem.sites), repeat=problem.requests)
-    fitting = [
-        sum(
-            allocate(
-                problem.transmission[mine, j],
-                problem.computation[mine, j],
-                problem.slo[mine],
-                room=problem.room[j],
-                weight=problem.weight[mine],
-            ).objective
-            for j in range(problem.sites)
-            if (mine := np.flatnonzero(np.array(site) == j)).size
-        )
-        for site in every
-    ]
+    fitting = [exact_cost_of(problem, np.array(site)) for site in every]
     if plan.met.all():
         assert plan.objective >= min(fitting) * (1 - 1e-9)
     shortest = solve_slot(problem, objectives=False)

@@ -78,21 +78,22 @@ def assign(
     return np.asarray(site)
 
 
-def own_assignment(problem: SlotProblem, site: NDArray[np.int64]) -> NDArray[np.int64]:
+def own_assignment(
+    problem: SlotProblem, site: NDArray[np.int64], *, refused: bool = False
+) -> NDArray[np.int64]:
     """Copy an assignment.
 
     Raises
     ------
     InputError
-        If it does not name one of the sites for every request.
+        If it does not name one of the sites for every request, or -1 where that is allowed.
     """
     own = np.array(site, dtype=np.int64)
     if own.shape != (problem.requests,):
         raise InputError("site", f"must be {problem.requests} sites", value=own.shape)
-    for i in np.flatnonzero((own < 0) | (own >= problem.sites)):
-        raise InputError(
-            "site", f"must be one of the {problem.sites} sites", index=(int(i),), value=own[i]
-        )
+    for i in np.flatnonzero((own < -refused) | (own >= problem.sites)):
+        rule = f"must be one of the {problem.sites} sites" + ", or -1" * refused
+        raise InputError("site", rule, index=(int(i),), value=own[i])
     return own
 
 

@@ -8,9 +8,12 @@ import numpy as np
 from numba import njit
 
 from edgeopt.errors import OptionError
-from edgeopt.models.oinc.slot.assignment import assign, own_assignment
+from edgeopt.models.oinc.slot.assignment import MOST, assign, assignment_cost, own_assignment
+from edgeopt.models.oinc.slot.exact_search import improve_exactly
 from edgeopt.models.oinc.slot.kernels import admit, share_out
 from edgeopt.models.oinc.slot.plan import SlotPlan
+from edgeopt.models.oinc.slot.search import measure
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +43,8 @@ def solve_slot(
 
     Where the assignment with the shortest latencies misses objectives, the search goes on with
     several penalties, and the plan that meets most objectives is taken; among equals the one with
-    the shortest latencies.
+    the shortest latencies. At last moves and swaps are weighed by what sites cost with those
+    objectives.
 
     Parameters
     ----------
@@ -64,14 +68,37 @@ def solve_slot(
     """
     shortest = assign(problem)
     best = evaluate(problem, shortest, objectives=objectives, unfit=unfit, late=late)
-    if not objectives or best.met.all():
+    if not objectives:
         return best
-    for urgency in URGENCIES:
-        site = assign(problem, urgency=urgency, start=shortest)
-        plan = evaluate(problem, site, unfit=unfit, late=late)
-        if _order(plan) < _order(best):
-            best = plan
-    return best
+    if not best.met.all():
+        for urgency in URGENCIES:
+            site = assign(problem, urgency=urgency, start=shortest)
+            plan = evaluate(problem, site, unfit=unfit, late=late)
+            if _order(plan) < _order(best):
+                best = plan
+    elif best.objective <= assignment_cost(problem, shortest) * (1.0 + TIGHT):
+        # No objective binds.
+        return best
+    polished = evaluate(problem, _polished(best, late), unfit=unfit, late=late)
+    return polished if _order(polished) < _order(best) else best
+
+
+def _polished(plan: SlotPlan, late: float) -> Ints:
+    """Search on from a plan, beside the objectives that it meets."""
+    problem, here = plan.problem, plan.site >= 0
+    assert problem.weight is not None
+    latest = np.maximum(problem.slo, late)
+    within = np.where(plan.latency <= latest * (1.0 + TIGHT), latest, np.inf)
+    slo = np.where(plan.met, problem.slo * (1.0 + TIGHT), within)[here]
+    weight = problem.weight[here]
+    terms = measure(
+        problem.transmission[here], problem.computation[here], slo, weight, problem.room
+    )
+    answered = plan.site[here]
+    improve_exactly(terms, weight * slo, answered, MOST)
+    site = plan.site.copy()
+    site[here] = answered
+    return site
 
 
 def _order(plan: SlotPlan) -> tuple[int, float]:
@@ -96,7 +123,7 @@ def evaluate(
     problem
         The requests.
     site
-        Site of every request, shape [n].
+        Site of every request, -1 for those that are refused already, shape [n].
     objectives
         Whether objectives count.
     unfit
@@ -113,7 +140,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If a request has no site.
+        If a site does not exist.
     OptionError
         If an option is unknown or out of range.
     """
@@ -121,7 +148,7 @@ def evaluate(
         raise OptionError(f"unfit = {unfit!r}: must be one of {get_args(Unfit)}")
     if not late > 0.0:
         raise OptionError(f"late = {late}: must be positive")
-    site = own_assignment(problem, site)
+    site = own_assignment(problem, site, refused=True)
     weight = problem.weight
     assert weight is not None
     band, cpu = np.zeros(site.size), np.zeros(site.size)

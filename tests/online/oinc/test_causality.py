@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(oinc_instances(), st.data())
 def test_changing_the_future_changes_no_past_decision(
     policy: Oinc, instance: OincInstance, data: st.DataObject
@@ -33,7 +33,7 @@ def test_changing_the_future_changes_no_past_decision(
         assert same(one.decision, two.decision)
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(oinc_instances(slots=4, empty=False))
 def test_the_future_that_is_drawn_does_change_what_happens(instance: OincInstance) -> None:
     changed = other_future(instance, -1, seed=1)

@@ -194,7 +194,7 @@ def test_observing_twice_changes_nothing_and_what_is_shown_cannot_be_changed() -
             array[:] = 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(oinc_instances(), st.integers(0, 99))
 def test_the_same_seed_gives_the_same_run(instance: OincInstance, seed: int) -> None:
     environment = OincEnvironment(instance)

@@ -52,6 +52,7 @@ def test_sequences_have_nothing_but_jobs():
     assert instance.job_seconds()[:, 0].tolist() == [1.5, 2.0]
     assert instance.weight.tolist() == [1.0, 4.0]
     assert not instance.active.any()
+    assert not instance.request_size.any()
     assert (instance.deadline > 1000).all()
     assert sequence([], []).jobs == 0
     with pytest.raises(InstanceError):

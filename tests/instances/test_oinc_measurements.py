@@ -9,6 +9,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.oinc import draw_drift, from_data, from_tables, generate
+from edgeopt.instances.oinc.from_measurements import build
 from edgeopt.instances.oinc.measurements import measure, read_tables, stretches, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
@@ -249,11 +250,12 @@ def public():
 
 
 def test_tables_and_instances_follow_from_the_public_files(public, tmp_path):
-    write_tables(measure(public), tmp_path)
+    measured = measure(public)
+    write_tables(measured, tmp_path)
     for name in OWN:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
     assert from_data(public) == from_tables()
     options = {"devices": 20, "slots": 100, "first": 50, "pace": 5, "rng": 3, "drift": False}
-    assert from_data(public, **options) == from_tables(**options)
-    late = from_data(public, first=2000)
+    assert build(measured, **options) == from_tables(**options)
+    late = build(measured, first=2000)
     assert late.active.sum() != from_tables().active.sum()

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["optimum_by_patterns"]
 
-POINTS: Final = (20, 40)
+PIECES: Final = 20
 """Into how many pieces the slots are cut for the first prices."""
 
-SAMPLES: Final = 30
-SPREAD: Final = 0.03
+SAMPLES: Final = 6
+SPREAD: Final = 0.02
 """How many prices near the first ones are tried to begin with, and how near."""
 
 BLENDS: Final = (1.0, 0.5, 0.25, 0.1)
@@ -95,11 +95,9 @@ def optimum_by_patterns(
     pricing = Pricing(problem, midpoint=midpoint, one_site=one_site, end=end)
     master = _Master(pricing, slots)
     rng = np.random.default_rng(0)
-    theta = np.zeros(problem.jobs)
-    for pieces in POINTS:
-        step = max(1, slots // pieces)
-        theta = coarse_prices(problem, slots, step, midpoint=midpoint, one_site=one_site)
-        master.add(master.try_prices([theta]))
+    step = max(1, slots // PIECES)
+    theta = coarse_prices(problem, slots, step, midpoint=midpoint, one_site=one_site)
+    master.add(master.try_prices([theta]))
     near = rng.uniform(1.0 - SPREAD, 1.0 + SPREAD, (SAMPLES, problem.jobs))
     master.add(master.try_prices(near * theta))
     solution = generate_columns(master, master.pricing, gap=gap)

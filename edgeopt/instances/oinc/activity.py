@@ -103,10 +103,21 @@ def replay_activity(
 
 
 def service_of(counts: NDArray[np.int64], devices: int) -> NDArray[np.int64]:
-    """Return the service that each device belongs to, ascending, shape [I].
+    """Divide devices among services.
 
     Devices are given one by one to the service that has the most requests per device of its own; a
     service without any device comes first.
+
+    Parameters
+    ----------
+    counts
+        Requests of each service on record in a slot, shape [T, S].
+    devices
+        Number of devices I.
+
+    Returns
+    -------
+    Service of each device, ascending, shape [I].
     """
     total = counts.sum(axis=0)
     own = np.zeros(total.size, dtype=np.int64)

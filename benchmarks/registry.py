@@ -16,6 +16,8 @@ from benchmarks.specs import (
     oinc_allocation,
     oinc_dispatch,
     oinc_run,
+    oinc_slot,
+    oinc_strong,
     rescue_build,
     rescue_lp,
     rescue_lp_huge,
@@ -47,8 +49,11 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     edr_week.BENCHMARK,
     edr_offline.BENCHMARK,
     oinc_allocation.BENCHMARK,
+    oinc_slot.BENCHMARK,
+    oinc_slot.OBJECTIVES,
     oinc_dispatch.BENCHMARK,
     oinc_run.BENCHMARK,
+    oinc_strong.BENCHMARK,
 )
 
 

@@ -72,7 +72,7 @@ def solve_slot(
         return best
     if not best.met.all():
         for urgency in URGENCIES:
-            site = assign(problem, urgency=urgency, start=shortest)
+            site = assign(problem, urgency=urgency, start=shortest, kicks=0)
             plan = evaluate(problem, site, unfit=unfit, late=late)
             if _order(plan) < _order(best):
                 best = plan

@@ -87,6 +87,8 @@ def test_slots_count_whole_where_their_rest_is_wasted() -> None:
 def test_where_nothing_is_kept_for_jobs_nobody_goes() -> None:
     instance = waiting([1.0, 1.0], [9.0, 9.0], speed=(8.0, 2.0))
     assert serve_alone(Dedas(), instance, [0.0, 0.5]).site == [1, 1]
+    hopeless = waiting([1.0, 1.0], [0.1, 0.1], speed=(8.0, 2.0))
+    assert serve_alone(Dedas(), hopeless, [0.0, 0.5]).site == [1, 1]
     life = serve_alone(Dedas(), instance, 0.0, slots=3)
     assert life.site == [-1, -1]
     assert all(step.runs.job.size == 0 for step in life.steps)

@@ -237,7 +237,7 @@ def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> N
     assert np.isfinite(episode.completion).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(oinc_instances(jobs=5), st.integers(0, 3), st.integers(0, 99))
 def test_changing_the_future_changes_no_past_decision(
     instance: OincInstance, slot: int, seed: int

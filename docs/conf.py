@@ -28,6 +28,7 @@ exclude_patterns = ["_build", "_extensions"]
 # Studies whose pictures the pages show: source, runs, policies, pictures.
 study_pictures = {
     "idn": ("topology_1", 5, None, ("network", "value_over_time", "allocation", "trade_off")),
+    "oinc": ("drawn", 2, None, ("weighted", "latency", "load", "gantt", "gaps")),
     "edr": ("drawn", 2, None, ("energy", "frames", "cost", "progress", "flows", "growth")),
 }
 nitpicky = False
@@ -52,7 +53,7 @@ html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
 html_sidebars = {
-    page: [] for page in ("index", "start", "rescue", "idn", "edr", "rounding", "rooms")
+    page: [] for page in ("index", "start", "rescue", "idn", "oinc", "edr", "rounding", "rooms")
 }
 html_sidebars |= {page: [] for page in ("extending", "benchmarks", "changelog")}
 html_theme_options = {

@@ -14,6 +14,7 @@ import pytest
 import edgeopt
 from edgeopt.bounds import Finding, Source, Verdict
 from edgeopt.cli.main import run
+from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.studies import Source as SourceEntry
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
@@ -91,6 +92,16 @@ def test_several_instances_are_drawn_and_compared(
 def test_a_fraction_may_be_set_where_the_default_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "fine.nc"
     assert run(["generate", "rescue", "--out", str(path), "--set", "slot_seconds=2.5", *SMALL]) == 0
+
+
+def test_ranges_and_switches_may_be_set(tmp_path: Path) -> None:
+    path = tmp_path / "physical.nc"
+    chosen = ["channel=physical", "bandwidth=(20, 30)", "stationary=False", "jobs=2", "slots=9"]
+    settings = [part for one in chosen for part in ("--set", one)]
+    assert run(["generate", "oinc", "--out", str(path), *settings]) == 0
+    assert OincInstance.load(path) == generate(
+        channel="physical", bandwidth=(20.0, 30.0), stationary=False, jobs=2, slots=9
+    )
 
 
 @pytest.mark.usefixtures("offering")
@@ -236,6 +247,31 @@ def test_check_fails_for_a_corrected_claim_only(
         (["generate", "idn", "--out", "x.nc", "--set", "popularity=wild"], "popularity must be"),
         (["generate", "idn", "--out", "x.nc", "--set", "task=3"], "did you mean tasks?"),
         (["check", "idn.theorem9"], "claim 'idn.theorem9' is unknown"),
+        (["study", "oincc"], "did you mean oinc?"),
+        (["study", "oinc", "--instance", "week"], "sources are drawn, swinging, physical, tables"),
+        (["study", "oinc", "--policies", "oinc+larges"], "did you mean oinc+largest"),
+        (["study", "oinc", "--policies", "ekya", "--reference", "kalmia"], "compared: ekya"),
+        (["study", "oinc", "--runs", "1"], "Invalid value for '--runs'"),
+        (["study", "oinc", "--draws", "3", "--instance", "a.nc"], "a.nc cannot be drawn anew"),
+        (["study", "oinc", "--data", "nowhere"], "--data nowhere: no such directory"),
+        (["study", "oinc", "--data", "."], "no such file"),
+        (["solve", "oinc", "--method", "socp"], "oinc knows none"),
+        (["solve", "oinc", "--out", "plan.xls"], ".csv or .nc"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "site=3"], "did you mean sites?"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "sites=0"], "sites"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "devices=1.5"], "a whole number"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "jobs=-1"], "jobs"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "slots=0"], "slots"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "channel=5g"], "'literal', 'physical'"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "duty=2"], "duty"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "stationary=no"], "True or False"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "slo=0.5"], "such as (0.3, 0.9)"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "slo=(0.3,'b')"], "'b' is no number"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "slo=(0.3,1.5)"], "range up to 1"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "bandwidth=(0,3)"], "bandwidth"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "job_scale=0"], "job_scale"),
+        (["generate", "oinc", "--out", "x.nc", "--set", "patience=(0,2)"], "patience"),
+        (["check", "oinc.theorem9"], "claim 'oinc.theorem9' is unknown"),
         (["study", "edw"], "did you mean edr?"),
         (["study", "edr", "--instance", "week"], "sources are drawn, quiet, tables"),
         (["study", "edr", "--policies", "saddle"], "did you mean saddle_point"),

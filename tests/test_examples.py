@@ -73,17 +73,32 @@ def test_energy_cap_shows_what_gives_way(tmp_path: Path) -> None:
     assert min(late) >= 0
 
 
+def test_beside_requests_answers_and_retrains(tmp_path: Path) -> None:
+    text = printed("beside_requests", tmp_path)
+    assert re.search(r"^\d+% of \d+ requests in time$", text, re.M)
+    rows = [row.split() for row in re.findall(r"^\d .*$", text, re.M)]
+    assert [row[1] for row in rows[:3]] == ["oinc", "ekya", "kalmia"]
+    assert len(rows) == 4
+    for row in rows:
+        latency, completion, requests, jobs = (float(figure) for figure in row[-4:])
+        assert 0 < latency < 3
+        assert 0 < completion < 1000
+        assert 0 < requests <= 1
+        assert 0 <= jobs <= 1
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert examples == {"ten_lines", "own_policy", "rounding", "energy_cap"}
+    assert examples == {"ten_lines", "own_policy", "rounding", "energy_cap", "beside_requests"}
 
 
 @pytest.mark.parametrize(
-    ("place", "example"), [(0, "ten_lines"), (1, "rounding"), (2, "energy_cap")]
+    ("place", "example"),
+    [(0, "ten_lines"), (1, "rounding"), (2, "energy_cap"), (3, "beside_requests")],
 )
 def test_readme_shows_the_examples(place: int, example: str) -> None:
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert len(shown) == 3
+    assert len(shown) == 4
     assert shown[place] in (ROOT / "examples" / f"{example}.py").read_text()
     # So that the ten lines are ten.
     assert len([line for line in shown[place].splitlines() if line.strip()]) <= 10

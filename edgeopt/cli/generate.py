@@ -70,6 +70,17 @@ def _value(setting: str, text: str, parameter: inspect.Parameter) -> Any:
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         value = text
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise OptionError(f"--set {setting}: must be True or False")
+        return value
+    if isinstance(default, tuple):
+        if not isinstance(value, tuple | list) or len(value) != len(default):
+            raise OptionError(f"--set {setting}: must be several numbers, such as {default}")
+        for one in value:
+            if not isinstance(one, int | float) or isinstance(one, bool):
+                raise OptionError(f"--set {setting}: {one!r} is no number; write {default}")
+        return tuple(value)
     numeric = isinstance(default, int | float)
     if numeric and (not isinstance(value, int | float) or isinstance(value, bool)):
         raise OptionError(f"--set {setting}: must be a number, such as {default}")

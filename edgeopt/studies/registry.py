@@ -26,6 +26,7 @@ POLICY_GROUP = "edgeopt.policies"
 _SYSTEMS = {
     "rescue": "edgeopt.studies.rescue:SYSTEM",
     "idn": "edgeopt.studies.idn:SYSTEM",
+    "oinc": "edgeopt.studies.oinc:SYSTEM",
     "edr": "edgeopt.studies.edr:SYSTEM",
 }
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def test_the_package_brings_its_own_systems() -> None:
-    assert registry.systems() == ["rescue", "idn", "edr"]
+    assert registry.systems() == ["rescue", "idn", "oinc", "edr"]
     assert registry.find_system("rescue").name == "rescue"
 
 
 @pytest.mark.usefixtures("offering")
 def test_a_sixth_system_is_found_by_name_and_by_type() -> None:
-    assert registry.systems() == ["rescue", "idn", "edr", "stopping"]
+    assert registry.systems() == ["rescue", "idn", "oinc", "edr", "stopping"]
     assert registry.find_system("stopping") is stopping.SYSTEM
     assert registry.system_of(stopping.Offers()) is stopping.SYSTEM
     result = study(stopping.Offers(), runs=3)
@@ -29,7 +29,7 @@ def test_a_sixth_system_is_found_by_name_and_by_type() -> None:
 
 def test_without_the_package_the_sixth_system_is_unknown() -> None:
     with pytest.raises(
-        OptionError, match="system 'stopping' is unknown; choose from rescue, idn, edr"
+        OptionError, match="system 'stopping' is unknown; choose from rescue, idn, oinc, edr"
     ):
         registry.find_system("stopping")
     with pytest.raises(OptionError, match="no system has instances of type Offers"):

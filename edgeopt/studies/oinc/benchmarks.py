@@ -1,0 +1,189 @@
+"""The offline benchmark of OINC: inference and retraining apart, each with all CPUs to itself."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry
+from edgeopt.studies.oinc.ledger import Parts
+from edgeopt.studies.plans import write_plan
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.slot import SlotPlan
+    from edgeopt.studies.result import Case
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["APART", "BENCHMARKS", "Apart", "apart", "export", "solve"]
+
+APART = "apart"
+"""Name of the benchmark."""
+
+GAP: Final = 1e-3
+"""Relative gap at which the search for the bound of a slot stops."""
+
+
+class Apart(NamedTuple):
+    """Inference as if there were no jobs, and retraining as if there were no requests.
+
+    Parameters
+    ----------
+    value
+        Weighted sum of the two plans, which cannot be carried out together.
+    bound
+        Lower bound on that of any two plans.
+    plans
+        Plan of every slot, all CPU at its disposal.
+    job_site, completion
+        Site of every job and when it is complete, s, shape [K].
+    """
+
+    value: Parts
+    bound: Parts
+    plans: tuple[SlotPlan, ...]
+    job_site: NDArray[np.int64]
+    completion: Floats
+
+
+def apart(case: Case) -> Parts:
+    """Return the bounds on the two parts of the weighted sum of a study.
+
+    Parameters
+    ----------
+    case
+        The case.
+    """
+    plan: Apart = case.benchmarks[APART].plan
+    return plan.bound
+
+
+def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
+    """Bound the weighted sum of every policy that completes all jobs, each at one site.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    gap
+        Relative gap at which the search for the bound of a slot stops.
+    """
+    began = time.perf_counter()
+    assert instance.request_weight is not None
+    assert instance.weight is not None
+    plans, least = _inference(instance, gap)
+    latency = np.array([plan.objective for plan in plans])
+    site, completion, flow = _retraining(instance)
+    arrived = float(instance.weight @ instance.arrival)
+    scale = instance.latency_scale, instance.completion_scale
+    value, bound = (
+        Parts(
+            np.asarray(instance.request_weight @ requests / scale[0]), np.asarray(jobs / scale[1])
+        )
+        for requests, jobs in (
+            (latency, float(instance.weight @ completion)), (least, flow + arrived),
+        )
+    )  # fmt: skip
+    return Benchmark(
+        value=float(value.total),
+        bound=float(bound.total),
+        gap=abs(float(value.total - bound.total)) / max(1.0, abs(float(value.total))),
+        seconds=time.perf_counter() - began,
+        solver="column generation and HiGHS",
+        status=f"{plural(instance.slots, 'slot')} and {plural(instance.jobs, 'job')}",
+        plan=Apart(value, bound, tuple(plans), site, completion),
+    )
+
+
+def _inference(instance: OincInstance, gap: float) -> tuple[list[SlotPlan], Floats]:
+    """Plan every slot with all CPU, and bound the latencies of any plan for it, [T]."""
+    from edgeopt.models.oinc.slot import slot_problem, solve_slot
+    from edgeopt.models.oinc.slot.columns import slot_bound
+
+    plans, least = [], np.zeros(instance.slots)
+    for slot in range(instance.slots):
+        problem = slot_problem(instance, slot)
+        plans.append(solve_slot(problem, objectives=False))
+        if problem.requests:
+            found = slot_bound(problem, gap=gap)
+            # A plan may refuse a request that is dearer than to refuse it.
+            dearer = np.maximum(found.prices - instance.refusal_latency, 0.0)
+            alone = (problem.transmission + problem.computation).min(axis=1)
+            each = np.minimum(alone, instance.refusal_latency)
+            least[slot] = max(found.value - float(dearer.sum()), float(each.sum()))
+    return plans, least
+
+
+def _retraining(instance: OincInstance) -> tuple[NDArray[np.int64], Floats, float]:
+    """Serve the jobs on all CPUs, and bound the weighted flow time of any way to do so."""
+    from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
+    from edgeopt.online.oinc.retraining import run_density
+
+    if not instance.jobs:
+        return np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
+    problem = retraining_problem(instance)
+    run = run_density(problem)
+    return run.site, run.completion, flow_bound(problem).value
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write the plans of a solved benchmark to a file.
+
+    Parameters
+    ----------
+    benchmark
+        A solved benchmark.
+    path
+        ``.csv`` lists the requests: slot, device, site, shares, latency. ``.nc`` holds them as
+        labelled arrays, with site and completion of every job.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is another one.
+    """
+    plan: Apart = benchmark.plan
+    sizes = [one.site.size for one in plan.plans]
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([np.asarray(getattr(one, name)) for one in plan.plans])
+
+    def rows() -> dict[str, Any]:
+        device = [np.asarray(one.problem.device) for one in plan.plans]
+        return {
+            "slot": np.repeat(np.arange(len(sizes)), sizes),
+            "device": np.concatenate(device),
+            **{name: joined(name) for name in ("site", "band", "cpu", "latency")},
+        }
+
+    def arrays() -> dict[str, Any]:
+        units = {"latency": "s"}
+        completion = {"long_name": "completion time without requests", "units": "s"}
+        return {
+            **{
+                name: (("request",), values, {"units": units.get(name, "1")})
+                for name, values in rows().items()
+            },
+            "job_site": (("job",), plan.job_site, {"units": "1"}),
+            "completion": (("job",), plan.completion, completion),
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    APART: BenchmarkEntry(
+        "BOUND(apart)",
+        "every policy that completes all its jobs, each at one site: it gives all CPUs to the "
+        "requests and all of them to the jobs as well, so that no policy reaches it",
+        solve,
+    ),
+}

@@ -1,0 +1,226 @@
+"""Which site serves which job when, and which deadlines are missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.oinc.load import site_name
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours
+from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.wording import number, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc import OincTrajectory, Served
+    from edgeopt.studies.result import Case
+
+__all__ = ["GANTT", "Stretch", "lanes", "stretches"]
+
+SHOWN: Final = 60
+"""Jobs that a picture has room for."""
+
+_LATE = "#d55e00"
+_TOUCHING: Final = 1e-9
+_OTHERS: Final = 8
+"""Kinds of jobs that have a colour of their own."""
+
+
+class Stretch(NamedTuple):
+    """An uninterrupted service of a job on one share of a site's CPU."""
+
+    job: int
+    share: float
+    begin: float
+    end: float
+
+
+def stretches(served: Served) -> list[Stretch]:
+    """Join the runs of each job that follow each other without a break on the same share.
+
+    Parameters
+    ----------
+    served
+        What served which job when, slot by slot.
+    """
+    found: list[Stretch] = []
+    for r in np.lexsort((served.begin, served.job)).tolist():
+        run = Stretch(
+            int(served.job[r]), float(served.share[r]), float(served.begin[r]), float(served.end[r])
+        )
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and last.job == run.job
+            and run.begin - last.end <= _TOUCHING
+            and abs(run.share - last.share) <= _TOUCHING
+        ):
+            found[-1] = last._replace(end=run.end)
+        else:
+            found.append(run)
+    return found
+
+
+def lanes(trajectory: OincTrajectory) -> NDArray[np.int64]:
+    """Return the jobs in the order in which they are drawn: by site, then by completion.
+
+    Parameters
+    ----------
+    trajectory
+        Runs of a policy; the first one is drawn. Jobs that were never dispatched come last.
+    """
+    site, completion = trajectory.job_site[0], trajectory.completion[0]
+    order = np.lexsort((np.arange(site.size), completion, np.where(site < 0, np.inf, site)))
+    if order.size <= SHOWN:
+        return np.asarray(order)
+    # The latest, against their deadlines.
+    late = trajectory.counted_completion[0] - trajectory.instance.deadline
+    kept = np.zeros(order.size, dtype=bool)
+    kept[np.argsort(-late, kind="stable")[:SHOWN]] = True
+    return np.asarray(order[kept[order]])
+
+
+def _title(case: Case) -> str:
+    name = lead(case)
+    trajectory = case.replay(name)
+    title = case.entries[name].title
+    jobs = case.instance.jobs
+    if not jobs:
+        return "There is nothing to retrain"
+    late = int((~trajectory.on_time[0]).sum())
+    open_ones = int((~trajectory.complete[0]).sum())
+    count = plural(jobs, "job")
+    if open_ones:
+        return f"{title} leaves {plural(open_ones, 'job')} of {jobs} incomplete"
+    last = number(float(trajectory.completion[0].max()), 4)
+    said = f"{title} completes {count} within {last} s"
+    if not late:
+        return f"{said}, all of them by their deadlines"
+    worst = int(np.argmax(trajectory.completion[0] - case.instance.deadline))
+    by = number(float(trajectory.completion[0, worst] - case.instance.deadline[worst]), 3)
+    return (
+        f"{said}, {late} of them after {'its' if late == 1 else 'their'} deadline; job {worst} "
+        + (f"is latest, by {by} s")
+    )
+
+
+def _draw(case: Case) -> Figure:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    instance: OincInstance = case.instance
+    trajectory: OincTrajectory = case.replay(lead(case))
+    order = lanes(trajectory)
+    row = np.full(instance.jobs, -1)
+    row[order] = np.arange(order.size)
+    shade = _shades(instance)
+    figure = blank(height=1.45 + 0.17 * max(6, order.size))
+    axes = figure.subplots()
+    span = max(float(instance.slots), float(trajectory.end[0]))
+    _bands(axes, instance, trajectory, order, span)
+    for job in order.tolist():
+        _waiting(axes, instance, trajectory, job, int(row[job]))
+    assert trajectory.served is not None
+    for run in stretches(trajectory.served):
+        if row[run.job] >= 0:
+            tall = 0.2 + 0.66 * run.share
+            axes.broken_barh(
+                [(run.begin, run.end - run.begin)], (row[run.job] + 0.5 - tall / 2, tall),
+                facecolor=shade[_kind(instance, run.job)], edgecolor=INK, linewidth=0.4, zorder=3,
+            )  # fmt: skip
+    axes.set_xlim(0, span)
+    axes.set_ylim(max(1, order.size), 0)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    more = f" ({order.size} of {instance.jobs} jobs shown)" if order.size < instance.jobs else ""
+    axes.set_xlabel(f"time (s){more}")
+    handles: list[Patch | Line2D] = [
+        Patch(facecolor=colour, edgecolor=INK, linewidth=0.4, label=kind)
+        for kind, colour in shade.items()
+    ]
+    handles += [
+        Line2D([], [], color=MUTED, linewidth=1.2, label="in the system"),
+        Line2D([], [], color=INK, marker="|", linestyle="none", markersize=8,
+               markeredgewidth=1.3, label="deadline"),
+    ]  # fmt: skip
+    if not trajectory.on_time[0].all():
+        handles.append(Line2D([], [], color=_LATE, linewidth=2.2, label="past the deadline"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    return figure
+
+
+def _kind(instance: OincInstance, job: int) -> str:
+    if instance.job_kind is None:
+        return "retraining"
+    kind = int(instance.job_kind[job])
+    return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
+
+
+def _shades(instance: OincInstance) -> dict[str, str]:
+    """Give every kind of job that occurs a colour; those beyond eight share one."""
+    names = dict.fromkeys(
+        _kind(instance, job)
+        for job in (
+            range(instance.jobs)
+            if instance.job_kind is None
+            else np.argsort(instance.job_kind, kind="stable").tolist()
+        )
+    )
+    # Red is for what is late.
+    palette = [shade for shade in colours(map(str, range(_OTHERS + 1))).values() if shade != _LATE]
+    return {name: palette[min(n, len(palette) - 1)] for n, name in enumerate(names)}
+
+
+def _bands(
+    axes: Axes,
+    instance: OincInstance,
+    trajectory: OincTrajectory,
+    order: NDArray[np.int64],
+    span: float,
+) -> None:
+    """Shade every other site, and write its name beside its jobs."""
+    if not order.size:
+        axes.set_yticks([])
+        return
+    site = trajectory.job_site[0, order]
+    starts = np.flatnonzero(np.diff(site, prepend=-2))
+    ends = np.append(starts[1:], site.size)
+    middles = []
+    for place, (first, stop) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        if place % 2 == 0:
+            axes.broken_barh(
+                [(0, span)], (first, stop - first), facecolor=MUTED, alpha=0.13, linewidth=0,
+                zorder=0,
+            )  # fmt: skip
+        middles.append((first + stop) / 2)
+    named = ["no site" if site[s] < 0 else site_name(instance, int(site[s])) for s in starts]
+    axes.set_yticks(middles, named, fontsize=8)
+
+
+def _waiting(
+    axes: Axes, instance: OincInstance, trajectory: OincTrajectory, job: int, row: int
+) -> None:
+    """Draw the time that a job is in the system, its deadline, and how far it is past it."""
+    middle = row + 0.5
+    arrival, deadline = float(instance.arrival[job]), float(instance.deadline[job])
+    end = float(trajectory.counted_completion[0, job])
+    axes.plot([arrival, end], [middle, middle], color=MUTED, linewidth=1.2, zorder=1)
+    if not trajectory.on_time[0, job]:
+        axes.plot([deadline, end], [middle, middle], color=_LATE, linewidth=2.2, zorder=2)
+    axes.plot([deadline], [middle], "|", color=INK, markersize=8, markeredgewidth=1.3, zorder=4)
+
+
+GANTT = Picture(
+    "gantt",
+    _title,
+    _draw,
+    "The first run, a line per job from its arrival to its completion, jobs of a site together. "
+    "Bars: when it is served, as tall as the share of the site's CPU that it gets. Deadlines "
+    "beyond the last second are not drawn.",
+)

@@ -1,0 +1,443 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.cli.main import run
+from edgeopt.errors import OptionError
+from edgeopt.instances.oinc import OincInstance, generate, small
+from edgeopt.online.oinc import OincTrajectory, Served
+from edgeopt.studies import Case, Study, registry, study
+from edgeopt.studies.oinc import SYSTEM, table_one
+from edgeopt.studies.oinc.benchmarks import APART, apart, export, solve
+from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
+from edgeopt.studies.oinc.latency import EDGES, quotients
+from edgeopt.studies.oinc.ledger import average_parts, parts, plays, promises
+from edgeopt.studies.oinc.policies import COMBINATIONS
+from edgeopt.studies.oinc.proofs import proof, retraining_at, slot_bounds
+from edgeopt.studies.oinc.table_one import PRINTED
+from tests.studies.test_page import assert_self_contained, overlapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES: dict[str, Any] = {"sites": 3, "devices": 7, "slots": 24, "jobs": 5, "job_scale": 0.1}
+FEW = ["oinc", "oinc+refuse", "ekya", "greedy+zhang"]
+
+NO_CLAIMS = replace(SYSTEM, claims="")
+"""The record, without the time that claims take."""
+
+
+def busy(rng: int = 1) -> OincInstance:
+    """Return an instance in which objectives and deadlines are missed."""
+    usual = generate(**SIZES, rng=rng)
+    return usual.replace(deadline=usual.arrival + 0.4 * (usual.deadline - usual.arrival))
+
+
+@pytest.fixture(scope="module")
+def minute() -> Study:
+    return study({"minute": busy()}, system=NO_CLAIMS, runs=2)
+
+
+@pytest.fixture(scope="module")
+def case(minute: Study) -> Case:
+    return minute.cases[0]
+
+
+def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
+    assert len(COMBINATIONS) == 9
+    names = list(case.trajectories)
+    assert set(COMBINATIONS) | {"oinc", "oinc+largest", "ekya", "kalmia"} <= set(names)
+    assert set(PRINTED) <= set(names)
+    table = case.table.set_index("policy")
+    assert set(table["bound"]) == {APART}
+    assert (table["bound_ratio"] >= 1).all()
+    every = [entry.name for entry in registry.choose(SYSTEM, "*")]
+    assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline"}
+
+
+def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> None:
+    usual = case.instance
+    rng = np.random.default_rng(5)
+    weighty = usual.replace(
+        weight=rng.uniform(0.5, 3, usual.jobs), request_weight=rng.uniform(0.5, 3, usual.slots)
+    )
+    for instance in (usual, weighty):
+        for trajectory in plays(study({"w": instance}, FEW, system=NO_CLAIMS).cases[0]).values():
+            found = parts(instance, trajectory)
+            latency = 0.0
+            for i, slot in enumerate(trajectory.slot.tolist()):
+                one = trajectory.latency[0, i]
+                counted = instance.refusal_latency if np.isnan(one) else one
+                latency += instance.request_weight[slot] * counted / instance.latency_scale
+            jobs = 0.0
+            for k, completion in enumerate(trajectory.completion[0].tolist()):
+                jobs += instance.weight[k] * completion / instance.completion_scale
+            assert found.inference == pytest.approx([latency] * 2)
+            assert found.retraining == pytest.approx([jobs] * 2)
+            assert found.total == pytest.approx(trajectory.total)
+            mean = average_parts(instance, found)
+            if instance is usual:
+                assert mean.total == pytest.approx(trajectory.scaled_sum())
+            else:
+                assert mean.retraining[0] == pytest.approx(jobs / instance.weight.sum())
+
+
+def test_measures_count_requests_and_jobs(case: Case) -> None:
+    instance, table = case.instance, case.table.set_index("policy")
+    missed = 0
+    for name, trajectory in plays(case).items():
+        row = table.loc[name]
+        slo = [instance.slo[t, i] for t, i in zip(*np.nonzero(instance.active), strict=True)]
+        requests = [a <= b * (1 + 1e-9) for a, b in zip(trajectory.latency[0], slo, strict=True)]
+        jobs = [
+            a <= b * (1 + 1e-9)
+            for a, b in zip(trajectory.completion[0], instance.deadline, strict=True)
+        ]
+        assert row["requests_met"] == pytest.approx(np.mean(requests))
+        assert row["jobs_met"] == pytest.approx(np.mean(jobs))
+        assert row["success"] == pytest.approx(np.mean([*requests, *jobs]))
+        assert row["violated"] == requests.count(False) + jobs.count(False)
+        assert row["both_times"] == pytest.approx(row["latency"] + row["completion"])
+        missed += requests.count(False) * jobs.count(False)
+    assert missed > 0
+    assert promises(instance) == instance.active.sum() + instance.jobs
+
+
+def test_benchmark_is_below_every_policy_part_by_part(case: Case) -> None:
+    found = case.benchmark
+    assert found.bound <= found.value
+    assert found.gap < 0.5
+    least = apart(case)
+    for trajectory in plays(case).values():
+        each = parts(case.instance, trajectory)
+        assert float(least.inference) <= each.inference[0] * (1 + 1e-9)
+        assert float(least.retraining) <= each.retraining[0] * (1 + 1e-9)
+    value = found.plan.value
+    latency = sum(plan.latency.sum() for plan in found.plan.plans)
+    assert float(value.inference) == pytest.approx(latency / case.instance.latency_scale)
+    assert len(found.plan.plans) == case.instance.slots
+
+
+def test_benchmark_bounds_plans_that_refuse_what_is_dear() -> None:
+    usual = generate(**SIZES | {"jobs": 0}, rng=2)
+    heavy = usual.request_size * np.where(np.arange(usual.devices) < 3, 60.0, 1.0)
+    instance = usual.replace(request_size=heavy)
+    refused_all = instance.active.sum() * instance.refusal_latency / instance.latency_scale
+    found = study({"dear": instance}, ["oinc", "oinc+refuse"], system=NO_CLAIMS).cases[0]
+    served, refusing = (found.values(name)[0] for name in ("oinc", "oinc+refuse"))
+    assert found.benchmark.bound <= refusing < served
+    assert found.benchmark.bound <= refused_all
+    assert plays(found)["oinc+refuse"].refused.any()
+    assert found.benchmark.plan.bound.retraining == 0
+    # All are dear: what is best is to refuse all of them, and the bound must not be above that.
+    dear = instance.replace(request_size=60.0 * usual.request_size)
+    assert solve(dear).bound <= refused_all * (1 + 1e-9)
+    assert solve(dear).bound > 0.2 * refused_all
+
+
+def test_accounts_leave_out_no_slot_job_or_site(case: Case) -> None:
+    sites, jobs, slots = SYSTEM.accounts
+    instance, table = case.instance, case.table.set_index("policy")
+    for name, trajectory in plays(case).items():
+        row = table.loc[name]
+        every = slots.rows(case, name)
+        assert every["slot"].tolist() == list(range(instance.slots))
+        assert every["requests"].tolist() == instance.active.sum(axis=1).tolist()
+        assert every["jobs arriving"].sum() == instance.jobs
+        assert every[SYSTEM.value].sum() == pytest.approx(row["value"])
+        late = jobs.rows(case, name)
+        assert late["job"].tolist() == list(range(instance.jobs))
+        assert (late["late by (s)"] > 0).mean() == pytest.approx(1 - row["jobs_met"])
+        missed = every["objectives missed"].sum() + (late["late by (s)"] > 0).sum()
+        assert missed == row["violated"]
+        assert (late["completion (s)"] - late["arrival (s)"]).tolist() == pytest.approx(
+            late["flow time (s)"].tolist()
+        )
+        place = sites.rows(case, name)
+        assert len(place) == instance.sites
+        assert place["requests"].sum() == every["requests"].sum() - every["refused"].sum()
+        assert place["jobs"].sum() == instance.jobs
+        kept = trajectory.reserved[0].max(axis=0)
+        assert place["largest share kept"].tolist() == pytest.approx(kept.tolist())
+        for account, rows in zip(SYSTEM.accounts, (place, late, every), strict=True):
+            assert set(account.bad) <= set(rows.columns)
+
+
+def test_stretches_join_what_follows_without_a_break() -> None:
+    job = np.array([0, 1, 0, 1, 0, 0])
+    begin = np.array([0.0, 0.5, 1.0, 1.0, 2.0, 3.5])
+    end = np.array([0.5, 1.0, 2.0, 1.25, 3.0, 4.0])
+    share = np.array([0.5, 0.5, 0.5, 0.5, 0.25, 0.25])
+    served = Served(job, np.zeros(6, dtype=int), share, begin, end)
+    assert stretches(served) == [
+        Stretch(0, 0.5, 0.0, 0.5),
+        Stretch(0, 0.5, 1.0, 2.0),
+        Stretch(0, 0.25, 2.0, 3.0),
+        Stretch(0, 0.25, 3.5, 4.0),
+        Stretch(1, 0.5, 0.5, 1.25),
+    ]
+
+
+def test_stretches_do_the_work_of_every_job(case: Case) -> None:
+    instance: OincInstance = case.instance
+    for name in ("oinc", "ekya", "near+zhang"):
+        trajectory: OincTrajectory = case.replay(name)
+        assert trajectory.served is not None
+        done = np.zeros(instance.jobs)
+        for one in stretches(trajectory.served):
+            speed = one.share * instance.speed[trajectory.job_site[0, one.job]]
+            done[one.job] += speed * (one.end - one.begin)
+            assert one.begin >= instance.arrival[one.job]
+            assert one.end <= trajectory.completion[0, one.job] + 1e-9
+        assert done == pytest.approx(instance.work)
+
+
+def test_lanes_stand_by_site_and_show_the_latest_where_there_are_too_many(case: Case) -> None:
+    for trajectory in plays(case).values():
+        order = lanes(trajectory)
+        assert sorted(order.tolist()) == list(range(case.instance.jobs))
+        site = trajectory.job_site[0, order]
+        assert (np.diff(site) >= 0).all()
+    many = generate(sites=4, devices=2, slots=40, jobs=90, job_scale=0.02, rng=3)
+    trajectory = plays(study({"many": many}, ["oinc"], system=NO_CLAIMS).cases[0])["oinc"]
+    shown = lanes(trajectory)
+    assert shown.size == 60
+    late = trajectory.completion[0] - many.deadline
+    assert late[shown].min() >= np.sort(late)[30]
+
+
+def test_quotients_are_on_the_side_that_the_counts_say(case: Case) -> None:
+    assert 1.0 in EDGES
+    for trajectory in plays(case).values():
+        found = quotients(trajectory)
+        assert found.size == (~trajectory.refused[0]).sum()
+        assert (found > 1.0).sum() == (~trajectory.met[0] & ~trajectory.refused[0]).sum()
+
+
+def test_bounds_beside_what_was_kept_are_below_every_policy(case: Case) -> None:
+    instance: OincInstance = case.instance
+    least = slot_bounds(instance, plays(case)["near+density"])
+    for name in ("oinc", "kalmia", "greedy+density", "near+density"):
+        trajectory = plays(case)[name]
+        summed = np.bincount(trajectory.slot, trajectory.latency[0], instance.slots)
+        bound = slot_bounds(instance, trajectory)
+        assert (bound <= summed * (1 + 1e-9)).all()
+        assert (bound > 0.5 * summed).mean() > 0.6
+    served = plays(case)["near+density"]
+    summed = np.bincount(served.slot, served.latency[0], instance.slots)
+    assert summed.sum() <= 1.05 * least.sum()
+
+
+def test_retraining_bound_falls_with_the_shares_and_is_kept() -> None:
+    instance = busy(4)
+    bounds = [retraining_at(instance, np.full(3, share)) for share in (0.2, 0.5, 0.9, 1.0)]
+    assert bounds == sorted(bounds, reverse=True)
+    arrived = float(instance.arrival.sum())
+    assert bounds[0] - arrived > 4.5 * (bounds[-1] - arrived)
+    assert retraining_at(generate(**SIZES | {"jobs": 0}), np.zeros(3)) == 0.0
+    trajectory = plays(study({"b": instance}, ["near+density"], system=NO_CLAIMS).cases[0])
+    done = float(trajectory["near+density"].completion[0] @ instance.weight)
+    assert bounds[1] <= done
+
+
+def test_proof_stands_between_apart_and_what_was_lived_through(case: Case) -> None:
+    found = proof(case)
+    for value, beside, alone in zip(found.value, found.beside, found.alone, strict=True):
+        assert 0 < float(alone) <= float(beside) <= float(value[0]) * (1 + 1e-9)
+    asked = case.instance.active.any(axis=1)
+    assert (np.isfinite(found.slots) == asked).all()
+    assert (found.slots[asked] >= 0).all()
+    assert np.nanmean(found.slots) < 0.1
+
+
+def test_nothing_is_claimed_about_jobs_that_are_never_complete(case: Case) -> None:
+    lost = plays(case)["oinc"]
+    completion = lost.completion.copy()
+    completion[:, 2] = np.inf
+    broken = replace(lost, completion=completion)
+    changed = replace(case, trajectories={"oinc": broken}, entries=dict(case.entries))
+    found = proof(changed)
+    assert float(found.alone.retraining) == float(found.beside.retraining) == 0.0
+    assert float(found.beside.inference) > 0
+    assert "nothing is proven about its completion times" in SYSTEM.pictures[-1].title(changed)
+
+
+def drawn() -> dict[str, OincInstance]:
+    usual = generate(**SIZES, rng=1)
+    silent = np.zeros_like(usual.active)
+    long = tuple(f"A very long name of site {j}" for j in range(usual.sites))
+    return {
+        "silent": usual.replace(active=silent, names=long),
+        "no jobs": generate(**SIZES | {"jobs": 0}),
+        "nothing": generate(**SIZES | {"jobs": 0}).replace(active=silent),
+        "weightless": usual.replace(
+            weight=np.zeros(usual.jobs), request_weight=np.zeros(usual.slots)
+        ),
+        "kindless": usual.replace(job_kind=None, kinds=None),
+        "many": generate(**SIZES | {"jobs": 14, "sites": 20}).replace(
+            job_kind=np.arange(14) % 11, kinds=tuple(f"kind of model number {n}" for n in range(11))
+        ),
+        "hopeless": usual.replace(request_size=40.0 * usual.request_size),
+        "one slot": generate(**SIZES | {"slots": 1}),
+        "one site": generate(**SIZES | {"sites": 1}, rng=2),
+        "tiny": small(3),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", drawn())
+def test_pictures_can_be_read(name: str) -> None:
+    policies = ["oinc", "oinc+refuse", "kalmia"]
+    case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]
+    for picture in SYSTEM.pictures:
+        figure = case.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+        assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
+    for account in SYSTEM.accounts:
+        assert list(account.rows(case, "oinc").columns)
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
+
+
+def test_titles_say_what_the_table_says(case: Case) -> None:
+    table = case.table.set_index("policy")
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    best = table["scaled"].idxmin()
+    assert case.entries[best].title in titles["weighted"]
+    assert f"{table.loc[best, 'scaled']:.3f}" in titles["weighted"]
+    met = f"{100 * table.loc['oinc', 'requests_met']:.1f}"
+    assert f"OINC answers {met}" in titles["latency"]
+    assert f"OINC is in time with {met}" in titles["success"]
+    assert f"{100 * table.loc['oinc', 'jobs_met']:.1f}" in titles["success"]
+    lead = plays(case)["oinc"]
+    late = int((lead.completion[0] > case.instance.deadline).sum())
+    assert f"{late} of them after" in titles["gantt"] if late else "all of them" in titles["gantt"]
+    missed = int((~lead.met[0]).sum())
+    assert (f"{missed} request" if missed else "no request is late") in titles["load"]
+    kept = lead.reserved[0, : case.instance.slots].mean(axis=0) @ case.instance.speed
+    assert f"keeps {100 * kept / case.instance.speed.sum():.0f}" in titles["load"]
+
+
+def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path: Path) -> None:
+    page = minute.page(tmp_path).read_text(encoding="utf-8")
+    text = " ".join(" ".join(assert_self_contained(page).text).split())
+    assert " ".join(minute.cases[0].instance.origin.split()) in text
+    assert "One instance: there is no interval over instances." in text
+    assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
+    written = pd.read_csv(tmp_path / "table_one.csv").set_index("policy")
+    assert list(written.index) == list(minute.cases[0].trajectories)
+    assert written.loc["oinc", "completion_printed"] == 96.209
+    assert "144.6" in text
+    assert written["latency_low"].isna().all()
+    assert len(pd.read_csv(tmp_path / "jobs.csv")) == 5 * len(written)
+
+
+def test_table_one_averages_over_drawn_instances() -> None:
+    wanted = ["oinc", "kalmia", "liu+dedas"]
+    found = table_one(3, policies=wanted, first=4, **SIZES).set_index("policy")
+    assert found["instances"].tolist() == [3, 3, 3]
+    instances = {str(seed): generate(rng=seed, **SIZES) for seed in (4, 5, 6)}
+    each = study(instances, wanted, system=NO_CLAIMS).cases
+    for policy in wanted:
+        latency = np.array([plays(one)[policy].mean_latency()[0] for one in each])
+        row = found.loc[policy]
+        assert row["latency"] == pytest.approx(latency.mean())
+        # The quantile of Student's t with two degrees of freedom.
+        reach = 4.302653 * latency.std(ddof=1) / np.sqrt(3)
+        assert row["latency_high"] - row["latency_low"] == pytest.approx(2 * reach)
+        scaled = [plays(one)[policy].scaled_sum()[0] for one in each]
+        lead = np.array(scaled) - [plays(one)["oinc"].scaled_sum()[0] for one in each]
+        if policy != "oinc":
+            assert row["scaled_difference"] == pytest.approx(lead.mean())
+    assert np.isnan(found.loc["oinc", "scaled_difference"])
+    assert found.loc["kalmia", "both_times_printed"] == 98.634
+    assert np.isnan(found.loc["liu+dedas", "latency_printed"])
+    for latency, completion, both in PRINTED.values():
+        assert latency + completion == pytest.approx(both)
+
+
+def test_table_one_needs_two_instances() -> None:
+    with pytest.raises(OptionError, match="seeds = 1: an interval over instances"):
+        table_one(1)
+
+
+def test_sources_and_what_they_are_made_of() -> None:
+    assert list(SYSTEM.sources) == ["drawn", "swinging", "physical", "tables"]
+    lines = SYSTEM.sources["tables"].provenance()
+    for source in ("Alibaba", "Azure", "RobustBench"):
+        assert any(line.startswith(source) for line in lines)
+    assert "physical" in SYSTEM.sources["physical"].make(rng=1).origin
+    for source in SYSTEM.sources.values():
+        assert isinstance(source.make(rng=2), OincInstance)
+
+
+def test_describe_counts_what_there_is() -> None:
+    instance = busy()
+    found = SYSTEM.describe(instance)
+    assert found["requests"] == instance.active.sum()
+    asked = sum(
+        instance.request_work[t, i] for t, i in zip(*np.nonzero(instance.active), strict=True)
+    )
+    share = asked / instance.slots / instance.speed.sum()
+    assert found["CPU_share_asked_by_requests"] == pytest.approx(share)
+
+
+def test_export_writes_both_files_alike(tmp_path: Path) -> None:
+    import xarray as xr
+
+    instance = busy()
+    benchmark = solve(instance)
+    for name in ("plan.csv", "plan.nc"):
+        export(benchmark, tmp_path / name)
+    rows = pd.read_csv(tmp_path / "plan.csv")
+    slot, device = np.nonzero(instance.active)
+    assert rows["slot"].tolist() == slot.tolist()
+    assert rows["device"].tolist() == device.tolist()
+    sent = instance.transmission_seconds[slot, device, rows["site"]] / rows["band"]
+    done = instance.computation_seconds[slot, device, rows["site"]] / rows["cpu"]
+    assert rows["latency"].to_numpy() == pytest.approx((sent + done).to_numpy())
+    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
+        assert stored["latency"].to_numpy() == pytest.approx(rows["latency"].to_numpy())
+        assert stored["latency"].attrs["units"] == "s"
+        assert stored["completion"].shape == (instance.jobs,)
+        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
+    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
+        export(benchmark, tmp_path / "plan.txt")
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_command_line_from_file_to_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
+    options = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
+    made = ["--seed", "3", "--set", "channel=physical", *options, "--set", "bandwidth=(20, 30)"]
+    assert run(["generate", "oinc", "--out", path, *made]) == 0
+    assert "fingerprint" in capsys.readouterr().out
+    drawn = generate(**SIZES, channel="physical", bandwidth=(20, 30), rng=3)
+    assert OincInstance.load(path) == drawn
+    assert run(["solve", "oinc", "--instance", path, "--out", str(plan), "--json"]) == 0
+    solved = document(capsys)
+    assert solved["benchmark"]["bound"] <= solved["benchmark"]["value"]
+    assert solved["instance"]["jobs"] == 5
+    assert plan.is_file()
+    wanted = ["--policies", "oinc,near+dedas", "--json"]
+    assert run(["study", "oinc", "--instance", path, *wanted]) == 0
+    found = document(capsys)
+    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
+    assert [row["policy"] for row in found["policies"]] == ["oinc", "near+dedas"]
+    assert run(["study", "oinc", "--instance", path, *wanted[:-1]]) == 0
+    printed = capsys.readouterr()
+    assert "weighted sum per run" in printed.out
+    assert "missed objectives" in printed.out
+    assert "Table I; 1 instance" in printed.out
+    assert printed.err == ""

@@ -1,1 +1,12 @@
-"""OINC: inference each second, retraining beside it."""
+"""Formulations of OINC: inference and retraining together, one slot, one site, jobs alone.
+
+Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
+Edge Computing.
+"""
+
+from __future__ import annotations
+
+from edgeopt.models.oinc.cones import allocation_program, slot_misocp
+from edgeopt.models.oinc.programs import enough_slots, joint
+
+__all__ = ["allocation_program", "enough_slots", "joint", "slot_misocp"]

@@ -1,0 +1,188 @@
+r"""Inference and retraining over all slots at once in mathematical notation, as a Pyomo model.
+
+The model is the specification and the door to the solvers that Pyomo knows and that take cones.
+Constraints carry the tags of the paper's equations, or the name of what they say where the paper
+has nothing like it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from edgeopt.instances.oinc import OincInstance
+
+__all__ = ["enough_slots", "joint"]
+
+
+def enough_slots(instance: OincInstance) -> int:
+    """Return a number of slots within which all jobs can be done without taking from requests.
+
+    After the last slot with requests, one job after the other is served at its slowest site.
+    """
+    longest = np.ceil(instance.work / instance.speed.min())
+    return instance.slots + int(longest.sum())
+
+
+def joint(
+    instance: OincInstance,
+    *,
+    relax: bool = False,
+    objectives: bool = True,
+    slots: int | None = None,
+) -> Any:
+    r"""Build problem (1) with convex latencies.
+
+    .. math::
+
+       \min\ & \sum_{tij} \frac{\alpha_t}{N_\mathrm{inf}}
+           \left(A_{ij}^t p_{ij}^t + E_{ij}^t q_{ij}^t\right)
+           + \sum_k \frac{\beta_k}{N_\mathrm{ret}} b_k \\
+       \text{(cone)}\ & (y_{ij}^t)^2 \le p_{ij}^t v_{ij}^t, \quad
+           (y_{ij}^t)^2 \le q_{ij}^t z_{ij}^t \\
+       \text{(1a)}\ & A_{ij}^t p_{ij}^t + E_{ij}^t q_{ij}^t \le S_i^t y_{ij}^t \\
+       \text{(1b)}\ & \textstyle\sum_j y_{ij}^t = 1 \\
+       \text{(1c)}\ & \textstyle\sum_i v_{ij}^t \le 1, \quad v_{ij}^t \le y_{ij}^t \\
+       \text{(1d)}\ & \textstyle\sum_j x_{kj} = 1, \quad
+           u_{kj}^t \le r_{kj}^t \le x_{kj} \\
+       \text{(1e)}\ & \textstyle\sum_{t \ge a_k} \sum_j f_j u_{kj}^t \ge w_k \\
+       \text{(1f)}\ & \textstyle\sum_i z_{ij}^t + \sum_k u_{kj}^t \le 1, \quad
+           z_{ij}^t \le y_{ij}^t \\
+       \text{(completion)}\ & b_k \ge (t + 1) \textstyle\sum_j r_{kj}^t \\
+       \text{(1g), (1h)}\ & y, x, r \in \{0, 1\}, \qquad v, z, u \ge 0
+
+    A job is complete at the end of the last slot in which it runs. Deadlines are wishes and no
+    constraints.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    relax
+        Let y, x and r take all values in [0, 1]: the model is convex and its optimum a lower bound.
+    objectives
+        Whether every request has to be answered within its objective; it may be impossible.
+    slots
+        Number of slots in which jobs may run, those of the instance at least; `enough_slots` by
+        default.
+
+    Returns
+    -------
+    A Pyomo `ConcreteModel` with the variables ``y``, ``v``, ``z``, ``p``, ``q`` by (slot, device,
+    site), p and q only where there is something to send and to compute, ``x[k, j]``, ``run`` and
+    ``u`` by (job, site, slot), and ``b[k]``; objective ``weighted_sum``; constraints ``eq_1a`` to
+    ``eq_1f``, ``cone_band``, ``cone_cpu``, ``band_of_chosen``, ``cpu_of_chosen``, ``runs_at_home``,
+    ``cpu_of_running`` and ``completion``.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer slots than the instance has.
+
+    Notes
+    -----
+    Zeng et al., problem (1). In print (1a) and (1b) sum over devices; (1d) asks for one site in
+    every slot, which would let jobs move; and a job is complete when it has not been served.
+    """
+    import pyomo.environ as pyo
+
+    last = enough_slots(instance) if slots is None else slots
+    if last < instance.slots:
+        raise OptionError(f"slots = {slots}: must be at least those of the instance")
+    sites, jobs = range(instance.sites), range(instance.jobs)
+    asked = [(t, i) for t, i in np.argwhere(instance.active).tolist()]
+    pairs = [(t, i, j) for t, i in asked for j in sites]
+    sends = _seconds(pairs, instance.transmission_seconds)
+    computes = _seconds(pairs, instance.computation_seconds)
+    runs = [(k, j, t) for k in jobs for j in sites for t in range(int(instance.arrival[k]), last)]
+    assert instance.weight is not None
+    assert instance.request_weight is not None
+    whole = pyo.UnitInterval if relax else pyo.Binary
+
+    model = pyo.ConcreteModel("OINC")
+    model.y = pyo.Var(pairs, domain=whole)
+    model.v = pyo.Var(pairs, domain=pyo.UnitInterval)
+    model.z = pyo.Var(pairs, domain=pyo.UnitInterval)
+    model.p = pyo.Var(list(sends), domain=pyo.NonNegativeReals)
+    model.q = pyo.Var(list(computes), domain=pyo.NonNegativeReals)
+    model.x = pyo.Var(jobs, sites, domain=whole)
+    model.run = pyo.Var(runs, domain=whole)
+    model.u = pyo.Var(runs, domain=pyo.UnitInterval)
+    model.b = pyo.Var(jobs, domain=pyo.NonNegativeReals, bounds=(0, last))
+
+    def latency(*pair: int) -> Any:
+        sending = sends[pair] * model.p[pair] if pair in sends else 0.0
+        return sending + (computes[pair] * model.q[pair] if pair in computes else 0.0)
+
+    weight = [float(a) / instance.latency_scale for a in instance.request_weight]
+    urgency = [float(b) / instance.completion_scale for b in instance.weight]
+    model.weighted_sum = pyo.Objective(
+        expr=pyo.quicksum(weight[pair[0]] * latency(*pair) for pair in pairs)
+        + pyo.quicksum(urgency[k] * model.b[k] for k in jobs)
+    )
+
+    def in_time(model: Any, t: int, i: int, j: int) -> Any:
+        if (t, i, j) not in sends and (t, i, j) not in computes:
+            return pyo.Constraint.Skip
+        return latency(t, i, j) <= float(instance.slo[t, i]) * model.y[t, i, j]
+
+    here: dict[tuple[int, int], list[int]] = {}
+    for t, i in asked:
+        for j in sites:
+            here.setdefault((t, j), []).append(i)
+
+    def cpu(model: Any, j: int, t: int) -> Any:
+        requests = pyo.quicksum(model.z[t, i, j] for i in here.get((t, j), []))
+        known = [k for k in jobs if instance.arrival[k] <= t]
+        if not known and (t, j) not in here:
+            return pyo.Constraint.Skip
+        return requests + pyo.quicksum(model.u[k, j, t] for k in known) <= 1
+
+    def work_done(model: Any, k: int) -> Any:
+        served = pyo.quicksum(
+            float(instance.speed[j]) * model.u[o, j, t] for o, j, t in runs if o == k
+        )
+        return served >= float(instance.work[k])
+
+    def complete_after(model: Any, k: int, t: int) -> Any:
+        if t < instance.arrival[k]:
+            return pyo.Constraint.Skip
+        return model.b[k] >= (t + 1) * pyo.quicksum(model.run[k, j, t] for j in sites)
+
+    y, v, z = model.y, model.v, model.z
+    if objectives:
+        model.eq_1a = pyo.Constraint(pairs, rule=in_time)
+    model.eq_1b = pyo.Constraint(
+        asked, rule=lambda _, t, i: pyo.quicksum(y[t, i, j] for j in sites) == 1
+    )
+    model.eq_1c = pyo.Constraint(
+        list(here), rule=lambda _, t, j: pyo.quicksum(v[t, i, j] for i in here[t, j]) <= 1
+    )
+    model.eq_1d = pyo.Constraint(
+        jobs, rule=lambda m, k: pyo.quicksum(m.x[k, j] for j in sites) == 1
+    )
+    model.eq_1e = pyo.Constraint(jobs, rule=work_done)
+    model.eq_1f = pyo.Constraint(sites, range(last), rule=cpu)
+    model.cone_band = pyo.Constraint(
+        list(sends), rule=lambda m, *pair: y[pair] ** 2 <= m.p[pair] * v[pair]
+    )
+    model.cone_cpu = pyo.Constraint(
+        list(computes), rule=lambda m, *pair: y[pair] ** 2 <= m.q[pair] * z[pair]
+    )
+    model.band_of_chosen = pyo.Constraint(pairs, rule=lambda _, *pair: v[pair] <= y[pair])
+    model.cpu_of_chosen = pyo.Constraint(pairs, rule=lambda _, *pair: z[pair] <= y[pair])
+    model.runs_at_home = pyo.Constraint(runs, rule=lambda m, k, j, t: m.run[k, j, t] <= m.x[k, j])
+    model.cpu_of_running = pyo.Constraint(
+        runs, rule=lambda m, k, j, t: m.u[k, j, t] <= m.run[k, j, t]
+    )
+    model.completion = pyo.Constraint(jobs, range(last), rule=complete_after)
+    return model
+
+
+def _seconds(pairs: list[tuple[int, int, int]], seconds: Any) -> dict[tuple[int, int, int], float]:
+    """Return the times of the pairs for which there is something to do."""
+    return {pair: float(seconds[pair]) for pair in pairs if seconds[pair] > 0}

@@ -24,6 +24,7 @@ from edgeopt.bounds.oinc import (
     theorem2,
     theorem3,
     variants,
+    waste,
 )
 from edgeopt.bounds.oinc.certificate import DualCertificate, competitive_factor, dual_certificate
 from edgeopt.bounds.oinc.ratio import CertifiedRatio, certified_ratio
@@ -42,6 +43,7 @@ CLAIMS = (
     *programs.CLAIMS,
     *theorem1.CLAIMS,
     *variants.CLAIMS,
+    *waste.CLAIMS,
     *order.CLAIMS,
     *periods.CLAIMS,
     *theorem2.CLAIMS,

@@ -82,9 +82,16 @@ class Evaluation:
         return self._bounds[key]
 
     def program(self, **how: Any) -> float:
-        """Return the optimum of the program of `flow_matrix`."""
-        solution = solve(flow_matrix(self.problem, **how))
-        assert solution.objective is not None
+        """Return the optimum of the program of `flow_matrix`.
+
+        Raises
+        ------
+        NotApplicableError
+            If its horizon leaves too little time for the jobs.
+        """
+        solution = solve(flow_matrix(self.problem, **how), raises=False)
+        if solution.values is None:
+            raise NotApplicableError("the slots of the program leave too little time for the jobs")
         return float(solution.objective)
 
     @cached_property

@@ -19,6 +19,7 @@ __all__ = [
     "at_once",
     "delaying",
     "elsewhere",
+    "greedy_move",
     "in_parts",
     "in_turn",
     "jobs_at_one_site",
@@ -50,7 +51,15 @@ def at_once(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingP
 
 
 def jobs_at_one_site(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
-    """Let all jobs arrive in slot 0 at the only site; durations in s, shape [K]."""
+    """Let all jobs arrive in slot 0 at the only site.
+
+    Parameters
+    ----------
+    duration
+        Time that each job takes, s, shape [K].
+    weight
+        Weights, shape [K].
+    """
     return at_once(np.asarray(duration, dtype=float)[:, None], weight)
 
 
@@ -120,6 +129,17 @@ def wrong_site() -> RetrainingProblem:
     There they flow for 1 + 3. The second at site 0, they flow for 2 + 3.
     """
     return at_once([[3.0, 2.0], [3.0, 1.0]])
+
+
+def greedy_move() -> RetrainingProblem:
+    """Three jobs at first, of which it pays to move one, and a fourth that makes it a mistake.
+
+    They take (1, 2), (2, 2), (4, 2) and (2, 3) s at both sites; the fourth arrives in slot 1. Where
+    they are sent first they flow for 1 + 2 + 4 + 2. If the second moves to site 0, in slot 0, the
+    first three flow for 6 instead of 7, and the fourth for 4.
+    """
+    time = np.array([[1.0, 2.0], [2.0, 2.0], [4.0, 2.0], [2.0, 3.0]])
+    return RetrainingProblem(np.array([0, 0, 0, 1]), time)
 
 
 def in_parts() -> RetrainingProblem:

@@ -33,6 +33,7 @@ REFUTED = [
     ("equation6.printed", special.delaying(2), 4, 5),
     ("equation6.dispatch", special.wrong_site(), 5, 4),
     ("equation6.certificate", special.delaying(3), 1 / 2, 0),
+    ("late.never_worse", special.greedy_move(), 6 + 4, 7 + 2),
     ("waste.costs", special.short_jobs(1), 1, 0.01 / 3),
     ("waste.printed", special.short_jobs(10), 55, 1.5 * 10 * 0.505),
     ("waste.speed", special.short_jobs(1, 1.0), 1, 1 / 3),

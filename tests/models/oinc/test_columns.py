@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
+from edgeopt.models.oinc.cones import slot_misocp
 from edgeopt.models.oinc.slot import (
     SlotProblem,
     allocate,
@@ -19,9 +22,10 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.columns import slot_bound
+from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.pricing import search
-from edgeopt.models.oinc.slot.columns.roots import Roots
+from edgeopt.models.oinc.slot.columns.roots import roots_of
+from edgeopt.solvers import Status, solve
 from tests.strategies import slot_problems
 
 
@@ -79,21 +83,69 @@ def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
     cost = all_columns(problem, objectives)
     optimum, mix = least_assignment(problem, cost), least_mix(problem, cost)
     bound = slot_bound(problem, objectives=objectives, gap=1e-7)
-    quick = slot_bound(problem, objectives=objectives, method="prices")
-    assert quick.value <= optimum * (1 + 1e-9) + 1e-9
     assert bound.value <= optimum * (1 + 1e-9) + 1e-9
     assert bound.certified
     if np.isfinite(mix) or np.isfinite(bound.value):
         assert bound.value == pytest.approx(mix, rel=1e-6)
         assert bound.upper == pytest.approx(mix, rel=1e-6)
-        assert quick.value <= mix * (1 + 1e-9) + 1e-9
-    for found in (bound, quick):
-        assert (found.prices >= 0).all()
-        if np.isfinite(found.value):
-            total = found.prices.sum() + found.reduced.sum()
-            assert found.value == pytest.approx(total, rel=1e-12)
-            # The search left out nothing: all sets prove the same.
-            assert proven(problem, cost, found.prices) == pytest.approx(found.value, rel=1e-7)
+        assert bound.gap <= 1e-7
+    assert (bound.prices >= 0).all()
+    if np.isfinite(bound.value):
+        assert bound.value == pytest.approx(bound.prices.sum() + bound.reduced.sum(), rel=1e-12)
+        # The search for it left out nothing: all sets prove the same.
+        assert proven(problem, cost, bound.prices) == pytest.approx(bound.value, rel=1e-7)
+
+
+@pytest.mark.parametrize("objectives", [False, True])
+@given(problem=slot_problems(requests=5, sites=3, weighted=None))
+@settings(max_examples=60)
+def test_the_plan_is_the_best_of_all(problem, objectives):
+    optimum = least_assignment(problem, all_columns(problem, objectives))
+    found = solve_by_columns(problem, objectives=objectives)
+    assert found.gap <= 1e-6
+    if optimum == np.inf:
+        assert found.plan is None
+        assert found.objective == found.bound == np.inf
+        return
+    assert found.objective == pytest.approx(optimum, rel=1e-6)
+    assert found.bound == pytest.approx(optimum, rel=2e-6)
+    assert found.lagrangian <= optimum * (1 + 1e-9)
+    assert found.plan.objective == pytest.approx(found.objective, rel=1e-7)
+    assert (found.plan.site >= 0).all()
+    if objectives:
+        assert found.plan.met.all()
+
+
+@pytest.mark.parametrize("objectives", [False, True])
+@given(problem=slot_problems(requests=5, sites=3, weighted=None))
+@settings(max_examples=30)
+def test_the_cone_program_lies_below(problem, objectives):
+    bound = slot_bound(problem, objectives=objectives, gap=1e-7)
+    program = slot_misocp(problem, objectives=objectives, relax=True)
+    relaxed = solve(program, "clarabel", raises=False)
+    if relaxed.quality.usable:
+        assert relaxed.objective <= bound.value * (1 + 1e-6) + 1e-6
+    else:
+        assert relaxed.status is not Status.PROVEN_INFEASIBLE or bound.value == np.inf
+
+
+@given(
+    problem=slot_problems(requests=4, sites=3, weighted=None), exponent=st.sampled_from([-20, 40])
+)
+@settings(max_examples=40)
+def test_units_do_not_matter(problem, exponent):
+    scale = 2.0**exponent
+    other = replace(
+        problem,
+        transmission=scale * problem.transmission,
+        computation=scale * problem.computation,
+        slo=scale * problem.slo,
+    )
+    for objectives in (False, True):
+        bound = slot_bound(problem, objectives=objectives)
+        scaled = slot_bound(other, objectives=objectives)
+        assert scaled.value == pytest.approx(scale * bound.value, rel=1e-9)
+        assert scaled.certified == bound.certified
 
 
 @pytest.mark.parametrize("objectives", [False, True])
@@ -101,7 +153,8 @@ def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
 @settings(max_examples=60)
 def test_sets_below_a_cutoff(problem, objectives):
     cost = all_columns(problem, objectives)
-    a, e, s = Roots.of(problem, objectives)
+    (a, e, s), unit = roots_of(problem, objectives)
+    cost = {column: c / unit for column, c in cost.items()}
     n = problem.requests
     for scale, cutoff in ((1.0, 0.0), (0.5, 0.0), (2.0, -1.03)):
         prices = scale * problem.weight * (problem.transmission + problem.computation)[:, 0]
@@ -130,8 +183,7 @@ def test_the_search_of_a_slot_is_close_to_its_bound(reserved):
         problem = slot_problem(instance, slot, reserved)
         cost = assignment_cost(problem, assign(problem))
         bound = slot_bound(problem)
-        quick = slot_bound(problem, method="prices")
-        assert quick.value <= bound.value * (1 + 1e-4) <= cost * (1 + 1e-4)
+        assert bound.value <= cost
         assert bound.certified
         assert bound.gap <= 1e-4
         assert bound.value >= cost * (1 - 5e-3)
@@ -140,6 +192,9 @@ def test_the_search_of_a_slot_is_close_to_its_bound(reserved):
         assert with_objectives.value >= bound.value * (1 - 1e-4)
         if plan.met.all():
             assert with_objectives.value <= plan.objective * (1 + 1e-9)
+            best = solve_by_columns(problem, objectives=True)
+            assert best.gap <= 1e-6
+            assert with_objectives.value <= best.objective <= plan.objective * (1 + 1e-9)
 
 
 def test_objectives_that_cannot_be_met():
@@ -154,10 +209,12 @@ def test_objectives_that_cannot_be_met():
 
 def test_no_requests():
     nothing = np.empty((0, 2))
-    for method in ("columns", "prices"):
-        bound = slot_bound(SlotProblem(nothing, nothing, np.empty(0), np.ones(2)), method=method)
+    problem = SlotProblem(nothing, nothing, np.empty(0), np.ones(2))
+    for objectives in (False, True):
+        bound = slot_bound(problem, objectives=objectives)
         assert bound.value == 0.0
         assert bound.certified
+        assert solve_by_columns(problem, objectives=objectives).objective == 0.0
 
 
 def test_a_stopped_bound_is_a_bound():
@@ -165,11 +222,15 @@ def test_a_stopped_bound_is_a_bound():
     bound = slot_bound(problem, time_limit=0.0, gap=1e-9)
     assert bound.value <= assignment_cost(problem, assign(problem))
     assert not bound.certified
+    best = solve_by_columns(problem, time_limit=0.0, gap=1e-9)
+    assert bound.value == best.bound <= best.objective
+    assert best.gap > 1e-9
 
 
 def test_bad_options():
     problem = slot_problem(generate(rng=2, slots=1), 0)
-    with pytest.raises(OptionError, match="method"):
-        slot_bound(problem, method="luck")
-    with pytest.raises(OptionError, match="gap"):
-        slot_bound(problem, gap=0.0)
+    for bounds in (slot_bound, solve_by_columns):
+        with pytest.raises(OptionError, match="gap"):
+            bounds(problem, gap=0.0)
+    with pytest.raises(InputError, match=r"site\[1\]"):
+        slot_bound(problem, site=np.where(np.arange(problem.requests) == 1, -1, 0))

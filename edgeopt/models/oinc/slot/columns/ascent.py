@@ -44,7 +44,7 @@ MARGIN: Final = 1e-12
 def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
     """Return what a little more of each request would cost under an assignment, shape [n]."""
     sites, n = a.shape
-    prices = np.empty(n)
+    prices = np.zeros(n)
     members = np.empty(n, dtype=np.int64)
     for j in range(sites):
         size = 0

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
-from edgeopt.models.oinc.slot.columns.evidence import gather
+from edgeopt.models.oinc.slot.columns.evidence import gather, relative_gap
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.slot.problem import SlotProblem
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Method", "SlotBound", "slot_bound"]
-
-Method = Literal["columns", "prices"]
-"""How far to go: prices raised step by step, or these and then column generation."""
+__all__ = ["SlotBound", "slot_bound"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +34,7 @@ class SlotBound:
         Prices of the requests that prove it, not negative, s, shape [n].
     reduced
         What any set of requests costs on each site less their prices, at least, s, shape [J]. So
-        ``value`` is ``prices.sum() + reduced.sum()``.
+        ``value`` is ``prices.sum() + reduced.sum()`` if it is finite.
     upper
         What the value could rise to at most by better prices, as far as is known: the cost of the
         best mix of columns, or of an assignment. Infinite if neither is known.
@@ -61,9 +57,7 @@ class SlotBound:
     @property
     def gap(self) -> float:
         """Relative gap between the value and what it could rise to."""
-        if self.upper == np.inf:
-            return 0.0 if self.value == np.inf else np.inf
-        return max(0.0, (self.upper - self.value) / max(1.0, abs(self.upper)))
+        return relative_gap(self.upper, self.value)
 
 
 def slot_bound(
@@ -71,7 +65,6 @@ def slot_bound(
     *,
     objectives: bool = False,
     gap: float = 1e-4,
-    method: Method = "columns",
     site: Ints | None = None,
     time_limit: float | None = None,
 ) -> SlotBound:
@@ -91,9 +84,6 @@ def slot_bound(
         that meet none.
     gap
         Relative gap at which to stop.
-    method
-        ``"columns"`` for the best bound of this kind up to the gap; ``"prices"`` for nearly that
-        without any linear program, many times faster.
     site
         A good assignment to begin with, shape [n]; searched for by default.
     time_limit
@@ -107,14 +97,14 @@ def slot_bound(
     Raises
     ------
     OptionError
-        If an option is unknown or out of range.
+        If the gap is not positive.
+    InputError
+        If `site` does not name a site for every request.
 
     Notes
     -----
     On problem (3) of Zeng et al. It lies between that of the continuous relaxation and the optimum.
     """
-    if method not in get_args(Method):
-        raise OptionError(f"method = {method!r}: must be one of {get_args(Method)}")
     if not gap > 0.0:
         raise OptionError(f"gap = {gap}: must be positive")
     began = time.perf_counter()
@@ -122,15 +112,14 @@ def slot_bound(
         problem,
         objectives=objectives,
         gap=gap,
-        generate=method == "columns",
         site=site,
         time_limit=time_limit,
     )
     return SlotBound(
-        evidence.bound,
-        frozen(evidence.prices),
-        frozen(evidence.reduced),
-        evidence.upper,
+        evidence.unit * evidence.bound,
+        frozen(evidence.unit * evidence.prices),
+        frozen(evidence.unit * evidence.reduced),
+        evidence.unit * evidence.upper,
         time.perf_counter() - began,
         evidence.pool.count,
         evidence.gap <= gap,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.models.oinc.slot.assignment import assign
+from edgeopt.models.oinc.slot.assignment import assign, own_assignment
 from edgeopt.models.oinc.slot.columns.ascent import ascend, start_prices
 from edgeopt.models.oinc.slot.columns.master import Pool, SlotMaster
-from edgeopt.models.oinc.slot.columns.roots import Roots
+from edgeopt.models.oinc.slot.columns.roots import Roots, roots_of
 from edgeopt.models.oinc.slot.solve import solve_slot
 from edgeopt.solvers.columns import generate_columns
 
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Evidence", "gather"]
+__all__ = ["MANY", "Evidence", "gather", "relative_gap"]
 
-ROUNDS: Final = 150
-"""Steps of the ascent at most."""
+ROUNDS: Final = 30
+"""Steps of the ascent at most; from there on, a linear program raises the bound faster."""
 
-LIMIT: Final = 200_000
-"""Sets that pricing looks at on a site before it makes do with what it has proven."""
+FEW, MANY = 20_000, 1_000_000
+"""Sets that pricing looks at on a site before it makes do with what it has proven.
+
+Few while prices are rough, many in the end.
+"""
 
 GUESS: Final = 1.1
 """Cost to begin with where no assignment is known that meets the objectives, relatively."""
@@ -46,10 +49,16 @@ TINY: Final = 2.0**-200
 
 @dataclass
 class Evidence:
-    """What is known about the cost of a slot.
+    """What is known about the cost of a slot, measured in its unit.
 
     Parameters
     ----------
+    unit
+        The unit, s.
+    site
+        A good assignment, shape [n].
+    known
+        What it costs, infinite where objectives cannot be met.
     pool
         Columns.
     prices, reduced
@@ -60,6 +69,9 @@ class Evidence:
         What the bound could rise to at most, infinite if unknown or nothing is possible.
     """
 
+    unit: float
+    site: Ints
+    known: float
     pool: Pool
     prices: Floats
     reduced: Floats
@@ -69,9 +81,14 @@ class Evidence:
     @property
     def gap(self) -> float:
         """Relative gap between bound and upper."""
-        if self.upper == np.inf:
-            return 0.0 if self.bound == np.inf else np.inf
-        return max(0.0, (self.upper - self.bound) / max(1.0, abs(self.upper)))
+        return relative_gap(self.upper, self.bound)
+
+
+def relative_gap(upper: float, bound: float) -> float:
+    """Return the gap by which a solver stops; 0 between infinite values, infinite from one."""
+    if upper == np.inf:
+        return 0.0 if bound == np.inf else np.inf
+    return max(0.0, (upper - bound) / max(1.0, abs(upper)))
 
 
 def gather(
@@ -79,18 +96,16 @@ def gather(
     *,
     objectives: bool,
     gap: float,
-    generate: bool,
     site: Ints | None,
     time_limit: float | None,
 ) -> Evidence:
-    """Raise prices, then generate columns if wanted, until the gap is proven or time is over."""
+    """Raise prices, then generate columns, until the gap is proven or time is over."""
     began = time.perf_counter()
-    roots = Roots.of(problem, objectives)
+    roots, unit = roots_of(problem, objectives)
     if site is None:
         site = solve_slot(problem).site if objectives else assign(problem)
-    evidence = _raise_prices(roots, site, gap)
-    if not generate:
-        return evidence
+    site = own_assignment(problem, site)
+    evidence = _raise_prices(roots, unit, site, gap)
     dear = 2.0 * float(evidence.prices.max(initial=0.0)) + evidence.bound + 1.0
     for _ in range(4):
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)
@@ -98,33 +113,30 @@ def gather(
             break
         if not _generate(evidence, dear, gap, left):
             break
-        if _impossible(problem, evidence):
+        if _impossible(evidence):
             evidence.bound = evidence.upper = np.inf
             break
         dear *= DEARER
     return evidence
 
 
-def _impossible(problem: SlotProblem, evidence: Evidence) -> bool:
+def _impossible(evidence: Evidence) -> bool:
     """Whether the prices prove that no assignment meets all objectives.
 
     They do if they prove a cost above the sum of objectives. Where a request has none, they do if
     they prove a positive cost even if sites cost nothing: with times and objectives so small that
     they are lost beside prices, but not beside each other.
     """
-    weight = problem.weight
-    assert weight is not None
-    most = float(weight @ problem.slo)
-    if most < np.inf:
-        return evidence.bound > most * (1.0 + ROUNDING)
     a, e, s = evidence.pool.roots
+    if s.max() < np.inf:
+        return evidence.bound > float(s.sum()) * (1.0 + ROUNDING)
     small = Pool(Roots(a * TINY, e * TINY, s * TINY**2), 0)
     prices = evidence.prices / max(1.0, evidence.prices.max())
-    proven = float(prices.sum() + small.price(prices, LIMIT).sum())
+    proven = float(prices.sum() + small.price(prices, MANY).sum())
     return proven > ROUNDING * float(prices.sum())
 
 
-def _raise_prices(roots: Roots, site: Ints, gap: float) -> Evidence:
+def _raise_prices(roots: Roots, unit: float, site: Ints, gap: float) -> Evidence:
     sites = roots.a.shape[0]
     pool = Pool(roots, (ROUNDS + 1) * sites)
     pool.add(site)
@@ -134,14 +146,14 @@ def _raise_prices(roots: Roots, site: Ints, gap: float) -> Evidence:
     if not np.isfinite(upper):
         pool.count, target = 0, GUESS * float(prices.sum()) / 2.0
     bound, pool.count, _, pool.looked = ascend(
-        *roots, prices, target, gap, ROUNDS, LIMIT, pool.sets, pool.cost, pool.count, reduced
+        *roots, prices, target, gap, ROUNDS, FEW, pool.sets, pool.cost, pool.count, reduced
     )
-    return Evidence(pool, prices, reduced, bound, upper)
+    return Evidence(unit, site, upper, pool, prices, reduced, bound, upper)
 
 
 def _generate(evidence: Evidence, dear: float, gap: float, time_limit: float | None) -> bool:
     """Generate columns; return whether the best mix leaves requests unanswered."""
-    master = SlotMaster(evidence.pool, dear, LIMIT)
+    master = SlotMaster(evidence.pool, dear, MANY)
     master.centre(evidence.prices, evidence.bound, evidence.reduced)
     solution = generate_columns(
         master, master.pricing, gap=gap, time_limit=time_limit, raises=False

@@ -54,14 +54,33 @@ class Pool:
 
     def add(self, site: Ints) -> None:
         """Add the sets of an assignment, at infinite cost where objectives cannot be met."""
-        for j, (a, e) in enumerate(zip(self.roots.a, self.roots.e, strict=True)):
+        for j in range(self.roots.a.shape[0]):
             members = np.flatnonzero(site == j)
             if members.size:
-                self.reserve(1)
-                self.sets[self.count, :2] = j, members.size
-                self.sets[self.count, 2 : 2 + members.size] = members
-                self.cost[self.count], _, _ = column_cost(a, e, self.roots.s, members, members.size)
-                self.count += 1
+                self.put(j, members)
+
+    def put(self, site: int, members: Ints) -> None:
+        """Add a column."""
+        self.reserve(1)
+        here = self.count
+        self.sets[here, :2] = site, members.size
+        self.sets[here, 2 : 2 + members.size] = members
+        a, e, s = self.roots
+        self.cost[here], _, _ = column_cost(a[site], e[site], s, members, members.size)
+        self.count += 1
+
+    def extend(self, site: int, sets: Ints) -> None:
+        """Add sets of a site, each a number and that many members, shape [C, 1 + n]."""
+        self.reserve(len(sets))
+        for row in sets:
+            self.put(site, row[1 : 1 + row[0]])
+
+    def assignment(self, columns: Ints) -> Ints:
+        """Return the site of each request, shape [n], when these columns are picked."""
+        site = np.full(self.roots.s.size, -1)
+        for j, size, *members in self.sets[columns]:
+            site[members[:size]] = j
+        return site
 
     def reserve(self, more: int) -> None:
         """Make room for more columns."""

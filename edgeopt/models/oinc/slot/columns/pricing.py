@@ -137,7 +137,8 @@ def search(
     prices
         Price of each request, shape [n].
     cutoff
-        Only sets below it count, such as the best one known; at most 0, the empty set's value.
+        Only sets below it count, such as the best one known. At most 0, the value of the empty set,
+        unless all sets are wanted.
     limit
         Number of sets to look at, after which the search stops with what it knows.
     members

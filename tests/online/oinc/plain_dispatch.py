@@ -52,9 +52,9 @@ class PlainDispatch:
         while len(self.run.completion) < len(self.arrival) and second != horizon:
             new = [k for k, at in enumerate(self.arrival) if at == second]
             for k in new:
-                self.dispatch(k)
+                self.run.cost[k], self.run.saved[k] = self.dispatch(k), Fraction(0)
             if self.late and new:
-                self.think_again()
+                self.run.saved[new[-1]] = self.dispatch_anew()
             for j in self.sites:
                 self.second_of(j, Fraction(second))
             second += 1
@@ -76,11 +76,11 @@ class PlainDispatch:
             delays = h * sum(self.weight[other] for other in lighter)
         return Fraction(waits + delays) / self.speed
 
-    def dispatch(self, k: int) -> None:
+    def dispatch(self, k: int) -> Fraction:
         costs = {j: self.cost_at(k, j) for j in self.sites if self.work[k][j] is not None}
         best = min(costs, key=lambda j: (costs[j], j))
-        self.run.cost[k], self.run.saved[k] = costs[best], Fraction(0)
         self.put(k, best)
+        return costs[best]
 
     def put(self, k: int, j: int) -> None:
         work = self.work[k][j]
@@ -88,16 +88,34 @@ class PlainDispatch:
         self.run.site[k], self.left[k] = j, work
         self.queue[j].append(k)
 
-    def think_again(self) -> None:
-        """Let every job that has not been served move to where it is strictly cheaper now."""
+    def expected(self) -> Fraction:
+        """Return what all jobs cost from now on if nobody comes: each until it is complete."""
+        total = Fraction(0)
+        for queue in self.queue:
+            now = Fraction(0)
+            for k in sorted(queue, key=lambda k: (-self.density(k), k)):
+                now += self.left[k] / self.speed
+                total += self.weight[k] * now
+        return total
+
+    def dispatch_anew(self) -> Fraction:
+        """Send all that has not been served anew, if that is better for all; return by how much."""
         started = {k for k, *_ in self.run.runs}
-        for k in sorted(k for queue in self.queue for k in queue if k not in started):
-            here = self.run.site[k]
-            self.queue[here].remove(k)
-            costs = {j: self.cost_at(k, j) for j in self.sites if self.work[k][j] is not None}
-            best = min(costs, key=lambda j: (costs[j], j != here, j))
-            self.run.saved[k] += costs[here] - costs[best]
-            self.put(k, best)
+        loose = [k for queue in self.queue for k in queue if k not in started]
+        fastest = {k: min(h for h in self.work[k] if h is not None) for k in loose}
+        loose.sort(key=lambda k: (self.weight[k] / fastest[k], k))
+        before, former = self.expected(), {k: self.run.site[k] for k in loose}
+        for k in loose:
+            self.queue[former[k]].remove(k)
+        for k in loose:
+            self.dispatch(k)
+        saved = before - self.expected()
+        if saved > 0:
+            return saved
+        for k in loose:
+            self.queue[self.run.site[k]].remove(k)
+            self.put(k, former[k])
+        return Fraction(0)
 
     def second_of(self, j: int, now: Fraction) -> None:
         """Serve the jobs of a site for a second."""

@@ -164,11 +164,10 @@ def test_jobs_wait_while_no_site_serves_and_avoid_those_that_do_not() -> None:
 
 
 def test_late_binding_moves_what_has_not_started_and_nothing_else() -> None:
-    # Job 2 is new and goes to the free site 1; then one that waits at site 0 follows, and job 2
-    # is better off beside the other one.
-    for started, expected in ((False, [1, 0, 0]), (True, [0, 1, 0])):
-        flags = np.array([started, False, False])
-        seen = queues([0, 0, -1], [4, 4, 1], [1, 0.9], started=flags)
+    # Job 2 is new and goes to the free site 1. Sent anew, a longer one goes there first, and job 2
+    # is better off beside the other one, which may have started.
+    for started, expected in ((0, [0, 1, 0]), (1, [1, 0, 0])):
+        seen = queues([0, 0, -1], [4, 4, 1], [1, 0.9], started=np.arange(3) == started)
         part = ResidualDensity(late_binding=True)
         assert part.dispatch(None, seen)[0].tolist() == expected
         assert ResidualDensity().dispatch(None, seen)[0].tolist() == [0, 0, 1]

@@ -45,8 +45,8 @@ class ResidualDensity:
         weight over the time from its arrival to its deadline. Either way it never changes: weights
         that grow as deadlines come near change the order of jobs that wait.
     late_binding
-        When jobs have been dispatched, each job that has not been served, in the order of their
-        numbers, moves to where it adds less now, if it does so anywhere.
+        When jobs have been dispatched, all jobs that have not been served are dispatched anew, the
+        least dense first, if less is to be expected for all of them then.
 
     Raises
     ------
@@ -85,10 +85,9 @@ class ResidualDensity:
         line = Line(queues, self._weight(jobs), jobs.site.copy())
         waiting = np.flatnonzero(jobs.site < 0)
         for q in waiting:
-            line.move(int(q))
-        if self.late_binding and waiting.size:
-            for q in np.flatnonzero(~jobs.started):
-                line.move(int(q))
+            line.send(int(q))
+        if self.late_binding and (line.site[waiting] >= 0).any():
+            line.send_anew(np.flatnonzero(~jobs.started & (line.site >= 0)))
         return line.site, None
 
     def serve(self, memory: None, queues: Queues) -> tuple[Runs, None]:
@@ -120,15 +119,26 @@ class Line(NamedTuple):
     weight: Floats
     site: Ints
 
-    def move(self, job: int) -> None:
-        """Send a job to where it adds least; of equal sites it stays, or takes the first."""
-        here = self.site[job]
-        self.site[job] = -1
+    def send(self, job: int) -> float:
+        """Send a job that waits nowhere to where it adds least, and return how much that is."""
         cost = self._costs(job)
         best = int(np.argmin(cost))
-        if here >= 0 and not cost[best] < cost[here]:
-            best = int(here)
-        self.site[job] = best if np.isfinite(cost[best]) else here
+        if np.isfinite(cost[best]):
+            self.site[job] = best
+        return float(cost[best])
+
+    def send_anew(self, jobs: Ints) -> None:
+        """Send jobs anew, the least dense first, if they add less then."""
+        former = self.site.copy()
+        fastest = self.queues.jobs.remaining[jobs] / self.queues.speed.max()
+        loose = jobs[np.lexsort((jobs, self.weight[jobs] / fastest))]
+        before = 0.0
+        for job in loose:
+            self.site[job] = -1
+            before += float(self._costs(job)[former[job]])
+        after = sum(self.send(job) for job in loose)
+        if not after < before:
+            self.site[:] = former
 
     def _costs(self, job: int) -> Floats:
         """Return what a job that waits nowhere would add at each site, infinite where none works.

@@ -33,6 +33,7 @@ def simulate(state: State, rules: Rules, horizon: float) -> None:
     """Dispatch the jobs as they arrive, and serve them until the horizon."""
     jobs, sites = state.duration.shape
     loose = np.empty(jobs if rules.late else 0, dtype=np.int64)
+    former = np.empty_like(loose)
     unserved = 0
     for job in range(jobs):
         now = state.arrival[job]
@@ -45,10 +46,12 @@ def simulate(state: State, rules: Rules, horizon: float) -> None:
         state.job[job].cost = cost / rules.speed
         join(state, rules, job, site)
         if rules.late:
-            loose[unserved] = job
+            _line_up(state, loose, unserved, job)
             unserved += 1
             if job + 1 == jobs or state.arrival[job + 1] > now:
-                unserved = _think_again(state, rules, loose, unserved)
+                unserved = _keep_unserved(state, loose, unserved)
+                saved = _dispatch_anew(state, rules, loose[:unserved], former)
+                state.job[job].saved = saved / rules.speed
     for j in range(sites):
         serve_until(state, rules, j, horizon)
         if state.site[j].served != NOBODY:
@@ -56,30 +59,60 @@ def simulate(state: State, rules: Rules, horizon: float) -> None:
 
 
 @njit(cache=True)
-def _think_again(state: State, rules: Rules, loose: Ints, count: int) -> int:
-    """Move jobs that have not been served to where they are cheaper; return how many there are."""
+def _line_up(state: State, loose: Ints, count: int, job: int) -> None:
+    """Put the latest job among those before it, the least dense at its fastest site in front."""
+    place = count
+    while place > 0 and _top_density(state, loose[place - 1]) > _top_density(state, job):
+        loose[place] = loose[place - 1]
+        place -= 1
+    loose[place] = job
+
+
+@njit(cache=True)
+def _top_density(state: State, job: int) -> float:
+    return float(state.job[job].weight / state.duration[job].min())
+
+
+@njit(cache=True)
+def _keep_unserved(state: State, loose: Ints, count: int) -> int:
+    """Drop those from a list that have been served, and return how many are left."""
     kept = 0
     for place in range(count):
-        job = loose[place]
-        if state.job[job].started:
-            continue
-        loose[kept] = job
-        kept += 1
-        here = state.job[job].site
-        leave(state, rules, job)
-        before = _cost(state, rules, job, here)
-        site, cost = _cheapest(state, rules, job)
-        state.job[job].saved += (before - cost) / rules.speed
-        join(state, rules, job, site)
+        if not state.job[loose[place]].started:
+            loose[kept] = loose[place]
+            kept += 1
     return kept
 
 
 @njit(cache=True)
+def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> float:
+    """Dispatch jobs in this order as if they were new, if all cost less then; return how much."""
+    saved = 0.0
+    for place, job in enumerate(loose):
+        former[place] = state.job[job].site
+        leave(state, rules, job)
+        saved += _cost(state, rules, job, former[place])
+    moved = False
+    for place, job in enumerate(loose):
+        site, cost = _cheapest(state, rules, job)
+        join(state, rules, job, site)
+        saved -= cost
+        moved = moved or site != former[place]
+    if not moved:
+        return 0.0
+    if saved > 0.0:
+        return saved
+    for job in loose:
+        leave(state, rules, job)
+    for place, job in enumerate(loose):
+        join(state, rules, job, former[place])
+    return 0.0
+
+
+@njit(cache=True)
 def _cheapest(state: State, rules: Rules, job: int) -> tuple[int, float]:
-    """Return the site where a job costs least, of equal ones its own or the first, and the cost."""
-    best, least = state.job[job].site, np.inf
-    if best != NOBODY:
-        least = _cost(state, rules, job, best)
+    """Return the site where a job costs least, of equal ones the first, and the cost."""
+    best, least = NOBODY, np.inf
     for j in range(state.site.size):
         if state.duration[job, j] < np.inf:
             cost = _cost(state, rules, job, j)

@@ -71,7 +71,8 @@ class RetrainingRun:
         What each job was expected to add to the sum of all, itself included, when it was
         dispatched, NaN if it never was, shape [K].
     saved
-        How much less it was expected to add after it moved, 0 without late binding, shape [K].
+        How much less all were expected to add after its arrival made others move, shape [K]; 0
+        without late binding.
     runs
         What ran when.
     """
@@ -152,8 +153,8 @@ def run_density(
         ``"corrected"``: the costs above. ``"printed"``: with :math:`\sum_{Q_2} l_{k'} h_{k'j}` as
         the third sum.
     late_binding
-        When jobs have arrived, each job that has not been served, in the order of their numbers,
-        moves to where it costs less now, if it does so anywhere.
+        When jobs have arrived, all jobs that have not been served are dispatched anew, the least
+        dense at its fastest site first, if less is to be expected for all of them then.
     horizon
         Number of slots after which nothing is served and nobody arrives; None for no end.
 
@@ -165,8 +166,8 @@ def run_density(
     Raises
     ------
     OptionError
-        If the augmentation is negative or not finite, a name is unknown, or the horizon is not a
-        positive whole number.
+        If the augmentation is negative or not finite, a name is unknown, jobs are to be bound late
+        by the printed formula, or the horizon is not a positive whole number.
 
     Notes
     -----
@@ -191,6 +192,10 @@ def run_density(
     for name, value, known in (("serve", serve, Serve), ("formula", formula, Formula)):
         if value not in get_args(known):
             raise OptionError(f"{name} = {value!r}: must be one of {get_args(known)}")
+    if late_binding and formula == "printed":
+        raise OptionError(
+            "late_binding: moves are told by what all cost: needs formula='corrected'"
+        )
     if horizon is not None and not (horizon >= 1 and horizon == int(horizon)):
         raise OptionError(f"horizon = {horizon}: must be a positive number of slots, or None")
     rules = Rules(

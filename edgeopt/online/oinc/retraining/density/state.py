@@ -33,7 +33,7 @@ class Rules(NamedTuple):
     printed
         Whether a job ahead is said to delay another one by the other's own work.
     late
-        Whether jobs that have not been served move to where it is cheaper when others arrive.
+        Whether jobs that have not been served are dispatched anew when others arrive.
     """
 
     speed: float
@@ -55,8 +55,8 @@ JOB: Final = np.dtype(
     ],
     align=True,
 )
-"""A job: its weight, its residual time at its site, what it cost, what its moves saved, when it was
-complete, where it is, and whether it has been served."""
+"""A job: its weight, its residual time at its site, what it cost, what was saved by moves as it
+arrived, when it was complete, where it is, and whether it has been served."""
 
 SITE: Final = np.dtype(
     [

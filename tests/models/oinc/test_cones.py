@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from edgeopt.errors import InputError
 from edgeopt.models.oinc.cones import allocation_program, slot_misocp
-from edgeopt.models.oinc.slot import SlotProblem
+from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
+from tests.strategies import slot_problems
 
 
 def drawn(rng, requests, sites=2):
@@ -83,12 +86,71 @@ def test_the_optimum_of_a_slot_is_that_of_brute_force(seed):
     assert set(np.round(found.values["y"], 6).ravel()) <= {0.0, 1.0}
 
 
+def cheapest_in_time(problem):
+    """Return the least cost of all assignments that meet all objectives, infinite without any."""
+    best = np.inf
+    for site in itertools.product(range(problem.sites), repeat=problem.requests):
+        cost = 0.0
+        for j in set(site):
+            here = np.array(site) == j
+            found = allocate(
+                problem.transmission[here, j],
+                problem.computation[here, j],
+                problem.slo[here],
+                room=float(problem.room[j]),
+                weight=problem.weight[here],
+            )
+            cost += found.objective if found.feasible else np.inf
+        best = min(best, cost)
+    return best
+
+
+@pytest.mark.parametrize(("seed", "slo"), [(2, 0.35), (3, 0.3), (3, 0.25)])
+def test_the_optimum_with_objectives_is_that_of_brute_force(seed, slo):
+    free = drawn(np.random.default_rng(seed), 3)
+    problem = dataclasses.replace(free, slo=np.full(3, slo))
+    found = solve(slot_misocp(problem), "scip", gap=1e-5, raises=False)
+    expected = cheapest_in_time(problem)
+    assert expected > 1.01 * cheapest(free)
+    if np.isinf(expected):
+        assert found.status is Status.PROVEN_INFEASIBLE
+    else:
+        assert found.objective == pytest.approx(expected, rel=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_splitting_requests_bounds_the_optimum(seed):
     problem = drawn(np.random.default_rng(seed), 4)
     found = solve(slot_misocp(problem, relax=True), "clarabel")
     assert found.objective <= cheapest(problem) * (1.0 + 1e-6)
-    assert found.objective >= 0.5 * cheapest(problem)
+    # A request alone cannot gain by being split over equal sites: neither can any of them here.
+    alone = np.sqrt(problem.transmission), np.sqrt(problem.computation / problem.room)
+    each = problem.weight * (alone[0] ** 2 + alone[1] ** 2).min(axis=1)
+    assert found.objective >= each.sum() / problem.sites
+
+
+@given(slot_problems(requests=5, sites=1, weighted=None, objectives=None))
+@settings(max_examples=80)
+def test_the_compiled_allocation_finds_what_the_program_has(problem):
+    given_to = problem.transmission[:, 0], problem.computation[:, 0], problem.slo
+    keywords = {"room": float(problem.room[0]), "weight": problem.weight}
+    compiled = allocate(*given_to, **keywords)
+    program = allocation_program(*given_to, **keywords)
+    found = solve(program, "clarabel", raises=False)
+    assert compiled.feasible == fits(*given_to, keywords["room"]).feasible
+    if compiled.feasible:
+        assert found.status is Status.CONVERGENCE_CRITERIA_SATISFIED
+        assert found.objective == pytest.approx(compiled.objective, rel=1e-5, abs=1e-6)
+        # The shares of one are a point of the other.
+        program.var_dict["band"].value = compiled.band
+        program.var_dict["cpu"].value = compiled.cpu
+        for row in program.constraints:
+            assert np.max(row.violation()) <= 1e-7 * problem.slo.max(
+                where=problem.slo < 99, initial=1
+            )
+        assert program.objective.value == pytest.approx(compiled.objective, rel=1e-9)
+    else:
+        assert found.status is Status.PROVEN_INFEASIBLE
 
 
 def test_an_empty_slot_is_refused():

@@ -11,6 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.naming import named
 from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,7 +138,7 @@ class Line(NamedTuple):
             self.site[job] = -1
             before += float(self._costs(job)[former[job]])
         after = sum(self.send(job) for job in loose)
-        if not after < before:
+        if not after < before * (1.0 - TIGHT):
             self.site[:] = former
 
     def _costs(self, job: int) -> Floats:

@@ -16,6 +16,7 @@ from edgeopt.online.oinc.retraining.density.serving import (
     serve_until,
 )
 from edgeopt.online.oinc.retraining.density.waiting import NOBODY, around
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,21 +88,18 @@ def _keep_unserved(state: State, loose: Ints, count: int) -> int:
 @njit(cache=True)
 def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> float:
     """Dispatch jobs in this order as if they were new, if all cost less then; return how much."""
-    saved = 0.0
+    before, after = 0.0, 0.0
     for place, job in enumerate(loose):
         former[place] = state.job[job].site
         leave(state, rules, job)
-        saved += _cost(state, rules, job, former[place])
-    moved = False
-    for place, job in enumerate(loose):
+        before += _cost(state, rules, job, former[place])
+    for job in loose:
         site, cost = _cheapest(state, rules, job)
         join(state, rules, job, site)
-        saved -= cost
-        moved = moved or site != former[place]
-    if not moved:
-        return 0.0
-    if saved > 0.0:
-        return saved
+        after += cost
+    # What differs by rounding alone is no reason to move.
+    if after < before * (1.0 - TIGHT):
+        return before - after
     for job in loose:
         leave(state, rules, job)
     for place, job in enumerate(loose):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
-from edgeopt.models.oinc.slot.columns.pricing import column_cost, search
+from edgeopt.models.oinc.slot.columns.cost import column_cost, lateness
+from edgeopt.models.oinc.slot.columns.pricing import search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,9 +57,7 @@ def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
         for k in range(size):
             i = members[k]
             m = p * a[j, i] + q * e[j, i]
-            prices[i] = 2.0 * m
-            if m > s[i]:
-                prices[i] += (m - s[i]) ** 2 / s[i]
+            prices[i] = 2.0 * m + lateness(m, s[i])
     return prices
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.oinc.slot.columns.ascent import price_sites
-from edgeopt.models.oinc.slot.columns.pricing import column_cost
+from edgeopt.models.oinc.slot.columns.cost import column_cost
 from edgeopt.solvers import LinearProgram, Reusable
 from edgeopt.solvers.columns import Priced, Restricted
 from edgeopt.solvers.linear_master import GeneratedProgram

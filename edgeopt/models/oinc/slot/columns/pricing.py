@@ -1,15 +1,9 @@
 r"""Compiled pricing: which requests a site would rather take than leave, at given prices.
 
-A *column* is a site with a set of requests. With :math:`a = \sqrt{w A}`,
-:math:`e = \sqrt{w E / \varphi}` and :math:`s = w S` its cost is
-
-.. math:: c(N) = \max_{p, q} \sum_{i \in N} \psi_i(p a_i + q e_i) - p^2 - q^2, \qquad
-    \psi_i(m) = 2 m + \max(0, m - s_i)^2 / s_i,
-
-without objectives :math:`(\sum a)^2 + (\sum e)^2`. So the p and q of a set bound the cost of all
-larger sets: request i adds at least :math:`2 p a_i + 2 q e_i + a_i^2 + e_i^2`, two of them
-:math:`2 a_i a_k + 2 e_i e_k` more, and what is too much for a site stays too much. The search goes
-through sets depth first and leaves out those that these bounds rule out.
+The p and q of a set bound the cost of all larger sets, see `cost`: request i adds at least
+:math:`2 p a_i + 2 q e_i + a_i^2 + e_i^2`, two of them :math:`2 a_i a_k + 2 e_i e_k` more, and what
+is too much for a site stays too much. The search goes through sets depth first and leaves out those
+that these bounds rule out.
 """
 
 from __future__ import annotations
@@ -19,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from edgeopt.models.oinc.slot.kernels import SLACK
+from edgeopt.models.oinc.slot.columns.cost import column_cost, lateness, too_much
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,92 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["column_cost", "search"]
-
-
-@njit(cache=True)
-def column_cost(
-    a: Floats, e: Floats, s: Floats, members: Ints, size: int
-) -> tuple[float, float, float]:
-    """Return the cost of the first `size` members on one site, and the p and q that prove it.
-
-    The cost is infinite where objectives cannot be met. Objectives bind more and more on the way,
-    never fewer, so it takes at most `size` steps.
-    """
-    p, q = 0.0, 0.0
-    band, both, cpu = 0.0, 0.0, 0.0
-    for k in range(size):
-        i = members[k]
-        p += a[i]
-        q += e[i]
-        band += a[i] * a[i] / s[i]
-        both += a[i] * e[i] / s[i]
-        cpu += e[i] * e[i] / s[i]
-    if _too_much(band, both, cpu):
-        return np.inf, p, q
-    late = False
-    for k in range(size):
-        i = members[k]
-        late = late or p * a[i] + q * e[i] > s[i]
-    if late:
-        p, q = _bind(a, e, s, members, size)
-    cost = -p * p - q * q
-    for k in range(size):
-        i = members[k]
-        m = p * a[i] + q * e[i]
-        cost += 2.0 * m + _lateness(m, s[i])
-    return cost, p, q
-
-
-@njit(cache=True)
-def _too_much(band: float, both: float, cpu: float) -> bool:
-    """Whether objectives cannot be met, from the sums of a a / s, a e / s and e e / s."""
-    left, rest = 1.0 + SLACK - band, 1.0 + SLACK - cpu
-    return left < 0.0 or rest < 0.0 or left * rest < both * both
-
-
-@njit(cache=True)
-def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[float, float]:
-    """Return the best p and q of a set whose objectives bind."""
-    binding = np.zeros(size, dtype=np.bool_)
-    corner, off, other, free_a, free_e = 1.0, 0.0, 1.0, 0.0, 0.0
-    for k in range(size):
-        free_a += a[members[k]]
-        free_e += e[members[k]]
-    p, q = free_a, free_e
-    for _ in range(size):
-        more = False
-        for k in range(size):
-            i = members[k]
-            if not binding[k] and p * a[i] + q * e[i] > s[i] * (1.0 + SLACK):
-                binding[k] = True
-                more = True
-                free_a -= a[i]
-                free_e -= e[i]
-                corner -= a[i] * a[i] / s[i]
-                off += a[i] * e[i] / s[i]
-                other -= e[i] * e[i] / s[i]
-        if not more:
-            break
-        determinant = corner * other - off * off
-        if binding.all() or not (corner > 0.0 and other > 0.0 and determinant > 0.0):
-            # Hardly any slack is left: p and q run away along this ray until all objectives bind.
-            p, q = (off, 1.0 - corner) if off > 0.0 else (1.0, 1.0)
-            if off > 0.0:
-                largest = (
-                    1.0 - 0.5 * (corner + other) + np.sqrt(0.25 * (corner - other) ** 2 + off * off)
-                )
-                q = largest - (1.0 - corner)
-            stretch = 0.0
-            for k in range(size):
-                i = members[k]
-                m = p * a[i] + q * e[i]
-                if m > 0.0 and s[i] < np.inf:
-                    stretch = max(stretch, s[i] / m)
-            return p * stretch, q * stretch
-        p = (other * free_a + off * free_e) / determinant
-        q = (off * free_a + corner * free_e) / determinant
-    return p, q
+__all__ = ["search"]
 
 
 @njit(cache=True)
@@ -163,7 +72,7 @@ def search(
     for i in range(n):
         objectives = objectives or s[i] < np.inf
         own[i] = a[i] * a[i] + e[i] * e[i] - prices[i]
-        gain = own[i] + _lateness(a[i] * a[i] + e[i] * e[i], s[i])
+        gain = own[i] + lateness(a[i] * a[i] + e[i] * e[i], s[i])
         if gain < 0.0 or every:
             width = _insert(first, key, width, i, gain)
     depth_most = width + 1
@@ -203,7 +112,7 @@ def search(
             band = use[depth, 0] + a[i] * a[i] / s[i]
             both = use[depth, 1] + a[i] * e[i] / s[i]
             cpu = use[depth, 2] + e[i] * e[i] / s[i]
-            if _too_much(band, both, cpu):
+            if too_much(band, both, cpu):
                 continue
             use[new, 0], use[new, 1], use[new, 2] = band, both, cpu
             still_free = free[depth]
@@ -238,11 +147,11 @@ def search(
             share = a[other] * p[new] + e[other] * q[new]
             gain = own[other] + 2.0 * share
             if objectives and (gain < 0.0 or every):
-                gain += _lateness(share + own[other] + prices[other], s[other])
+                gain += lateness(share + own[other] + prices[other], s[other])
                 band = use[new, 0] + a[other] * a[other] / s[other]
                 both = use[new, 1] + a[other] * e[other] / s[other]
                 cpu = use[new, 2] + e[other] * e[other] / s[other]
-                if _too_much(band, both, cpu):
+                if too_much(band, both, cpu):
                     continue
             if gain < 0.0 or every:
                 width = _insert(index[new], gains[new], width, other, gain)
@@ -271,12 +180,6 @@ def search(
         count[new], place[new] = width, 0
         depth = new
     return best, size, min(best, bound), looked
-
-
-@njit(cache=True)
-def _lateness(m: float, s: float) -> float:
-    """Return what an objective adds to the cost of a request with multiplier m."""
-    return float((m - s) ** 2 / s) if m > s else 0.0
 
 
 @njit(cache=True)
@@ -342,7 +245,7 @@ def _suffixes(
             i = index[k]
             # In each p and q the cost is convex: this is it at p + x and q + y.
             m = a[i] * (p + x) + e[i] * (q + y)
-            item = own[i] - a[i] * a[i] - e[i] * e[i] + 2.0 * m + _lateness(m, s[i])
+            item = own[i] - a[i] * a[i] - e[i] * e[i] + 2.0 * m + lateness(m, s[i])
             if taken == r and item >= smallest[r - 1]:
                 others += min(item, 0.0)
             else:

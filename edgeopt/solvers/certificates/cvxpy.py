@@ -34,7 +34,9 @@ def primal_residual(solution: Solution) -> float:
 
 
 def _violation(constraint: Any) -> float:
-    return float(np.max(np.abs(constraint.violation()), initial=0.0))
+    # CVXPY divides by the norms of a cone's vectors before it looks which of them it needs.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.max(np.abs(constraint.violation()), initial=0.0))
 
 
 def dual_residual(solution: Solution) -> float:

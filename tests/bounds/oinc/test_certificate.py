@@ -107,6 +107,14 @@ def test_some_scale_beyond_the_proven_one_breaks_a_constraint():
     assert broken == pytest.approx([0, 0, 0.05])
 
 
+@pytest.mark.parametrize("duration", [[2.5, 2.0], [2.0, 2.5]])
+def test_only_jobs_of_a_site_pay_there(duration):
+    """Cost 1.6 over the 2.5 s of the other site, less half of the weight."""
+    problem = special.at_once([duration])
+    point = dual_certificate(problem, run_density(problem, epsilon=0.25), 0.25, scale=1.0)
+    assert point.violation_in_time == pytest.approx(1.6 / 2.5 - 0.5)
+
+
 @settings(max_examples=60)
 @given(retraining_problems(jobs=5, sites=2, zero_weights=False), SPEEDS)
 def test_constant_weights_by_the_plain_run(problem, epsilon):

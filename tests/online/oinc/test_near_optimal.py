@@ -40,6 +40,19 @@ def test_what_does_not_fit_is_late_or_refused() -> None:
     assert np.isnan(late.bound)
 
 
+def test_late_requests_are_answered_within_the_latency_of_a_refusal_if_possible() -> None:
+    # The second can be in time only if the first takes longer than 3 s.
+    problem = SlotProblem(
+        np.array([[0.5], [0.125]]), np.full((2, 1), 0.125), np.array([0.5, 0.3]), np.ones(1)
+    )
+    soon, _ = NearOptimalInference().answer(3.0, problem)
+    assert (soon.latency <= 3.0).all()
+    assert not soon.met.any()
+    late, _ = NearOptimalInference().answer(20.0, problem)
+    assert late.latency[0] > 3.0
+    assert late.met.tolist() == [False, True]
+
+
 @settings(max_examples=40)
 @given(
     slot_problems(requests=4, sites=2),

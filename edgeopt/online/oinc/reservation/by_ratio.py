@@ -201,7 +201,7 @@ class Reservation:
             following = best.copy()
             following[forecast.chosen] = np.clip(free, self.smallest, self.largest)
             found = forecast.of(following)
-            if not found.score < prospect.score * (1.0 - TIGHT):
+            if not found.score < prospect.score - TIGHT * abs(prospect.score):
                 break
             best, prospect = following, found
         return best

@@ -1,0 +1,139 @@
+"""A lower bound on the weighted sum of a whole instance, whatever the policy."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.validate import frozen
+from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
+from edgeopt.models.oinc.slot import slot_problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.retraining import FlowBound
+    from edgeopt.models.oinc.slot import SlotProblem
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["WeightedSumBound", "least_latency", "weighted_sum_bound"]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSumBound:
+    """What no policy can fall below that completes all jobs, each at one site.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    latency
+        Least sum of the latencies of each slot, s, refused requests included, shape [T].
+    flow
+        Least weighted flow time of the jobs, with its proof.
+    seconds
+        Time it took.
+    """
+
+    instance: OincInstance = field(repr=False)
+    latency: NDArray[np.float64] = field(repr=False)
+    flow: FlowBound
+    seconds: float
+
+    @property
+    def completion(self) -> float:
+        """Least weighted sum of completion times, s."""
+        assert self.instance.weight is not None
+        return self.flow.value + float(self.instance.weight @ self.instance.arrival)
+
+    @property
+    def inference(self) -> float:
+        """Bound on the part of the weighted sum that latencies make up."""
+        assert self.instance.request_weight is not None
+        return float(self.instance.request_weight @ self.latency) / self.instance.latency_scale
+
+    @property
+    def retraining(self) -> float:
+        """Bound on the part of the weighted sum that completion times make up."""
+        return self.completion / self.instance.completion_scale
+
+    @property
+    def value(self) -> float:
+        """Bound on the weighted sum."""
+        return self.inference + self.retraining
+
+
+def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> WeightedSumBound:
+    """Bound the weighted sum as if requests and jobs each had all CPUs to themselves.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    gap
+        Relative gap at which the search for the bound of a slot stops.
+
+    Returns
+    -------
+    The bound and its parts. It holds for policies that refuse requests, that miss objectives, that
+    let jobs share a site and that change what they reserve; not if a job is never complete, or
+    moves after it has started.
+
+    Raises
+    ------
+    OptionError
+        If the gap is not positive.
+    SolverError
+        If HiGHS fails.
+    """
+    if not gap > 0.0:
+        raise OptionError(f"gap = {gap}: must be positive")
+    began = time.perf_counter()
+    refusal = instance.refusal_latency
+    latency = [
+        least_latency(slot_problem(instance, slot), refusal, gap=gap)
+        for slot in range(instance.slots)
+    ]
+    flow = flow_bound(retraining_problem(instance))
+    return WeightedSumBound(instance, frozen(np.array(latency)), flow, time.perf_counter() - began)
+
+
+def least_latency(problem: SlotProblem, refusal: float, *, gap: float = 1e-3) -> float:
+    r"""Bound the weighted sum of latencies of a slot in which requests may be refused.
+
+    Prices :math:`\pi` of requests prove that sets of them cost a site at least their prices and
+    some :math:`\rho_j \le 0`. Lower prices prove it too; lowered to what refusing costs, a refused
+    request also costs at least its price, so that every plan costs at least
+    :math:`\sum_i \min(\pi_i, w_i R) + \sum_j \rho_j`. Neither is any request answered faster than
+    alone.
+
+    Parameters
+    ----------
+    problem
+        The requests; objectives are ignored.
+    refusal
+        Latency R that a refused request counts with, s.
+    gap
+        Relative gap at which the search for prices stops.
+
+    Returns
+    -------
+    The bound, s.
+    """
+    from edgeopt.models.oinc.slot.columns import slot_bound
+
+    if not problem.requests:
+        return 0.0
+    assert problem.weight is not None
+    refused = problem.weight * refusal
+    alone = (problem.transmission + problem.computation / problem.room).min(axis=1)
+    each = np.minimum(problem.weight * alone, refused)
+    found = slot_bound(problem, gap=gap)
+    together = np.minimum(found.prices, refused).sum() + found.reduced.sum()
+    return float(max(together, each.sum()))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.policies.ekya import Ekya
+from edgeopt.online.oinc.policies.ekya import Ekya, _settle, _steal
 from tests.online.oinc.lives import live, other_future, same
 from tests.strategies import oinc_instances
 
@@ -171,12 +171,14 @@ def plain(policy: Ekya, instance: OincInstance, steps: list[Step]) -> None:
             new[j].append(("request", i))
         for j, those in enumerate(new):
             those.sort(key=lambda one: one[0] == "job")
-            share = thefts(policy, instance, step, j, those, held[j])
+            need = needs(instance, step, j, those)
+            requested = sum(kind == "request" for kind, _ in those)
+            room = policy.largest - held[j]
+            share = thefts(need, requested, 1 - held[j], room, policy.step)
             for (kind, number), part in zip(those, share, strict=True):
                 if kind == "request":
                     assert decision.plan.cpu[number] == pytest.approx(part)
-                    others = sum(one == "request" for one, _ in those)
-                    assert decision.plan.band[number] == pytest.approx(1 / others)
+                    assert decision.plan.band[number] == pytest.approx(1 / requested)
                 else:
                     granted[number], where[number] = part, j
         total = [sum(u for k, u in granted.items() if where[k] == j) for j in range(len(new))]
@@ -186,32 +188,30 @@ def plain(policy: Ekya, instance: OincInstance, steps: list[Step]) -> None:
         assert (decision.runs.begin == 0).all()
 
 
-def thefts(
-    policy: Ekya,
-    instance: OincInstance,
-    step: Step,
-    site: int,
-    those: list[tuple[str, int]],
-    held: float,
+def needs(
+    instance: OincInstance, step: Step, site: int, those: list[tuple[str, int]]
 ) -> list[float]:
-    """Return the shares of new residents after all thefts."""
-    jobs, requests = step.seen.jobs, step.seen.requests
+    """Return what each resident adds to the estimate on a whole CPU."""
+    jobs, need = step.seen.jobs, []
     left = dict(zip(jobs.job.tolist(), jobs.remaining, strict=True))
-    need = []
     for kind, number in those:
         if kind == "request":
-            need.append(requests.computation[number, site] / instance.latency_scale)
+            seconds = step.seen.requests.computation[number, site]
+            need.append(seconds / instance.latency_scale)
         else:
-            weight = instance.weight[number]  # type: ignore[index]
-            need.append(weight * left[number] / instance.speed[site] / instance.completion_scale)
-    is_job = [kind == "job" for kind, _ in those]
-    room, m, n = policy.largest - held, sum(is_job), len(those)
+            seconds = left[number] / instance.speed[site]
+            need.append(instance.weight[number] * seconds / instance.completion_scale)  # type: ignore[index]
+    return need
+
+
+def thefts(need: list[float], requests: int, free: float, room: float, size: float) -> list[float]:
+    """Return the shares of new residents, requests in front, after all thefts."""
+    n, m = len(need), len(need) - requests
     if n == 0:
         return []
-    equal = (1 - held) / n
-    of_job = min(equal, room / m) if m else 0.0
-    of_request = (1 - held - m * of_job) / (n - m) if n > m else 0.0
-    share = [of_job if job else of_request for job in is_job]
+    of_job = min(free / n, room / m) if m else 0.0
+    of_request = (free - m * of_job) / requests if requests else 0.0
+    share = [of_request] * requests + [of_job] * m
 
     def estimate(shares: list[float]) -> float:
         return sum(q / z for q, z in zip(need, shares, strict=True))
@@ -223,15 +223,57 @@ def thefts(
             for victim in range(n):
                 while thief != victim:
                     after = list(share)
-                    after[thief] += policy.step
-                    after[victim] -= policy.step
-                    together = sum(z for z, job in zip(after, is_job, strict=True) if job)
-                    if after[victim] < policy.step - 1e-9 or together > room + 1e-9:
+                    after[thief] += size
+                    after[victim] -= size
+                    grows = thief >= requests > victim
+                    if after[victim] < size - 1e-9:
+                        break
+                    if grows and sum(after[requests:]) > room + 1e-9:
                         break
                     if estimate(after) >= estimate(share) - 1e-12:
                         break
                     share, stolen = after, True
     return share
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 30.0]), min_size=1, max_size=5),
+    st.integers(0, 5),
+    st.sampled_from([0.5, 1.0]),
+    st.sampled_from([0.2, 0.45, 0.5]),
+    st.sampled_from([0.02, 0.07]),
+)
+def test_thefts_end_where_a_plain_loop_does(
+    need: list[float], requests: int, free: float, room: float, size: float
+) -> None:
+    requests = min(requests, len(need))
+    home = np.zeros(len(need), dtype=np.int64)
+    share = _steal(home, np.array(need), requests, np.array([free]), np.array([room]), size)
+    assert share == pytest.approx(thefts(need, requests, free, room, size))
+    assert share[requests:].sum() <= room + 1e-9
+    # Without jobs, or with more room than they want, all that is free is shared out.
+    if requests:
+        assert share.sum() == pytest.approx(free)
+
+
+def test_jobs_steal_no_more_than_they_may_hold() -> None:
+    """From a third each, the job would take all it can; beyond two steps it would hold over .5."""
+    home, need = np.zeros(3, dtype=np.int64), np.array([1.0, 1.0, 30.0])
+    share = _steal(home, need, 2, np.array([1.0]), np.array([0.5]), 0.07)
+    assert share[2] == pytest.approx(1 / 3 + 0.14)
+    # Both steps came from one request, which then took one of them from the other.
+    assert share[:2] == pytest.approx([1 / 3 - 0.07] * 2)
+
+
+def test_several_new_jobs_need_room_for_a_step_each() -> None:
+    """There is room for three more steps on site 0, for one and a half on site 1."""
+    waiting, step = np.full(4, -1), 0.05 * (1 - 1e-9)
+    jobs, site = _settle(waiting, 2, np.array([0.15, 0.075]), step)
+    assert jobs.tolist() == [0, 1, 0, 0]
+    assert site.tolist() == [1, 1]
+    jobs, _ = _settle(np.append(waiting, 0), 0, np.array([0.1, 0.075]), step)
+    assert jobs.tolist() == [1, 0, 0, -1, 0]
 
 
 @pytest.mark.parametrize("options", [{}, {"step": 0.12, "largest": 0.5}], ids=str)

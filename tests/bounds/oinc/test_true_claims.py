@@ -41,7 +41,7 @@ def test_jobs(problem):
     assert refuted(FAST, problem) == []
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(retraining_problems(jobs=3, sites=2))
 def test_jobs_by_programs(problem):
     assert refuted(PROGRAMS, problem) == []
@@ -89,7 +89,7 @@ def test_requests(problem):
     assert refuted(REQUESTS, problem) == []
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(oinc_instances())
 def test_instances(instance):
     """Nothing true is refuted, and what is false can be asked of anything."""

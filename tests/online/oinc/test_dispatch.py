@@ -98,7 +98,7 @@ def test_costs_add_up_however_many_jobs_wait(rest: int, late_binding: bool) -> N
     assert run.saved.any() == late_binding
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(retraining_problems(jobs=9), OPTIONS)
 def test_runs_are_a_schedule(problem: RetrainingProblem, options: dict[str, Any]) -> None:
     run = run_density(problem, **options)
@@ -121,7 +121,7 @@ def test_runs_are_a_schedule(problem: RetrainingProblem, options: dict[str, Any]
     assert (begin >= problem.arrival[job]).all()
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(retraining_problems(jobs=9))
 def test_no_site_idles_while_a_job_waits_there(problem: RetrainingProblem) -> None:
     run = run_density(problem)

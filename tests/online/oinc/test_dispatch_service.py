@@ -49,7 +49,7 @@ def told(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
 
 
 @pytest.mark.parametrize("service", ["fluid", "slot"])
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.data())
 def test_runs_are_those_of_a_site_that_serves_second_after_second(
     service: Service, data: st.DataObject

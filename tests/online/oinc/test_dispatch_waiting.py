@@ -48,7 +48,7 @@ def check(waiting: Waiting, lists: list[LIST]) -> None:
             assert behind == sum(one[2] for one in listed.values() if one[0] < density)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.data())
 def test_trees_hold_what_lists_hold(data: st.DataObject) -> None:
     jobs, lists = 16, [LIST(), LIST()]

@@ -94,7 +94,7 @@ PARTS = st.builds(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(oinc_instances(jobs=6, empty=False), PARTS, st.data())
 def test_slot_by_slot_is_the_compiled_run_while_shares_stay(
     instance: OincInstance, part: ResidualDensity, data: st.DataObject

@@ -184,9 +184,9 @@ def plain_score(
 def drawn(seed: int) -> tuple[SlotProblem, np.ndarray, list[float], list[int]]:
     """Draw requests, speeds, work of new jobs and idle sites; whatever the numbers, no ties."""
     rng = np.random.default_rng(seed)
-    n, J, m = (int(rng.integers(*size)) for size in ((0, 7), (1, 4), (1, 5)))
+    n, J, m = (int(rng.choice(sizes)) for sizes in ((0, 4, 5, 6), (1, 2, 3, 3), (1, 3, 4)))
     A, E = rng.random((2, n, J))
-    idle = rng.permutation(J)[: rng.integers(1, J + 1)]
+    idle = rng.permutation(J)[: rng.choice([1, J, J])]
     work = rng.choice([0.5, 3.0, 20.0], m) * rng.random(m)
     return (
         SlotProblem(A, E, np.ones(n), np.ones(J)), 1.0 + 8.0 * rng.random(J), work.tolist(),

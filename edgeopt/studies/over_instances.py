@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from edgeopt.bounds.ratio import mean_with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -20,7 +21,12 @@ __all__ = ["over_instances"]
 
 
 def over_instances(
-    study: Study, columns: Sequence[str], *, paired: Sequence[str] = ()
+    study: Study,
+    columns: Sequence[str],
+    *,
+    paired: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    sums: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Average columns of the table of a study over its instances.
 
@@ -36,6 +42,10 @@ def over_instances(
     paired
         Columns whose difference to the policy's reference is averaged as well, taken instance by
         instance.
+    shares
+        Columns that lie in [0, 1]; so do the ends of their intervals.
+    sums
+        Columns to average that the table does not have, each the sum of some that it has.
 
     Returns
     -------
@@ -48,15 +58,21 @@ def over_instances(
     import pandas as pd
 
     table = study.table.set_index(["policy", "instance"])
+    for name, terms in sums.items():
+        table[name] = table[list(terms)].sum(axis=1)
     cases = [case.name for case in study.cases]
     entries, references = study.cases[0].entries, study.cases[0].references
     rows = []
     for policy, entry in entries.items():
         row: dict[str, Any] = {"policy": policy, "title": entry.title, "instances": len(cases)}
         other = references[policy]
-        found = {name: _series(table, policy, cases, name) for name in {*columns, *paired}}
-        for name in columns:
+        found = {name: _series(table, policy, cases, name) for name in {*columns, *sums, *paired}}
+        for name in [*columns, *sums]:
             row |= _summed(name, found[name], study.settings.confidence)
+            if name in shares:
+                row[f"{name}_low"], row[f"{name}_high"] = np.clip(
+                    [row[f"{name}_low"], row[f"{name}_high"]], 0.0, 1.0
+                ).tolist()
         for name in paired:
             lead = found[name] - _series(table, other, cases, name)
             if other == policy:

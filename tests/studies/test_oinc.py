@@ -19,6 +19,7 @@ from edgeopt.studies.oinc.benchmarks import APART, apart, export, solve
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
 from edgeopt.studies.oinc.latency import EDGES, quotients
 from edgeopt.studies.oinc.ledger import average_parts, parts, plays, promises
+from edgeopt.studies.oinc.load import changes
 from edgeopt.studies.oinc.policies import COMBINATIONS
 from edgeopt.studies.oinc.proofs import proof, retraining_at, slot_bounds
 from edgeopt.studies.oinc.table_one import PRINTED
@@ -104,7 +105,6 @@ def test_measures_count_requests_and_jobs(case: Case) -> None:
         assert row["jobs_met"] == pytest.approx(np.mean(jobs))
         assert row["success"] == pytest.approx(np.mean([*requests, *jobs]))
         assert row["violated"] == requests.count(False) + jobs.count(False)
-        assert row["both_times"] == pytest.approx(row["latency"] + row["completion"])
         missed += requests.count(False) * jobs.count(False)
     assert missed > 0
     assert promises(instance) == instance.active.sum() + instance.jobs
@@ -197,6 +197,17 @@ def test_stretches_do_the_work_of_every_job(case: Case) -> None:
             assert one.begin >= instance.arrival[one.job]
             assert one.end <= trajectory.completion[0, one.job] + 1e-9
         assert done == pytest.approx(instance.work)
+
+
+def test_changes_keep_every_level() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        levels = rng.integers(0, 3, (2, 12)) / 2
+        keep = changes(*levels)
+        assert keep[0] == 0
+        length = np.diff(np.append(keep, 12))
+        assert (np.repeat(levels[:, keep], length, axis=1) == levels).all()
+        assert (np.diff(levels[:, keep], axis=1) != 0).any(axis=0).all()
 
 
 def test_lanes_stand_by_site_and_show_the_latest_where_there_are_too_many(case: Case) -> None:
@@ -351,6 +362,10 @@ def test_table_one_averages_over_drawn_instances() -> None:
         # The quantile of Student's t with two degrees of freedom.
         reach = 4.302653 * latency.std(ddof=1) / np.sqrt(3)
         assert row["latency_high"] - row["latency_low"] == pytest.approx(2 * reach)
+        assert row["both_times"] == pytest.approx(row["latency"] + row["completion"])
+        both = np.array([plays(one)[policy].mean_completion()[0] for one in each]) + latency
+        reach = 4.302653 * both.std(ddof=1) / np.sqrt(3)
+        assert row["both_times_high"] - row["both_times_low"] == pytest.approx(2 * reach)
         scaled = [plays(one)[policy].scaled_sum()[0] for one in each]
         lead = np.array(scaled) - [plays(one)["oinc"].scaled_sum()[0] for one in each]
         if policy != "oinc":

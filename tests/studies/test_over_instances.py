@@ -36,6 +36,15 @@ def test_means_and_intervals_over_instances(three: Study) -> None:
         assert row["value_difference_high"] == pytest.approx(np.mean(lead) + reach)
 
 
+def test_intervals_of_shares_stay_between_nothing_and_all(three: Study) -> None:
+    free = over_instances(three, ["violated_share"]).set_index("policy")
+    kept = over_instances(three, ["violated_share"], shares=["violated_share"]).set_index("policy")
+    assert (free["violated_share_low"] < 0).any()
+    assert (kept["violated_share_low"] >= 0).all()
+    inside = free["violated_share_high"] <= 1
+    assert (kept["violated_share_high"] == free["violated_share_high"])[inside].all()
+
+
 def test_an_infinite_figure_has_no_interval(three: Study) -> None:
     table = three.table.copy()
     table.loc[0, "patience"] = np.inf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,12 +15,19 @@ from edgeopt.studies.wording import percent, plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["LOAD", "site_name"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["LOAD", "changes", "site_name"]
+
+_EQUAL: Final = 1e-9
+_VISIBLE: Final = 0.01
+"""Share of a CPU that is kept without being used below which nothing is drawn of it."""
 
 SHOWN: Final = 16
 """Sites that a picture has room for."""
@@ -88,26 +95,41 @@ def _draw(case: Case) -> Figure:
     return figure
 
 
+def changes(*levels: Floats) -> NDArray[np.int64]:
+    """Return the slots in which one of several levels changes, the first one included.
+
+    Parameters
+    ----------
+    *levels
+        By slot, each of shape [T].
+    """
+    stacked = np.stack(levels)
+    changed = (np.abs(np.diff(stacked, axis=1)) > _EQUAL).any(axis=0)
+    return np.flatnonzero(np.concatenate(([True], changed)))
+
+
 def _strip(axes: Axes, trajectory: OincTrajectory, site: int) -> None:
     """Draw a site as a strip that fills from below: jobs, what is kept, requests."""
     floor, tall = site + 0.95, 0.9
     slots = trajectory.reserved.shape[1]
-    edges = np.arange(slots + 1)
     axes.broken_barh([(0, slots)], (floor - tall, tall), facecolor=MUTED, alpha=0.16, linewidth=0)
     jobs, kept = trajectory.job_load[0, :, site], trajectory.reserved[0, :, site]
     asked = np.zeros(slots)
     asked[: trajectory.cpu_load.shape[1]] = trajectory.cpu_load[0, :, site]
-    levels = np.stack([np.zeros(slots), jobs, kept, kept + asked])
-    if (kept > jobs + 1e-9).any():
-        axes.stairs(
-            floor - tall * levels[2], edges, baseline=floor - tall * levels[1], fill=True,
-            facecolor="none", edgecolor=_JOBS, hatch="//////", linewidth=0,
-        )  # fmt: skip
-    for low, high, colour in ((0, 1, _JOBS), (2, 3, _REQUESTS)):
-        axes.stairs(
-            floor - tall * levels[high], edges, baseline=floor - tall * levels[low], fill=True,
-            color=colour, linewidth=0,
-        )  # fmt: skip
+    unused = np.where(kept > jobs + _VISIBLE, kept, jobs)
+    looks: tuple[tuple[Floats, Floats, dict[str, Any]], ...] = (
+        (np.zeros(slots), jobs, {"color": _JOBS}),
+        (jobs, unused, {"facecolor": "none", "edgecolor": _JOBS, "hatch": "//////"}),
+        (kept, kept + asked, {"color": _REQUESTS}),
+    )
+    for low, high, look in looks:
+        keep = changes(low, high)
+        edges = np.append(keep, slots)
+        if (high > low).any():
+            axes.stairs(
+                floor - tall * high[keep], edges, baseline=floor - tall * low[keep], fill=True,
+                linewidth=0, **look,
+            )  # fmt: skip
     late = ~trajectory.met[0] & (trajectory.site[0] == site)
     when = np.unique(trajectory.slot[late])
     axes.plot(

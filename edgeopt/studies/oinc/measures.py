@@ -27,10 +27,6 @@ def _completion(_instance: OincInstance, trajectory: OincTrajectory) -> Floats:
     return trajectory.mean_completion()
 
 
-def _both_times(_instance: OincInstance, trajectory: OincTrajectory) -> Floats:
-    return np.asarray(trajectory.mean_latency() + trajectory.mean_completion())
-
-
 def _scaled(_instance: OincInstance, trajectory: OincTrajectory) -> Floats:
     return trajectory.scaled_sum()
 
@@ -51,19 +47,13 @@ def _refused(_instance: OincInstance, trajectory: OincTrajectory) -> Floats:
     return np.asarray(trajectory.refused.sum(axis=1), dtype=float)
 
 
-def _incomplete(_instance: OincInstance, trajectory: OincTrajectory) -> Floats:
-    return np.asarray((~trajectory.complete).sum(axis=1), dtype=float)
-
-
 MEASURES = (
     Measure("latency", "Latency (s)", _latency),
     Measure("completion", "Completion (s)", _completion),
-    Measure("both_times", "Their sum (s)", _both_times),
-    Measure("scaled", "Sum of scaled means", _scaled),
+    Measure("scaled", "Scaled sum", _scaled),
     Measure("requests_met", "Requests in time", _requests, percent=True),
     Measure("jobs_met", "Jobs in time", _jobs, percent=True),
     Measure("success", "Both in time", _success, percent=True),
     Measure("refused", "Refused requests", _refused),
-    Measure("incomplete", "Jobs never complete", _incomplete),
 )
 """Mean times as the paper's Table I has them, scaled ones, and shares in time by kind."""

@@ -41,7 +41,8 @@ def notes(case: Case) -> list[str]:
         "paper does not give its deadlines, objectives, weights or number of jobs: the figures "
         "printed in its Table I stand beside ours, and cannot be expected to agree with them.",
         "Nothing random is left once an instance is drawn: all runs of a policy are the same, and "
-        "have no error. What holds beyond one instance is seen by drawing several (--draws).",
+        "have no error. What holds beyond one instance is seen by drawing several, with the option "
+        "--draws.",
     ]
 
 
@@ -62,8 +63,8 @@ def _weighing(case: Case) -> str:
     share = percent(float(found.retraining.mean()) / total)
     return (
         f"{said} With {case.entries[name].title}, jobs are {share} of it, so that its ranking is "
-        "nearly that of the latencies; the column of scaled means and the picture of the weighted "
-        "means count both kinds alike. Rankings depend on this choice."
+        "nearly that of the latencies; the scaled sum, that of both means over their scales, and "
+        "the picture of it count both kinds alike. Rankings depend on this choice."
     )
 
 

@@ -34,14 +34,19 @@ PRINTED: Final = {
 """Latency, completion and their sum as the paper prints them, s, by our name of the policy."""
 
 _TIMES: Final = ("latency", "completion", "both_times")
-_COLUMNS: Final = (
-    *_TIMES, "requests_met", "jobs_met", "success", "refused", "scaled", "value", "ratio",
-)  # fmt: skip
+_SHARES: Final = ("requests_met", "jobs_met", "success")
+_COLUMNS: Final = ("latency", "completion", *_SHARES, "refused", "scaled", "value", "ratio")
 
 
 def _rows(study: Study) -> pd.DataFrame:
     """Average over the instances of a study, and set the printed figures beside."""
-    found = over_instances(study, _COLUMNS, paired=("scaled",))
+    found = over_instances(
+        study,
+        _COLUMNS,
+        paired=("scaled",),
+        shares=_SHARES,
+        sums={"both_times": ("latency", "completion")},
+    )
     printed = [PRINTED.get(policy, (np.nan,) * len(_TIMES)) for policy in found["policy"]]
     for place, name in enumerate(_TIMES):
         found[f"{name}_printed"] = [figures[place] for figures in printed]
@@ -121,14 +126,14 @@ TABLE_ONE = Comparison(
         "completion_printed": "printed",
         "both_times": "Their sum (s)",
         "both_times_printed": "printed",
-        "scaled": "Sum of scaled means",
+        "scaled": "Scaled sum",
         "scaled_difference": "Against OINC",
         "requests_met": "Requests in time",
         "jobs_met": "Jobs in time",
         "success": "Both in time",
         "ratio": "Share of the bound",
     },
-    percent=("requests_met", "jobs_met", "success", "ratio"),
+    percent=(*_SHARES, "ratio"),
     caption="Mean latency of requests and mean completion time of jobs since the start, as in the "
     "paper's Table I, whose figures stand beside them where it has the policy. Its sum adds "
     "seconds of two kinds, of which nearly all are those of jobs; the scaled sum counts a latency "

@@ -130,7 +130,7 @@ def test_splitting_requests_bounds_the_optimum(seed):
 
 
 @given(slot_problems(requests=5, sites=1, weighted=None, objectives=None))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_the_compiled_allocation_finds_what_the_program_has(problem):
     given_to = problem.transmission[:, 0], problem.computation[:, 0], problem.slo
     keywords = {"room": float(problem.room[0]), "weight": problem.weight}
@@ -151,6 +151,15 @@ def test_the_compiled_allocation_finds_what_the_program_has(problem):
         assert program.objective.value == pytest.approx(compiled.objective, rel=1e-9)
     else:
         assert found.status is Status.PROVEN_INFEASIBLE
+
+
+def test_splitting_a_request_does_not_help_it_to_its_objective():
+    # Half of it at either site takes half the time there, and half the time is what it then has.
+    times = np.full((1, 2), 0.3), np.full((1, 2), 0.3)
+    for slo, status in ((0.59, "PROVEN_INFEASIBLE"), (0.61, "CONVERGENCE_CRITERIA_SATISFIED")):
+        problem = SlotProblem(*times, np.array([slo]), np.ones(2))
+        found = solve(slot_misocp(problem, relax=True), "clarabel", raises=False)
+        assert found.status is Status[status]
 
 
 def test_an_empty_slot_is_refused():

@@ -127,6 +127,27 @@ def test_an_objective_may_leave_no_room_for_a_job():
     assert solve(model, "scip", gap=1e-8).objective == pytest.approx(0.1 + 0.2 / 0.25 + 1.0)
 
 
+def test_a_job_stays_at_its_site():
+    # Each request is in time at one site alone and needs 4/5 of its CPU there: site 1 in slot 0,
+    # site 0 in slot 1. A job that moved would have 2 Gcycle in two slots; one that stays has 1.2.
+    instance = OincInstance(
+        speed=[1.0, 1.0],
+        rate=[[0.1, 10.0], [10.0, 0.1]],
+        active=[[True, False], [False, True], [False, False]],
+        request_size=np.ones((3, 2)),
+        request_work=np.full((3, 2), 0.4),
+        slo=np.full((3, 2), 0.6),
+        arrival=[0],
+        work=[1.5],
+        deadline=[9.0],
+        completion_scale=1.0,
+    )
+    model = joint(instance, slots=3)
+    found = solve(model, "scip", gap=1e-6)
+    assert found.values["b[0]"] == pytest.approx(3.0)
+    assert sorted(round(found.values[f"x[0,{j}]"]) for j in range(2)) == [0, 1]
+
+
 def test_requests_alone_are_slots_alone():
     instance = drawn(3, jobs=0, empty=0.0)
     found = solve(joint(instance, objectives=False), "scip", gap=1e-6)

@@ -24,7 +24,7 @@ CLOSE = {"rel": 1e-6, "abs": 1e-6}
 
 
 @given(retraining_problems(empty=True), *[st.booleans()] * 3)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_a_bound_is_the_optimum_over_all_slots(problem, strong, slotted, patterns):
     service = "slot" if slotted else "fluid"
     method = "patterns" if patterns else "highs"
@@ -42,7 +42,7 @@ def test_a_bound_is_the_optimum_over_all_slots(problem, strong, slotted, pattern
 
 
 @given(retraining_problems(jobs=3, sites=2), st.booleans(), st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_no_schedule_has_less_flow_than_the_bound(problem, strong, slotted):
     least = least_flow(problem, slotted=slotted)
     bound = flow_bound(problem, service="slot" if slotted else "fluid", strong=strong)

@@ -52,7 +52,7 @@ def linear(expression):
 
 
 @given(retraining_problems(), *[st.booleans()] * 3, st.sampled_from([None, 5, 7]))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_compiled_twins_hold_the_declared_rows(problem, midpoint, one_site, dual, slots):
     keywords = {"midpoint": midpoint, "one_site": one_site, "horizon": slots}
     declared, compiled = (flow_dual, dual_matrix) if dual else (flow_lp, flow_matrix)
@@ -139,7 +139,7 @@ def test_a_grid_stands_for_all_slots(problem, slots, step):
 
 
 @given(retraining_problems(jobs=5), st.integers(0, 10**6), st.booleans(), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_slots_are_priced_at_their_best_assignment(problem, seed, midpoint, one_site):
     from scipy.optimize import linear_sum_assignment
 

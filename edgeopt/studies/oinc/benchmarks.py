@@ -76,62 +76,36 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
     gap
         Relative gap at which the search for the bound of a slot stops.
     """
+    from edgeopt.models.oinc import weighted_sum_bound
+    from edgeopt.models.oinc.retraining import retraining_problem
+    from edgeopt.models.oinc.slot import slot_problem, solve_slot
+    from edgeopt.online.oinc.retraining import run_density
+
     began = time.perf_counter()
     assert instance.request_weight is not None
     assert instance.weight is not None
-    plans, least = _inference(instance, gap)
+    least = weighted_sum_bound(instance, gap=gap)
+    plans = tuple(
+        solve_slot(slot_problem(instance, slot), objectives=False) for slot in range(instance.slots)
+    )
     latency = np.array([plan.objective for plan in plans])
-    site, completion, flow = _retraining(instance)
-    arrived = float(instance.weight @ instance.arrival)
-    scale = instance.latency_scale, instance.completion_scale
-    value, bound = (
-        Parts(
-            np.asarray(instance.request_weight @ requests / scale[0]), np.asarray(jobs / scale[1])
-        )
-        for requests, jobs in (
-            (latency, float(instance.weight @ completion)), (least, flow + arrived),
-        )
-    )  # fmt: skip
+    run = run_density(retraining_problem(instance))
+    heavy = instance.weight > 0  # the others may never be complete
+    value = Parts(
+        np.asarray(instance.request_weight @ latency / instance.latency_scale),
+        np.asarray(instance.weight[heavy] @ run.completion[heavy] / instance.completion_scale),
+    )
+    bound = Parts(np.asarray(least.inference), np.asarray(least.retraining))
+    found, proven = float(value.total), float(bound.total)
     return Benchmark(
-        value=float(value.total),
-        bound=float(bound.total),
-        gap=abs(float(value.total - bound.total)) / max(1.0, abs(float(value.total))),
+        value=found,
+        bound=proven,
+        gap=abs(found - proven) / max(1.0, abs(found)),
         seconds=time.perf_counter() - began,
         solver="column generation and HiGHS",
         status=f"{plural(instance.slots, 'slot')} and {plural(instance.jobs, 'job')}",
-        plan=Apart(value, bound, tuple(plans), site, completion),
+        plan=Apart(value, bound, plans, run.site, run.completion),
     )
-
-
-def _inference(instance: OincInstance, gap: float) -> tuple[list[SlotPlan], Floats]:
-    """Plan every slot with all CPU, and bound the latencies of any plan for it, [T]."""
-    from edgeopt.models.oinc.slot import slot_problem, solve_slot
-    from edgeopt.models.oinc.slot.columns import slot_bound
-
-    plans, least = [], np.zeros(instance.slots)
-    for slot in range(instance.slots):
-        problem = slot_problem(instance, slot)
-        plans.append(solve_slot(problem, objectives=False))
-        if problem.requests:
-            found = slot_bound(problem, gap=gap)
-            # A plan may refuse a request that is dearer than to refuse it.
-            dearer = np.maximum(found.prices - instance.refusal_latency, 0.0)
-            alone = (problem.transmission + problem.computation).min(axis=1)
-            each = np.minimum(alone, instance.refusal_latency)
-            least[slot] = max(found.value - float(dearer.sum()), float(each.sum()))
-    return plans, least
-
-
-def _retraining(instance: OincInstance) -> tuple[NDArray[np.int64], Floats, float]:
-    """Serve the jobs on all CPUs, and bound the weighted flow time of any way to do so."""
-    from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
-    from edgeopt.online.oinc.retraining import run_density
-
-    if not instance.jobs:
-        return np.zeros(0, dtype=np.int64), np.zeros(0), 0.0
-    problem = retraining_problem(instance)
-    run = run_density(problem)
-    return run.site, run.completion, flow_bound(problem).value
 
 
 def export(benchmark: Benchmark, path: Path) -> None:

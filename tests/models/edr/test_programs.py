@@ -6,11 +6,9 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyomo.repn import generate_standard_repn
 
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import small
@@ -19,6 +17,7 @@ from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.served import served_cap
 from edgeopt.solvers import solve
+from tests.models.twins import assert_twins
 from tests.strategies import edr_instances
 
 AXES = {
@@ -35,58 +34,13 @@ AXES = {
     "eq_1g": ("frame", "site"),
     "eq_1h": ("frame", "slot", "site"),
 }
-CLOSE = {"rel": 1e-9, "abs": 1e-9}
-
-
-def label(component):
-    """Return how the compiled twin names a component of the Pyomo model."""
-    name = component.parent_component().name
-    index = component.index() if isinstance(component.index(), tuple) else (component.index(),)
-    inside = ", ".join(f"{axis}={n}" for axis, n in zip(AXES[name], index, strict=True))
-    return f"{name}[{inside}]"
-
-
-def linear(expression):
-    """Return the coefficients of an expression by label, zeros left out, and its constant."""
-    form = generate_standard_repn(expression)
-    assert form.is_linear()
-    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
-    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
 
 
 @given(edr_instances(), st.booleans())
 @settings(max_examples=60)
 def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
-    program = colocation_matrix(instance, relax=relax, eliminate=False)
-    columns = {program.column_label(j): j for j in range(program.shape[1])}
-    variables = list(model.component_data_objects(pyo.Var))
-    assert {label(var) for var in variables} == set(columns)
-    for var in variables:
-        j = columns[label(var)]
-        assert var.lb == program.lower[j]
-        assert (np.inf if var.ub is None else var.ub) == program.upper[j]
-        assert var.is_integer() == program.integer[j]
-
-    coefficients, constant = linear(model.cost.expr)
-    assert program.sense == "min"
-    assert program.offset == pytest.approx(constant, **CLOSE)
-    dense = dict.fromkeys(columns, 0.0) | coefficients
-    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
-
-    constraints = list(model.component_data_objects(pyo.Constraint))
-    rows = {program.row_label(i): i for i in range(program.shape[0])}
-    assert {label(constraint) for constraint in constraints} == set(rows)
-    matrix = program.matrix.toarray()
-    for constraint in constraints:
-        i = rows[label(constraint)]
-        coefficients, constant = linear(constraint.body)
-        found = {program.column_label(j): matrix[i, j] for j in np.flatnonzero(matrix[i])}
-        assert found == pytest.approx(coefficients, **CLOSE)
-        lower, upper = pyo.value(constraint.lower), pyo.value(constraint.upper)
-        sides = (-np.inf if lower is None else lower, np.inf if upper is None else upper)
-        shifted = tuple(side - constant for side in sides)
-        assert shifted == pytest.approx((program.row_lower[i], program.row_upper[i]), **CLOSE)
+    assert_twins(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
 
 
 @given(edr_instances(), st.booleans())

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyomo.repn import generate_standard_repn
 
 from edgeopt.models.edr.routing import Penalties, dual_bound
 from edgeopt.models.edr.routing.matrix import prices_of, routing_columns, routing_matrix
 from edgeopt.models.edr.routing.programs import routing_lp
 from edgeopt.solvers import solve
 from tests.models.edr.routing_cases import cases, printed
+from tests.models.twins import assert_twins
 
 AXES = {
     "y": ("slot", "origin", "site", "type"),
@@ -26,24 +25,6 @@ AXES = {
     "room": ("site",),
 }
 ORDERS = st.sampled_from(["soft", "shed", Penalties(7.0, 3.0)])
-CLOSE = {"rel": 1e-9, "abs": 1e-9}
-
-
-def label(component):
-    """Return how the compiled twin names a component of the Pyomo model."""
-    name = component.parent_component().name
-    index = component.index()
-    index = () if index is None else index if isinstance(index, tuple) else (index,)
-    inside = ", ".join(f"{axis}={n}" for axis, n in zip(AXES[name], index, strict=True))
-    return f"{name}[{inside}]" if inside else name
-
-
-def linear(expression):
-    """Return the coefficients of an expression by label, zeros left out, and its constant."""
-    form = generate_standard_repn(expression)
-    assert form.is_linear()
-    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
-    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
 
 
 @settings(max_examples=60)
@@ -51,37 +32,7 @@ def linear(expression):
 def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
     problem = case.problem
     model, program = routing_lp(problem, elastic=elastic), routing_matrix(problem, elastic=elastic)
-    columns = {program.column_label(j): j for j in range(program.shape[1])}
-    variables = list(model.component_data_objects(pyo.Var))
-    assert len(columns) == program.shape[1]
-    assert {label(var) for var in variables} == set(columns)
-    assert (program.lower == 0).all()
-    assert (program.upper == np.inf).all()
-    assert all(var.lb == 0 and var.ub is None for var in variables)
-    coefficients, constant = linear(model.cost.expr)
-    assert constant == 0
-    dense = dict.fromkeys(columns, 0.0) | coefficients
-    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
-
-    rows = {program.row_label(i): i for i in range(program.shape[0])}
-    assert len(rows) == program.shape[0]
-    matrix = program.matrix.toarray()
-    declared = set()
-    for constraint in model.component_data_objects(pyo.Constraint):
-        i = rows[label(constraint)]
-        declared.add(i)
-        body, constant = linear(constraint.body)
-        lower, upper = (
-            side if value is None else value - constant
-            for value, side in ((constraint.lower, -np.inf), (constraint.upper, np.inf))
-        )
-        assert (lower, upper) == (program.row_lower[i], program.row_upper[i])
-        found = {name: matrix[i, j] for name, j in columns.items() if matrix[i, j] != 0}
-        assert found == pytest.approx(body, **CLOSE)
-    # Pyomo declares no rows without variables.
-    rest = sorted(set(rows.values()) - declared)
-    assert not matrix[rest].any()
-    assert (program.row_upper[rest] >= 0).all()
+    assert_twins(model, program, AXES)
 
 
 @settings(max_examples=80)

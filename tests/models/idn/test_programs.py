@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyomo.repn import generate_standard_repn
 
 from edgeopt.errors import InputError
 from edgeopt.instances.idn import IdnInstance, generate
@@ -25,33 +23,18 @@ from edgeopt.models.idn import (
 from edgeopt.online.idn import serve
 from edgeopt.solvers import Status, solve
 from tests.models.idn.cases import demands, maximal_placements, placements, within_budgets
+from tests.models.twins import CLOSE, assert_twins
 from tests.strategies import idn_instances
 
 PROGRAMS = [(placement, placement_matrix), (cooperative_placement, cooperative_matrix)]
-CLOSE = {"rel": 1e-9, "abs": 1e-9}
-
-
-def label(component):
-    """Return how the compiled twin names a component of the Pyomo model."""
-    axes = {
-        "x": ("node", "model"),
-        "q": ("slot", "type", "node", "model"),
-        "demand": ("slot", "type"),
-        "potential": ("slot", "type", "node", "model"),
-        "capacity": ("slot", "node", "model"),
-        "eq_2": ("node",),
-    }[component.parent_component().name]
-    index = component.index() if isinstance(component.index(), tuple) else (component.index(),)
-    inside = ", ".join(f"{axis}={n}" for axis, n in zip(axes, index, strict=True))
-    return f"{component.parent_component().name}[{inside}]"
-
-
-def linear(expression):
-    """Return the coefficients of an expression by label, zeros left out, and its constant."""
-    form = generate_standard_repn(expression)
-    assert form.is_linear()
-    pairs = zip(form.linear_vars, form.linear_coefs, strict=True)
-    return {label(var): coef for var, coef in pairs if coef != 0}, form.constant
+AXES = {
+    "x": ("node", "model"),
+    "q": ("slot", "type", "node", "model"),
+    "demand": ("slot", "type"),
+    "potential": ("slot", "type", "node", "model"),
+    "capacity": ("slot", "node", "model"),
+    "eq_2": ("node",),
+}
 
 
 @given(idn_instances(cost=None), st.data(), st.sampled_from(PROGRAMS), st.booleans())
@@ -59,35 +42,7 @@ def test_the_compiled_twin_holds_the_declared_rows(instance, data, twins, relax)
     demand = data.draw(demands(instance))
     model = twins[0](instance, demand, relax=relax)
     program = twins[1](instance, demand, relax=relax, aggregate=False)
-    columns = {program.column_label(j): j for j in range(program.shape[1])}
-    variables = list(model.component_data_objects(pyo.Var))
-    assert {label(var) for var in variables} == set(columns)
-    for var in variables:
-        j = columns[label(var)]
-        assert var.lb == program.lower[j]
-        assert (np.inf if var.ub is None else var.ub) == program.upper[j]
-        assert var.is_binary() == program.integer[j]
-
-    coefficients, constant = linear(model.gain.expr)
-    assert program.sense == "max"
-    assert program.offset == pytest.approx(constant, **CLOSE)
-    dense = dict.fromkeys(columns, 0.0) | coefficients
-    assert [dense[name] for name in columns] == pytest.approx(program.cost, **CLOSE)
-
-    constraints = list(model.component_data_objects(pyo.Constraint))
-    rows = {program.row_label(i): i for i in range(program.shape[0])}
-    assert {label(constraint) for constraint in constraints} == set(rows)
-    matrix = program.matrix.toarray()
-    for constraint in constraints:
-        i = rows[label(constraint)]
-        body, constant = linear(constraint.body)
-        lower, upper = (
-            side if value is None else value - constant
-            for value, side in ((constraint.lower, -np.inf), (constraint.upper, np.inf))
-        )
-        assert (lower, upper) == (program.row_lower[i], program.row_upper[i])
-        found = {name: matrix[i, j] for name, j in columns.items() if matrix[i, j] != 0}
-        assert found == pytest.approx(body, **CLOSE)
+    assert_twins(model, program, AXES)
 
 
 @given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())

@@ -142,12 +142,15 @@ def _begin_run(state: State, site: int, job: int) -> None:
 
 @njit(cache=True)
 def end_run(state: State, site: int) -> None:
-    """Keep what has run, together with the run before if that was of the same job until then."""
+    """Keep what has run, as part of the run before if that was of the same job.
+
+    Two runs of a job in a row touch: a site does not rest while a job is there.
+    """
     job, begin, end = state.site[site].served, state.site[site].since, state.site[site].clock
     if end <= begin:
         return
     before, room = state.site[site].latest, state.run.size
-    if 0 <= before < room and state.run[before].job == job and state.run[before].end == begin:
+    if 0 <= before < room and state.run[before].job == job:
         state.run[before].end = end
         return
     run = state.logged[0]

@@ -7,9 +7,7 @@ import pytest
 import xarray
 from hypothesis import given, settings
 
-from edgeopt.errors import InstanceError
 from edgeopt.instances.edr import EdrInstance, from_tables, generate, jensen, small
-from edgeopt.instances.idn import small as small_idn
 from tests.strategies import edr_instances
 
 ARRAYS = ("cap", "client", "server", "requests", "rate", "capable", "slo", "rounds")
@@ -71,15 +69,3 @@ def test_content_makes_the_fingerprint():
     for change in ({"price": instance.price + 1}, {"origin": "elsewhere"}, {"delay_weight": 9.0}):
         assert instance != instance.replace(**change)
     assert instance != small(4)
-
-
-def test_other_files_are_refused(path):
-    small_idn(0).save(path)
-    with pytest.raises(InstanceError, match="must hold an instance of kind 'edr'"):
-        EdrInstance.load(path)
-    small(0).save(path)
-    with xarray.open_dataset(path, engine="h5netcdf") as data:
-        changed = data.load().assign(cap=data["cap"] + 1)
-    changed.to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(InstanceError, match="damaged"):
-        EdrInstance.load(path)

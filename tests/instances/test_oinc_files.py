@@ -7,8 +7,6 @@ import pytest
 import xarray
 from hypothesis import given, settings
 
-from edgeopt.errors import InstanceError
-from edgeopt.instances.edr import small as small_edr
 from edgeopt.instances.oinc import OincInstance, crowded, from_tables, generate, small
 from tests.strategies import oinc_instances
 
@@ -81,17 +79,3 @@ def test_content_makes_the_fingerprint():
     for change in changes:
         assert instance != instance.replace(**change)
     assert instance != small(2)
-
-
-def test_other_files_are_refused(path):
-    small_edr(0).save(path)
-    with pytest.raises(InstanceError, match="must hold an instance of kind 'oinc'"):
-        OincInstance.load(path)
-    small(1).save(path)
-    with xarray.open_dataset(path, engine="h5netcdf") as data:
-        changed = data.load().assign(work=data["work"] + 1)
-    changed.to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(InstanceError, match="damaged"):
-        OincInstance.load(path)
-    with pytest.raises(InstanceError):
-        OincInstance.load(path.with_name("missing.nc"))

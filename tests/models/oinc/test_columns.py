@@ -176,6 +176,23 @@ def test_sets_below_a_cutoff(problem, objectives):
             assert bound <= least + 1e-9 <= worse + 2e-9
 
 
+@pytest.mark.parametrize("spread", [0.1, 1.0, 3.0])
+def test_large_sets_are_searched_to_the_end(spread):
+    rng, n = np.random.default_rng(7), 11
+    every = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) % 2
+    members, none = np.empty(n, np.int64), np.empty((0, n + 1), np.int64)
+    sizes = set()
+    for _ in range(150):
+        a, e = np.exp(spread * rng.standard_normal((2, n)))
+        fill = rng.uniform(0.1, 0.9) * np.array([a.sum(), e.sum()])
+        prices = 2 * (fill[0] * a + fill[1] * e) * rng.uniform(0.7, 1.3, n)
+        value = (every @ a) ** 2 + (every @ e) ** 2 - every @ prices
+        found, size, *_ = search(a, e, np.full(n, np.inf), prices, 0.0, 10**6, members, none)
+        assert found == pytest.approx(value.min(), rel=1e-9, abs=1e-9)
+        sizes.add(size)
+    assert max(sizes) > n // 2
+
+
 @pytest.mark.parametrize("reserved", [0.0, 0.6])
 def test_the_search_of_a_slot_is_close_to_its_bound(reserved):
     instance = generate(rng=1, slots=4)

@@ -112,7 +112,7 @@ def test_comparison_is_on_the_page_and_beside_it(stopped: Study, tmp_path: Path)
     assert "Means over the 2 instances; the small print is the 95\N{NO-BREAK SPACE}%" in text
     written = pd.read_csv(tmp_path / "over_all.csv")
     assert written["policy"].tolist() == list(stopped.cases[0].trajectories)
-    assert f"{written['value'][0]:.4f}" in text
+    assert f"{written['value'][0]:.3f}" in text
     share = percent(float(written["violated_share"][0]))
     assert share in text
     with pytest.raises(OptionError, match="'table_one' is unknown to stopping; it has over_all"):

@@ -139,6 +139,9 @@ def test_a_job_that_comes_alone_costs_what_the_formula_says() -> None:
     assert run.cost.tolist() == [4.0, 1 + 2.0, 3 * 1 + 9.0 + 3 * 1.0]
     assert run.completion.tolist() == [1.0, 6.0, 4.0]
     assert run_density(problem, formula="printed").cost[2] == 3 * 1 + 9.0 + 1 * 2.0
+    # An equally dense job is ahead, which only the printed formula can tell from behind.
+    equal = RetrainingProblem([0, 0, 0], [[1.0], [1.0], [2.0]], [1.0, 1.0, 2.0])
+    assert run_density(equal, formula="printed").cost.tolist() == [1.0, 2.0, 2 * 2 + 4.0]
 
 
 def test_serving_the_least_dense_job_doubles_the_flow() -> None:

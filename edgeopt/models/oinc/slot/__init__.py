@@ -7,14 +7,13 @@ from edgeopt.models.oinc.slot.assignment import assign, assignment_cost
 from edgeopt.models.oinc.slot.feasibility import Fit, fits
 from edgeopt.models.oinc.slot.plan import SlotPlan
 from edgeopt.models.oinc.slot.problem import SlotProblem, slot_problem
-from edgeopt.models.oinc.slot.solve import Unfit, evaluate, solve_slot
+from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
 
 __all__ = [
     "Allocation",
     "Fit",
     "SlotPlan",
     "SlotProblem",
-    "Unfit",
     "allocate",
     "assign",
     "assignment_cost",

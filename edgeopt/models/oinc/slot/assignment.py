@@ -102,6 +102,13 @@ def assignment_cost(problem: SlotProblem, site: NDArray[np.int64]) -> float:
 
     :math:`\sum_j (\sum_{i \in N_j} \sqrt{w_i A_{ij}})^2
     + (\sum_{i \in N_j} \sqrt{w_i E_{ij}})^2 / \varphi_j`, Zeng et al., problem (3) without (1a).
+
+    Parameters
+    ----------
+    problem
+        The requests.
+    site
+        Site of each of them, shape [n].
     """
     request = np.arange(problem.requests)
     weight = problem.weight

@@ -135,6 +135,18 @@ def test_patterns_find_the_optimum_of_the_whole_program(seed, strong):
     assert patterns.value <= flow
 
 
+@pytest.mark.parametrize("method", ["patterns", "highs"])
+def test_more_slots_are_taken_where_the_first_schedule_is_too_short(method):
+    # In order of arrival the sixth job is complete first at the slow site, after 20 slots; parts of
+    # jobs are better off at the fast one in the 22nd slot.
+    problem = RetrainingProblem(np.zeros(6), np.tile([4.0, 20.0], (6, 1)))
+    bound = flow_bound(problem, method=method)
+    program = flow_matrix(problem, midpoint=True, one_site=True)
+    assert bound.value == pytest.approx(solve(program).objective, rel=1e-6)
+    assert bound.gap <= 1e-6
+    assert bound.slots > 21
+
+
 def test_prices_that_are_too_high_are_found_out():
     # One job of two slots at one site: theta = 2 is exact without a price on slots.
     problem = RetrainingProblem([1], [[2.0]])

@@ -95,9 +95,6 @@ def price_slots(
         for i in range(rows):
             for j in range(columns):
                 cost[i, j] = -(gain[i, j] if turned else gain[j, i])
-            # There is always a column to stay alone with, so that prices have the right sign.
-            cost[i, columns] = 0.0
-        columns += 1
         _assign(rows, columns, cost, price_row, price_column, row_of, before, slack, done)
         for i in range(rows):
             price = max(-price_row[i + 1], 0.0)
@@ -105,7 +102,7 @@ def price_slots(
                 zeta[wanted[i], t] = price
             else:
                 eta[i, t] = price
-        for j in range(columns - 1):
+        for j in range(columns):
             price = max(-price_column[j + 1], 0.0)
             if turned:
                 eta[j, t] = price
@@ -135,7 +132,8 @@ def _assign(
 
     Rows and columns count from 1, and 0 stands for none. On return the prices of a row and a column
     never sum to more than their cost, and to their cost where they are assigned; prices of columns
-    are not positive, and 0 where the column is free.
+    are not positive, and 0 where the column is free or was assigned last. So prices of rows are not
+    positive either if no cost is.
     """
     price_row[: rows + 1] = 0.0
     price_column[: columns + 1] = 0.0

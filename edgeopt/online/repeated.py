@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from edgeopt.online.simulate import play
 if TYPE_CHECKING:
     from edgeopt.online.simulate import Environment, Kernel, Policy
 
-__all__ = ["repeated"]
+__all__ = ["Deterministic", "repeated"]
 
 
 def repeated(
@@ -46,3 +46,19 @@ def repeated(
         )
 
     return once
+
+
+class Deterministic:
+    """A policy without coins: where all worlds are alike, one run counts for all.
+
+    An environment whose worlds are alike says so in an attribute ``alike``.
+    """
+
+    deterministic: ClassVar[bool] = True
+    """Whether the policy, or the part of it that a subclass adds, draws no random numbers."""
+
+    def compiled(self, environment: Any, state: Any) -> Kernel | None:
+        """Return a stand-in for the loop that lives through one run where all are the same."""
+        if self.deterministic and getattr(environment, "alike", False):
+            return repeated(environment, self, state)  # type: ignore[arg-type]
+        return None

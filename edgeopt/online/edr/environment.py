@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class EdrEnvironment:
     >>> bool(trajectory.excess.any())
     False
     """
+
+    alike: ClassVar[bool] = True
+    """All worlds are the same, so that a policy without coins need live but once."""
 
     truth: EdrInstance
     foresight: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,9 @@ class OincEnvironment:
         has slots, or once there have been as many as the horizon has and as it takes to do all
         that was left on a hundredth of the slowest CPU.
     """
+
+    alike: ClassVar[bool] = True
+    """All worlds are the same, so that a policy without coins need live but once."""
 
     truth: OincInstance
     drain: bool = True

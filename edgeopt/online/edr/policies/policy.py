@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr import repair
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
-from edgeopt.online.repeated import repeated
+from edgeopt.online.repeated import Deterministic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.models.edr.routing import RoutingPlan
     from edgeopt.models.edr.routing.problem import Elastic
     from edgeopt.online.edr.events import Decision, Feedback, Observation
-    from edgeopt.online.simulate import Kernel
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -64,7 +63,7 @@ class EdrState(Generic[MemoryT]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EdrPolicy(ABC, Generic[MemoryT]):
+class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
     """A policy that says how many rounds it wishes to train; the rest is taken care of.
 
     A policy of your own extends this class with `wish`. The wish is cut to what is left of each
@@ -105,9 +104,6 @@ class EdrPolicy(ABC, Generic[MemoryT]):
 
     title: ClassVar[str]
     """Name of the policy without its options."""
-
-    deterministic: ClassVar[bool] = True
-    """Whether all runs are the same, so that one is enough."""
 
     elastic: Elastic = "soft"
     budget: Budget = "even"
@@ -213,14 +209,6 @@ class EdrPolicy(ABC, Generic[MemoryT]):
             requests=feedback.requests,
             energy=feedback.energy - feedback.training_energy,
         )
-
-    def compiled(self, environment: Any, state: EdrState[MemoryT]) -> Kernel | None:
-        """Return a stand-in for the loop that lives through one run where all are the same."""
-        from edgeopt.online.edr.environment import EdrEnvironment
-
-        if self.deterministic and isinstance(environment, EdrEnvironment):
-            return repeated(environment, self, state)
-        return None
 
     def _train(
         self, state: EdrState[MemoryT], frame: Frame, rng: np.random.Generator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -12,6 +12,7 @@ from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Decision, Runs
 from edgeopt.online.oinc.naming import named
+from edgeopt.online.repeated import Deterministic
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.events import Jobs, Outcome, Slot
-    from edgeopt.online.simulate import Kernel
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -50,7 +50,7 @@ class Grants(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ekya:
+class Ekya(Deterministic):
     r"""Let requests and new jobs of a site steal CPU from each other until no theft helps.
 
     Whatever comes goes to the site with the fewest residents: new jobs by number, then the
@@ -152,15 +152,6 @@ class Ekya:
     ) -> Grants:
         """Learn nothing: the next slot tells which jobs are left."""
         return state
-
-    def compiled(self, environment: Any, state: Grants) -> Kernel | None:
-        """Return a stand-in for the loop: one run that counts for all, since no coins are used."""
-        from edgeopt.online.oinc.environment import OincEnvironment
-        from edgeopt.online.repeated import repeated
-
-        if isinstance(environment, OincEnvironment):
-            return repeated(environment, self, state)
-        return None
 
 
 def _summed(site: Ints, share: Floats, sites: int) -> Floats:

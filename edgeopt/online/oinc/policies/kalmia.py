@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numba import njit
@@ -14,13 +14,13 @@ from edgeopt.online.oinc.events import Decision
 from edgeopt.online.oinc.naming import named
 from edgeopt.online.oinc.policies.parts import Queues
 from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
+from edgeopt.online.repeated import Deterministic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import Jobs, Outcome, Slot
-    from edgeopt.online.simulate import Kernel
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -32,7 +32,7 @@ ALL: Final = 1.0 - 2.0**-20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kalmia:
+class Kalmia(Deterministic):
     """Give requests the least CPU that keeps their objectives, and the rest to the first deadline.
 
     Requests come by number, each goes where its own latency would be least beside the requests
@@ -130,15 +130,6 @@ class Kalmia:
     ) -> OincInstance:
         """Learn nothing: the next slot tells which jobs are left."""
         return state
-
-    def compiled(self, environment: Any, state: OincInstance) -> Kernel | None:
-        """Return a stand-in for the loop: one run that counts for all, since no coins are used."""
-        from edgeopt.online.oinc.environment import OincEnvironment
-        from edgeopt.online.repeated import repeated
-
-        if isinstance(environment, OincEnvironment):
-            return repeated(environment, self, state)
-        return None
 
 
 def _by_deadline(jobs: Jobs) -> Ints:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision
 from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
 from edgeopt.online.oinc.policies.parts import Queues
 from edgeopt.online.oinc.reservation.by_ratio import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
-from edgeopt.online.repeated import repeated
+from edgeopt.online.repeated import Deterministic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import Outcome, Slot
     from edgeopt.online.oinc.policies.parts import Inference, Reserving, Retraining
-    from edgeopt.online.simulate import Kernel
 
 __all__ = ["Oinc", "OincState"]
 
@@ -48,7 +46,7 @@ class OincState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Oinc:
+class Oinc(Deterministic):
     """Inference, retraining and reservation put together.
 
     In every slot the reservation says how much CPU is kept for jobs; requests are answered beside
@@ -151,9 +149,3 @@ class Oinc:
         busy = np.zeros(state.share.size, dtype=np.bool_)
         busy[waiting[waiting >= 0]] = True
         return replace(state, share=np.where(busy, state.share, 0.0))
-
-    def compiled(self, environment: Any, state: OincState) -> Kernel | None:
-        """Return a stand-in for the loop that lives through one run, since all are the same."""
-        if isinstance(environment, OincEnvironment):
-            return repeated(environment, self, state)
-        return None

@@ -11,7 +11,7 @@ import pytest
 
 from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import OincInstance, generate, small
+from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.oinc import SYSTEM, table_one
@@ -291,20 +291,18 @@ def drawn() -> dict[str, OincInstance]:
         "weightless": usual.replace(
             weight=np.zeros(usual.jobs), request_weight=np.zeros(usual.slots)
         ),
-        "kindless": usual.replace(job_kind=None, kinds=None),
         "many": generate(**SIZES | {"jobs": 14, "sites": 20}).replace(
             job_kind=np.arange(14) % 11, kinds=tuple(f"kind of model number {n}" for n in range(11))
         ),
         "hopeless": usual.replace(request_size=40.0 * usual.request_size),
         "one slot": generate(**SIZES | {"slots": 1}),
-        "one site": generate(**SIZES | {"sites": 1}, rng=2),
-        "tiny": small(3),
+        "one site": generate(**SIZES | {"sites": 1}, rng=2).replace(job_kind=None, kinds=None),
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", drawn())
 def test_pictures_can_be_read(name: str) -> None:
-    policies = ["oinc", "oinc+refuse", "kalmia"]
+    policies = ["oinc", "oinc+refuse"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]
     for picture in SYSTEM.pictures:
         figure = case.figure(picture.name)

@@ -1,0 +1,165 @@
+"""One site shared out: closed form and objectives against CVXPY, exact costs, and proofs."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from edgeopt.models.oinc.slot import allocate, closed_form_cost, evaluate, fits
+from tests.oinc import draw
+from tests.oracles.oinc import cones, shares
+from tests.strategies import slot_problems
+
+SEEDS = st.integers(0, 2**32 - 1)
+TOUCHING = 1e-6
+
+
+def one_site(seed):
+    """Return times, objectives, room and weights on the only site of a drawn slot."""
+    problem = draw.slot(seed, requests=6, sites=1)
+    columns = problem.transmission[:, 0], problem.computation[:, 0], problem.slo
+    return (*(c.tolist() for c in columns), float(problem.room[0]), problem.weight.tolist())
+
+
+def check_shares(found, A, E, S, room, weight):
+    """Whatever is returned as shares is allowed and costs what it says."""
+    assert (found.band >= 0).all()
+    assert (found.cpu >= 0).all()
+    assert found.band.sum() <= 1 + 1e-9
+    assert found.cpu.sum() <= room * (1 + 1e-9)
+    tau = shares.latency(A, E, found.band.tolist(), found.cpu.tolist())
+    assert np.dot(weight, tau) == pytest.approx(found.objective, rel=1e-9, abs=1e-12)
+    if S is not None:
+        assert all(t <= s * (1 + 1e-9) for t, s in zip(tau, S, strict=True))
+    proven = shares.dual(
+        A, E, [math.inf] * len(A) if S is None else S, room, weight,
+        found.band_price, found.cpu_price,
+    )  # fmt: skip
+    assert proven == pytest.approx(found.bound, rel=1e-7, abs=1e-9)
+    assert proven <= found.objective * (1 + 1e-12) + 1e-15
+
+
+@given(SEEDS)
+def test_the_closed_form_is_cvxpys_optimum(seed):
+    A, E, _, room, weight = one_site(seed)
+    found = allocate(A, E, room=room, weight=weight)
+    assert found.feasible
+    check_shares(found, A, E, None, room, weight)
+    assert found.objective == pytest.approx(cones.site(A, E, None, room, weight), rel=1e-6)
+
+
+@given(SEEDS)
+def test_objectives_are_shared_out_as_cvxpy_does(seed):
+    """The verdict is CVXPY's and that of the search for a price; where it is yes, so is the cost.
+
+    Sets that are just feasible, or just not, are left out: there no solver is sure.
+    """
+    A, E, S, room, weight = one_site(seed)
+    needed = shares.needed(A, E, S)
+    assume(abs(needed - room) > 1e-3 * room)
+    found = allocate(A, E, S, room=room, weight=weight)
+    assert found.feasible == (needed < room)
+    value = cones.site(A, E, S, room, weight)
+    assume(not math.isnan(value))
+    if not found.feasible:
+        assert value == math.inf
+        assert found.objective == math.inf
+        assert np.isnan(found.band).all()
+        return
+    check_shares(found, A, E, S, room, weight)
+    assert found.gap < 1e-7
+    assert found.objective == pytest.approx(value, rel=1e-6)
+    assert found.objective == pytest.approx(shares.best(A, E, S, room, weight).cost, rel=1e-8)
+
+
+@given(SEEDS)
+def test_the_verdict_turns_where_the_objectives_need_all_cpu(seed):
+    """With rational square roots the need is a rational number, and neither side of it is far."""
+    roots = draw.rational_site(seed)
+    need = shares.needed_exactly(*roots)
+    A, E = ([float(r * r) for r in row] for row in roots[:2])
+    S = [float(s) for s in roots[2]]
+    if need is None:
+        found = fits(A, E, S)
+        assert not found.feasible or sum(r * r / s for r, _, s in zip(*roots, strict=True)) == 1
+        return
+    # at the very edge the price of the CPU is infinite, and halving finds it no more
+    if sum(r * r / s for r, _, s in zip(*roots, strict=True)) < 1:
+        assert shares.needed(A, E, S) == pytest.approx(float(need), rel=1e-9, abs=1e-15)
+    for factor in (1 - TOUCHING, 1 + TOUCHING):
+        room = float(need) * factor
+        if not 0 < room <= 1:
+            continue
+        found = fits(A, E, S, room)
+        assert found.feasible == (factor > 1)
+        assert found.needed == pytest.approx(float(need), rel=1e-9)
+        check_verdict(found, A, E, S, room)
+
+
+def check_verdict(found, A, E, S, room):
+    """A yes comes with shares, a no with two numbers; either can be checked by hand."""
+    if found.feasible:
+        assert found.band.sum() <= 1 + 1e-9
+        assert found.cpu.sum() <= room * (1 + 1e-9)
+        tau = shares.latency(A, E, found.band.tolist(), found.cpu.tolist())
+        assert all(t <= s * (1 + 1e-9) for t, s in zip(tau, S, strict=True))
+        return
+    p, q = found.proof
+    assert min(p, q) >= 0
+    pressed = sum(
+        (p * math.sqrt(a) + q * math.sqrt(e)) ** 2 / s for a, e, s in zip(A, E, S, strict=True)
+    )
+    assert pressed > p * p + q * q * room
+
+
+@given(SEEDS)
+def test_the_closed_form_is_exact(seed):
+    """With rational square roots the cost is a rational number."""
+    root_A, root_E, _ = draw.rational_site(seed)
+    rng = np.random.default_rng(seed)
+    room = Fraction(int(rng.integers(1, 9)), 8)
+    root_w = [Fraction(int(v), 4) for v in rng.integers(1, 9, len(root_A))]
+    exact = shares.plain_cost(root_A, root_E, room, root_w)
+    A, E, w = ([float(r * r) for r in row] for row in (root_A, root_E, root_w))
+    assert closed_form_cost(A, E, room=float(room), weight=w) == pytest.approx(
+        float(exact), rel=1e-13
+    )
+    found = allocate(A, E, room=float(room), weight=w)
+    assert found.objective == pytest.approx(float(exact), rel=1e-12)
+    total = sum(v * a for v, a in zip(root_w, root_A, strict=True))
+    if total:
+        shape = [float(v * a / total) for v, a in zip(root_w, root_A, strict=True)]
+        assert found.band == pytest.approx(shape, rel=1e-12)
+
+
+@settings(max_examples=100)
+@given(slot_problems(requests=4, sites=2, weighted=None), SEEDS)
+def test_a_plan_costs_what_its_sites_do(problem, seed):
+    """An assignment is evaluated site by site, each at its best shares."""
+    site = np.random.default_rng(seed).integers(0, problem.sites, problem.requests)
+    for objectives in (False, True):
+        plan = evaluate(problem, site, objectives=objectives)
+        assert plan.site.tolist() == site.tolist()
+        for j in range(problem.sites):
+            mine = np.flatnonzero(site == j)
+            if mine.size == 0:
+                continue
+            A, E = (t[mine, j].tolist() for t in (problem.transmission, problem.computation))
+            S, weight = problem.slo[mine].tolist(), problem.weight[mine].tolist()
+            room = float(problem.room[j])
+            cost = float(weight @ plan.latency[mine])
+            # every objective that is kept is met, at the least cost of keeping these
+            kept = [s if met and objectives else math.inf
+                    for s, met in zip(S, plan.met[mine], strict=True)]  # fmt: skip
+            if objectives and all(plan.met[mine]):
+                assert cost == pytest.approx(shares.best(A, E, kept, room, weight).cost, rel=1e-7)
+            elif not objectives:
+                free = [math.inf] * len(S)
+                assert cost == pytest.approx(shares.best(A, E, free, room, weight).cost, rel=1e-9)
+            else:
+                assert shares.needed(A, E, S) > room * (1 - 1e-9)

@@ -22,7 +22,7 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
+from edgeopt.models.oinc.slot.columns import evidence, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.columns.roots import roots_of
 from edgeopt.solvers import Status, solve
@@ -114,6 +114,28 @@ def test_the_plan_is_the_best_of_all(problem, objectives):
     assert (found.plan.site >= 0).all()
     if objectives:
         assert found.plan.met.all()
+
+
+def test_the_plan_is_found_from_a_bad_one_and_rough_prices(monkeypatch):
+    monkeypatch.setattr(evidence, "_generate", lambda *_: False)
+    monkeypatch.setattr(evidence, "ROUNDS", 2)
+    monkeypatch.setattr(evidence, "assign", lambda problem: np.zeros(problem.requests, np.int64))
+    rng, n, J = np.random.default_rng(3), 7, 3
+    every = np.array(list(product(range(J), repeat=n)))
+    picked = 0
+    for _ in range(60):
+        sending, computing = rng.uniform(0.05, 0.4, (2, n, J))
+        problem = SlotProblem(sending, computing, np.full(n, np.inf), rng.uniform(0.3, 1.0, J))
+        cost = np.zeros(len(every))
+        for j in range(J):
+            cost += ((every == j) @ np.sqrt(sending[:, j])) ** 2
+            cost += ((every == j) @ np.sqrt(computing[:, j])) ** 2 / problem.room[j]
+        found = solve_by_columns(problem)
+        assert found.objective == pytest.approx(cost.min(), rel=1e-6)
+        assert found.bound == pytest.approx(cost.min(), rel=2e-6)
+        picked += found.lagrangian < cost.min() * (1 - 1e-4)
+    # Where prices prove less, columns that cost more have to be looked at.
+    assert picked > 10
 
 
 @pytest.mark.parametrize("objectives", [False, True])

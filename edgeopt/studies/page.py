@@ -137,6 +137,8 @@ def _shown(
         "headlines": headlines(case),
         "summary": sentences(case),
         "exact": bool(case.exact),
+        # Where the same benchmark bounds all policies, one column says it.
+        "own_bounds": bool((case.table["bound"] != case.system.yardstick).any()),
         "claims": claim_rows(case.verdicts),
         "notes": case.system.notes(case),
         "sizes": case.system.describe(case.instance),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -140,6 +141,14 @@ def test_accounts_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
     marked = page.count('<td class="bad">')
     assert marked == int((written["broken"] > 0).sum()) > 0
     assert page.count("<details>") == len(written.groupby(["instance", "policy"]))
+
+
+def test_the_bound_of_each_policy_has_a_column_where_it_is_its_own() -> None:
+    one = study(Offers(5), system=SYSTEM, runs=3)
+    assert "Share of own bound" not in render(one)
+    first, *others = SYSTEM.policies
+    unbounded = replace(SYSTEM, policies=(replace(first, bound=""), *others))
+    assert "Share of own bound" in render(study(Offers(5), system=unbounded, runs=3))
 
 
 def test_same_study_same_page(stopped: Study) -> None:

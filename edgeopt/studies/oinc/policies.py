@@ -36,6 +36,12 @@ _OINC: _Forms = (
     # name, title, options of the parts, takes part by default
     ("oinc", "OINC", {}, True),
     ("oinc+optimised", "OINC, shares optimised", {"reservation": {"optimise": True}}, True),
+    (
+        "oinc+busy",
+        "OINC, optimised while busy",
+        {"reservation": {"optimise": True, "span": "busy"}},
+        True,
+    ),
     ("oinc+largest", "OINC, at most 80 % kept", {"reservation": {"largest": 0.8}}, True),
     ("oinc+late", "OINC, late binding", {"retraining": {"late_binding": True}}, True),
     ("oinc+slot", "OINC, one job a slot", {"retraining": {"service": "slot"}}, True),

@@ -105,15 +105,13 @@ def test_programs_bounds_and_the_best_of_all_schedules(seed):
         service, middle, optimum = "slot", True, least_flow(jobs, wasteful=True)[0]
     horizon = jobs.horizon(whole=service == "slot")
     method = "patterns" if seed // 8 % 8 == 0 else "highs"
-    for one_site in (False, True):
-        value = programs.least(jobs, middle=middle, one_site=one_site, horizon=horizon)
-        assert value <= float(optimum) * (1 + LP)
-        bound = flow_bound(
-            problem, service=service, strong=one_site, midpoint=middle, method=method
-        )
-        assert bound.value <= value * (1 + LP) + LP
-        assert bound.value >= value * (1 - 1e-5) - LP
-        check_proof(problem, jobs, bound)
+    one_site = seed // 64 % 3 > 0
+    value = programs.least(jobs, middle=middle, one_site=one_site, horizon=horizon)
+    assert value <= float(optimum) * (1 + LP)
+    bound = flow_bound(problem, service=service, strong=one_site, midpoint=middle, method=method)
+    assert bound.value <= value * (1 + LP) + LP
+    assert bound.value >= value * (1 - 1e-5) - LP
+    check_proof(problem, jobs, bound)
     if seed % 4 < 2:
         form = {"midpoint": middle, "one_site": one_site, "horizon": horizon}
         found = solve(flow_matrix(problem, **form))

@@ -211,6 +211,7 @@ DAMAGE = (
 )
 
 
+@settings(max_examples=120)
 @given(SEEDS, st.sampled_from(POLICIES), st.sampled_from(DAMAGE))
 def test_what_nobody_can_carry_out_is_refused_by_name(seed, policy, damage):
     """Take a decision of some slot, damage it in one place: the slot and the place are told."""

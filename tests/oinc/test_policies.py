@@ -169,6 +169,7 @@ def test_policies_are_shown_nothing_of_the_future(seed, policy):
 
 
 @given(SEEDS, ANY)
+@settings(max_examples=60)
 def test_the_same_seed_is_the_same_trajectory(seed, policy):
     environment = OincEnvironment(draw.instance(seed, busy=True))
     one, two = (simulate(environment, policy, rng=seed, runs=runs) for runs in (1, 2))

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
@@ -69,11 +69,13 @@ def test_networks(instance):
 
 
 @given(adversaries(cost=None))
+@settings(max_examples=100)
 def test_adversaries(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(cost=None, whole=False))
+@settings(max_examples=100)
 def test_adversaries_that_split_the_repositories(given):
     assert refuted(OBLIVIOUS, given) == []
 

@@ -1,4 +1,4 @@
-"""Every true claim on two hundred drawn instances and more, none of them left without a case."""
+"""Every true claim on a hundred drawn instances and more, none of them left without a case."""
 
 from collections import Counter
 

@@ -130,7 +130,6 @@ TABLE_ONE = Comparison(
         "scaled_difference": "Against OINC",
         "requests_met": "Requests in time",
         "jobs_met": "Jobs in time",
-        "success": "Both in time",
         "ratio": "Share of the bound",
     },
     percent=(*_SHARES, "ratio"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.instances.validate import frozen_array
+from edgeopt.models.oinc.slot.site import own_site
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,24 +71,9 @@ def allocation_program(
     import cvxpy
 
     cp: Any = cvxpy
-    send = _per_request("transmission", transmission, None)
-    compute = _per_request("computation", computation, send.size)
-    weights = _per_request("weight", np.ones(send.size) if weight is None else weight, send.size)
-    limit = np.full(send.size, np.inf) if slo is None else slo
-    limit = _per_request("slo", limit, send.size, infinite=True)
-    for name, values, zero in (
-        ("transmission", send, True),
-        ("computation", compute, True),
-        ("weight", weights, False),
-        ("slo", limit, False),
-    ):
-        good = values >= 0 if zero else values > 0
-        if not good.all():
-            at = int(np.argmin(good))
-            rule = "must not be negative" if zero else "must be positive"
-            raise InputError(name, rule, index=(at,), value=float(values[at]))
-    if not 0 < room <= 1:
-        raise InputError("room", "must lie in (0, 1]", value=room)
+    send, compute, limit, weights, room = own_site(transmission, computation, slo, weight, room)
+    if send.size == 0:
+        raise InputError("transmission", "needs at least one request", value="none")
     band = cp.Variable(send.size, nonneg=True, name="band")
     cpu = cp.Variable(send.size, nonneg=True, name="cpu")
     # Nothing to send takes no time, even without a share: such terms are left out.
@@ -191,13 +176,6 @@ def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = 
         within = latency[limited] <= cp.multiply(limit[limited], chosen[limited])
         constraints.append(within.set_label("eq_1a"))
     return cp.Problem(cp.Minimize(np.repeat(weight, problem.sites) @ latency), constraints)
-
-
-def _per_request(
-    name: str, values: ArrayLike, count: int | None, *, infinite: bool = False
-) -> Floats:
-    sizes = None if count is None else {"request": count}
-    return frozen_array(name, values, ("request",), sizes, infinite=infinite)
 
 
 def _scatter(at: NDArray[np.int64], seconds: Floats) -> Any:

@@ -31,15 +31,20 @@ def own_site(
     InstanceError
         If an argument has the wrong shape or sign.
     """
-    A = np.ascontiguousarray(transmission, dtype=np.float64)
-    E = np.ascontiguousarray(computation, dtype=np.float64)
-    n = A.size
-    S = np.full(n, np.inf) if slo is None else np.ascontiguousarray(slo, dtype=np.float64)
-    w = np.ones(n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    A, E = _floats("transmission", transmission), _floats("computation", computation)
+    S = np.full(A.size, np.inf) if slo is None else _floats("slo", slo)
+    w = np.ones(A.size) if weight is None else _floats("weight", weight)
     flat = A.ndim == E.ndim == S.ndim == w.ndim == 1
     if not flat or not 0.0 < room <= 1.0 or not sound(A, E, S, w):
         _complain(A, E, S, w, room)
     return A, E, S, w, room
+
+
+def _floats(name: str, values: ArrayLike) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        return frozen_array(name, values, ("request",), empty=True)  # says what is wrong
 
 
 def _complain(A: Floats, E: Floats, S: Floats, w: Floats, room: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr import repair
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
+from edgeopt.online.naming import named
 from edgeopt.online.repeated import Deterministic
 
 if TYPE_CHECKING:
@@ -127,12 +128,7 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
     @property
     def name(self) -> str:
         """Title, and the options that are not default."""
-        changed = [
-            f"{field.name}={getattr(self, field.name)}"
-            for field in fields(self)
-            if getattr(self, field.name) != field.default
-        ]
-        return ", ".join([self.title, *changed])
+        return named(self.title, self)
 
     @abstractmethod
     def begin(self, instance: EdrInstance) -> MemoryT:

@@ -10,7 +10,7 @@ from numba import njit
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

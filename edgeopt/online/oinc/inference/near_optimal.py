@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:

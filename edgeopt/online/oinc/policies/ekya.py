@@ -10,8 +10,8 @@ from numba import njit
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision, Runs
-from edgeopt.online.oinc.naming import named
 from edgeopt.online.repeated import Deterministic
 from edgeopt.solvers.tolerance import TIGHT
 

@@ -10,8 +10,8 @@ from numba import njit
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision
-from edgeopt.online.oinc.naming import named
 from edgeopt.online.oinc.policies.parts import Queues
 from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
 from edgeopt.online.repeated import Deterministic

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 from edgeopt.online.oinc.reservation.forecast import Forecast, needed_speed
 from edgeopt.solvers.tolerance import TIGHT
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import numpy as np
 from numba import njit
 
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 from edgeopt.online.oinc.retraining.fixed_order import (
     no_orders,
     places_in,

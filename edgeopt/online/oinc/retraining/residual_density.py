@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import Weights
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
 from edgeopt.solvers.tolerance import TIGHT
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.online.oinc.naming import named
+from edgeopt.online.naming import named
 from edgeopt.online.oinc.retraining.fixed_order import (
     no_orders,
     places_in,

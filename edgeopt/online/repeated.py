@@ -60,5 +60,6 @@ class Deterministic:
     def compiled(self, environment: Any, state: Any) -> Kernel | None:
         """Return a stand-in for the loop that lives through one run where all are the same."""
         if self.deterministic and getattr(environment, "alike", False):
+            # Whoever inherits this has the rest of a policy.
             return repeated(environment, self, state)  # type: ignore[arg-type]
         return None

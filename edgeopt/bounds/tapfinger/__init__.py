@@ -1,0 +1,1 @@
+"""Guarantees and bounds of TapFinger."""

@@ -1,0 +1,172 @@
+"""Tasks to be started on clusters without preemption: the offline problem of TapFinger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.instances.validate import (
+    frozen,
+    frozen_array,
+    frozen_flags,
+    frozen_integers,
+    require,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["SchedulingProblem", "scheduling_problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class SchedulingProblem:
+    r"""Minimise the weighted flow time of tasks that are started once and run to their end.
+
+    A task started in slot s with a bundle that takes d slots holds the bundle in slots s to
+    s + d - 1 and is complete at s + d; its flow time is s + d - a.
+
+    Parameters
+    ----------
+    capacity
+        CPU cores and GPUs of each cluster, shape [N, 2].
+    duration
+        Slots that a kind of task takes on a cluster with a bundle, shape [N, K, A, B]; 0 where the
+        bundle is not allowed.
+    arrival
+        First slot in which each task may start, ascending, shape [J].
+    kind
+        Kind of each task, shape [J].
+    eligible
+        Clusters on which each task may run, shape [J, N].
+    weight
+        Weight of the flow time of each task, shape [J]; 1 by default.
+    single_start
+        Whether a cluster may start at most one task per slot.
+    occupied
+        CPU cores and GPUs that tasks which already run hold in slots 0 to L - 1, shape [L, N, 2];
+        nothing after them. By default nothing runs.
+    started
+        Whether a cluster has started a task in slot 0 already, shape [N]: with `single_start` it
+        starts no other there. By default none has.
+
+    Raises
+    ------
+    InstanceError
+        If a shape or an entry breaks these rules, what is occupied exceeds a capacity, or some
+        task has no bundle with which it could run anywhere.
+
+    Notes
+    -----
+    Li et al., problem (1) to (8). There one constraint allows a task to be left out; here every
+    task runs, once.
+    """
+
+    capacity: Ints
+    duration: Ints
+    arrival: Ints
+    kind: Ints
+    eligible: NDArray[np.bool_]
+    weight: NDArray[np.float64] | None = None
+    single_start: bool = False
+    occupied: Ints | None = None
+    started: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        self._set_clusters()
+        arrival = frozen_integers("arrival", self.arrival, ("task",), empty=True)
+        require("arrival", arrival >= 0, arrival, "must not be negative")
+        ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
+        require("arrival", ordered, arrival, "must ascend: list tasks as they arrive")
+        sizes = {"task": arrival.size, "cluster": self.clusters}
+        kind = frozen_integers("kind", self.kind, ("task",), sizes, empty=True)
+        kinds = self.duration.shape[1]
+        require("kind", (kind >= 0) & (kind < kinds), kind, f"must be one of the {kinds} kinds")
+        eligible = frozen_flags("eligible", self.eligible, ("task", "cluster"), sizes, empty=True)
+        runs = np.asarray((eligible & self.runnable.T[kind]).any(axis=1))
+        require("eligible", runs, runs, "must name a cluster where some bundle is allowed")
+        weight = np.ones(arrival.size) if self.weight is None else self.weight
+        weight = frozen_array("weight", weight, ("task",), sizes, empty=True)
+        require("weight", weight >= 0, weight, "must not be negative")
+        single = bool(frozen_flags("single_start", self.single_start, ()))
+        self._set(arrival=arrival, kind=kind, eligible=eligible, weight=weight, single_start=single)
+
+    def _set(self, **fields: object) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def _set_clusters(self) -> None:
+        sizes = {"resource": 2}
+        capacity = frozen_integers("capacity", self.capacity, ("cluster", "resource"), sizes)
+        require("capacity", capacity >= 0, capacity, "must not be negative")
+        sizes["cluster"] = capacity.shape[0]
+        duration = frozen_integers(
+            "duration", self.duration, ("cluster", "kind", "cpu", "gpu"), sizes
+        )
+        require("duration", duration >= 0, duration, "must not be negative")
+        cpu, gpu = np.indices(duration.shape[2:])
+        large = (cpu > capacity[:, 0, None, None]) | (gpu > capacity[:, 1, None, None])
+        fits = ~large[:, None] | (duration == 0)
+        require("duration", fits, duration, "must be 0 where the bundle exceeds the capacity")
+        nothing = np.zeros((0, *capacity.shape), dtype=np.int64)
+        occupied = frozen_integers(
+            "occupied", nothing if self.occupied is None else self.occupied,
+            ("slot", "cluster", "resource"), sizes, empty=True,
+        )  # fmt: skip
+        within = (occupied >= 0) & (occupied <= capacity)
+        require("occupied", within, occupied, "must lie between 0 and the capacity")
+        begun = np.zeros(sizes["cluster"], dtype=bool) if self.started is None else self.started
+        started = frozen_flags("started", begun, ("cluster",), sizes)
+        self._set(capacity=capacity, duration=duration, occupied=occupied, started=started)
+
+    @property
+    def clusters(self) -> int:
+        """Number of clusters N."""
+        return int(self.capacity.shape[0])
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks J."""
+        return int(self.arrival.size)
+
+    @cached_property
+    def runnable(self) -> NDArray[np.bool_]:
+        """Whether a cluster has a bundle for a kind of task, shape [N, K]."""
+        return frozen(np.asarray((self.duration > 0).any(axis=(2, 3))))
+
+
+def scheduling_problem(
+    instance: TapFingerInstance,
+    *,
+    single_start: bool | None = None,
+    duration: Ints | None = None,
+) -> SchedulingProblem:
+    """Return the offline problem of an instance: all tasks known, no preemption, no noise.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    single_start
+        Whether a cluster may start at most one task per slot; as in the instance by default.
+    duration
+        Other durations, slots, shape [N, K, A, B], such as the shortest or the expected ones under
+        noise; by default those without noise.
+    """
+    assert instance.weight is not None
+    return SchedulingProblem(
+        capacity=instance.capacity,
+        duration=instance.duration if duration is None else duration,
+        arrival=instance.arrival,
+        kind=instance.kind,
+        eligible=instance.eligible,
+        weight=instance.weight,
+        single_start=instance.single_start if single_start is None else single_start,
+    )

@@ -1,0 +1,162 @@
+"""What the environment of TapFinger shows, what it takes, and what it tells afterwards.
+
+A slot has one or several decision rounds. In each of them every cluster may name one task of its
+pending set and a bundle for it; tasks that run may be given other bundles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["Decision", "Outcome", "Round", "Running", "Tasks"]
+
+
+class Tasks(NamedTuple):
+    """All tasks that have arrived so far, those included that are complete; read-only.
+
+    Attributes
+    ----------
+    arrival
+        Slot of its arrival, shape [v].
+    kind
+        Its kind, shape [v].
+    eligible
+        Clusters on which it may run, shape [v, N].
+    weight
+        Weight of its flow time, shape [v].
+    """
+
+    arrival: Ints
+    kind: Ints
+    eligible: Flags
+    weight: Floats
+
+
+class Running(NamedTuple):
+    """Tasks that have been placed and are not complete, in the order in which they were placed.
+
+    Attributes
+    ----------
+    task
+        Number of each task, shape [m].
+    cluster
+        Where it runs, shape [m].
+    bundle
+        CPU cores and GPUs that it holds now, shape [m, 2]; (0, 0) while it is paused.
+    progress
+        Part of it that is done, in [0, 1), shape [m].
+    start
+        Slot in which it was placed, shape [m].
+    attained
+        CPU-slots and GPU-slots that it has held, shape [m, 2].
+    """
+
+    task: Ints
+    cluster: Ints
+    bundle: Ints
+    progress: Floats
+    start: Ints
+    attained: Ints
+
+
+class Round(NamedTuple):
+    """A decision round that begins.
+
+    Attributes
+    ----------
+    slot
+        Its slot.
+    number
+        Its number within the slot, from 0.
+    free
+        CPU cores and GPUs that are free on each cluster, shape [N, 2].
+    pending
+        Tasks of the pending set of each cluster, oldest first, -1 behind the last, shape [N, P].
+        A task may be in the sets of several clusters.
+    waiting
+        Number of tasks that wait for each cluster, in its pending set or behind, shape [N].
+    crowd
+        How many of them may run on how many clusters: entry [n, m] counts the tasks waiting for
+        cluster n that are eligible on m clusters, shape [N, N + 1].
+    started
+        Whether a cluster has started a task in this slot, shape [N].
+    running
+        The tasks that run or are paused.
+    tasks
+        What is known of the tasks that have arrived.
+    """
+
+    slot: int
+    number: int
+    free: Ints
+    pending: Ints
+    waiting: Ints
+    crowd: Ints
+    started: Flags
+    running: Running
+    tasks: Tasks
+
+
+class Decision(NamedTuple):
+    """What every cluster does in a round.
+
+    Attributes
+    ----------
+    task
+        Task of its pending set that each cluster names, -1 for none, shape [N].
+    bundle
+        CPU cores and GPUs that it would give to it, shape [N, 2]. A bundle of (0, 0) starts
+        nothing, but the naming counts where several clusters name one task. Otherwise the bundle
+        is at least the smallest and at most the largest one of the task, and fits into what is
+        free after `other` has been carried out.
+    score
+        How much each cluster wants its task, in [0, 1], shape [N]: the paper's probability that it
+        picks the task. Decides who wins a task that several clusters name; None where all want
+        theirs equally.
+    place
+        Whether a cluster places its task even with a bundle of (0, 0), to pause there at first,
+        shape [N]; None where no cluster does.
+    changed
+        Running tasks whose bundle changes, shape [m]; None for none. That is preemption.
+    other
+        Their bundles from now on, (0, 0) to pause them, shape [m, 2].
+    """
+
+    task: Ints
+    bundle: Ints
+    score: Floats | None = None
+    place: Flags | None = None
+    changed: Ints | None = None
+    other: Ints | None = None
+
+    @classmethod
+    def void(cls, clusters: int) -> Decision:
+        """Return the decision in which no cluster does anything."""
+        return cls(np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64))
+
+
+class Outcome(NamedTuple):
+    """What a round came to.
+
+    Attributes
+    ----------
+    started
+        Task that each cluster has placed, -1 for none, shape [N].
+    elapsed
+        Whether the slot is over, so that time has passed.
+    completed
+        Tasks that are complete since then, shape [c].
+    """
+
+    started: Ints
+    elapsed: bool
+    completed: Ints

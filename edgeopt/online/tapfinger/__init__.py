@@ -6,6 +6,20 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
+from edgeopt.online.tapfinger.environment import TapFingerEnvironment
+from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Outcome, Round, Running, Tasks
+from edgeopt.online.tapfinger.held import Held
+from edgeopt.online.tapfinger.trajectory import TapFingerTrajectory
 
-__all__ = ["Decision", "Outcome", "Round", "Running", "Tasks"]
+__all__ = [
+    "Decision",
+    "Held",
+    "Outcome",
+    "Round",
+    "Running",
+    "TapFingerEnvironment",
+    "TapFingerEpisode",
+    "TapFingerTrajectory",
+    "Tasks",
+]

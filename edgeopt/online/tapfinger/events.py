@@ -33,12 +33,15 @@ class Tasks(NamedTuple):
         Clusters on which it may run, shape [v, N].
     weight
         Weight of its flow time, shape [v].
+    waits
+        Whether it has not been placed yet, shape [v].
     """
 
     arrival: Ints
     kind: Ints
     eligible: Flags
     weight: Floats
+    waits: Flags
 
 
 class Running(NamedTuple):
@@ -123,12 +126,12 @@ class Decision(NamedTuple):
         picks the task. Decides who wins a task that several clusters name; None where all want
         theirs equally.
     place
-        Whether a cluster places its task even with a bundle of (0, 0), to pause there at first,
-        shape [N]; None where no cluster does.
+        Whether a cluster places its task even with a bundle below the smallest one, such as
+        (0, 0), so that it waits there, shape [N]; None where no cluster does.
     changed
         Running tasks whose bundle changes, shape [m]; None for none. That is preemption.
     other
-        Their bundles from now on, (0, 0) to pause them, shape [m, 2].
+        Their bundles from now on, shape [m, 2]; below the smallest one they make no progress.
     """
 
     task: Ints

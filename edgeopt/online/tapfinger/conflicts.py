@@ -1,0 +1,183 @@
+"""A round of decisions: checked, conflicts settled, carried out."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numba import njit
+
+from edgeopt.online.tapfinger.kernels import place
+from edgeopt.online.tapfinger.state import ARRIVED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.online.tapfinger.orders import Orders
+    from edgeopt.online.tapfinger.state import Rules, State, Truth
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["REFUSALS", "carry_out", "settle"]
+
+REFUSALS: Final = {
+    1: "changes the bundle of task {task}, which bundles here may not",
+    2: "changes the bundle of task {task}, which does not run",
+    3: "changes the bundle of task {task} twice",
+    4: "gives task {task} on cluster {cluster} a bundle that is none",
+    5: "holds more on cluster {cluster} than it has",
+    6: "names task {task} on cluster {cluster}, where it is not pending",
+    7: "gives task {task} on cluster {cluster} less than its smallest bundle",
+    8: "gives task {task} on cluster {cluster} more than is free",
+    9: "starts task {task} on cluster {cluster}, which has started one in this slot",
+    10: "scores cluster {cluster} by something that is not in [0, 1]",
+}
+"""Why a decision cannot be carried out."""
+
+
+@njit(cache=True)
+def _free_after(
+    rules: Rules, state: State, changed: Ints, other: Ints, free: Ints
+) -> tuple[int, int, int]:
+    """Check the changes of bundles and write what would be free."""
+    free[:] = state.free
+    for i in range(changed.size):
+        j = changed[i]
+        if not rules.preemption:
+            return 1, j, -1
+        if j < 0 or j >= state.clock[ARRIVED]:
+            return 2, j, -1
+        n = state.cluster[j]
+        if n < 0 or state.completion[j] >= 0:
+            return 2, j, -1
+        for other_place in range(i):
+            if changed[other_place] == j:
+                return 3, j, n
+        for r in range(2):
+            if other[i, r] < 0 or other[i, r] >= rules.speed.shape[2 + r]:
+                return 4, j, n
+            free[n, r] += state.bundle[j, r] - other[i, r]
+    for n in range(free.shape[0]):
+        if free[n, 0] < 0 or free[n, 1] < 0:
+            return 5, -1, n
+    return 0, -1, -1
+
+
+@njit(cache=True)
+def _named(
+    rules: Rules, truth: Truth, state: State, orders: Orders, single: bool, free: Ints
+) -> tuple[int, int, int]:
+    """Check what every cluster names."""
+    task, bundle, placed = orders.task, orders.bundle, orders.place
+    for n in range(task.size):
+        j = task[n]
+        if not 0.0 <= orders.score[n] <= 1.0:
+            return 10, j, n
+        if j == -1:
+            continue
+        pending = False
+        for i in range(state.in_pending[n]):
+            pending |= state.pending[n, i] == j
+        if not pending:
+            return 6, j, n
+        nothing = bundle[n, 0] == 0 and bundle[n, 1] == 0
+        for r in range(2):
+            if bundle[n, r] < 0 or bundle[n, r] >= rules.speed.shape[2 + r]:
+                return 4, j, n
+            if bundle[n, r] < rules.minimum[truth.kind[j], r] and not nothing and not placed[n]:
+                return 7, j, n
+            if bundle[n, r] > free[n, r]:
+                return 8, j, n
+        if single and state.started[n] and (not nothing or placed[n]):
+            return 9, j, n
+    return 0, -1, -1
+
+
+@njit(cache=True)
+def _room(free: Ints, minimum: Ints, whole: bool) -> float:
+    """Return how often a smallest bundle would fit."""
+    room = np.inf
+    for r in range(2):
+        if minimum[r] > 0:
+            fits = free[r] / minimum[r]
+            room = min(room, float(int(fits)) if whole else fits)
+    return room
+
+
+@njit(cache=True)
+def settle(
+    rules: Rules, kind: Ints, task: Ints, void: Flags, score: Floats, free: Ints, wins: Flags
+) -> None:
+    """Say which clusters win the tasks that they name.
+
+    Of several clusters that name one task, the one of the largest product of its score and its
+    room wins, the first of equals (Li et al., equation (11)).
+    """
+    clusters = task.size
+    for n in range(clusters):
+        wins[n] = task[n] >= 0 and not (rules.pass_on and void[n])
+    for first in range(clusters):
+        if not wins[first]:
+            continue
+        j = task[first]
+        rivals = 0
+        most = -np.inf
+        for n in range(first, clusters):
+            if wins[n] and task[n] == j:
+                rivals += 1
+                most = max(most, _room(free[n], rules.minimum[kind[j]], False))
+        if rivals == 1:
+            continue
+        best, worth = first, -1.0
+        for n in range(first, clusters):
+            if not wins[n] or task[n] != j:
+                continue
+            if rules.by_ratio:
+                # The common denominator of the softmax decides nothing.
+                room = exp(_room(free[n], rules.minimum[kind[j]], False) - most)
+            else:
+                room = _room(free[n], rules.minimum[kind[j]], True)
+            if score[n] * room > worth:
+                best, worth = n, score[n] * room
+        for n in range(first, clusters):
+            if task[n] == j:
+                wins[n] = n == best
+
+
+@njit(cache=True)
+def carry_out(
+    rules: Rules, truth: Truth, state: State, single: bool, orders: Orders, started: Ints
+) -> tuple[int, int, int, int]:
+    """Carry a round out, or nothing of it.
+
+    Returns
+    -------
+    Reason of a refusal and the task and cluster that it concerns, or 0; then how many clusters
+    have lost a task that they named to another one. `started` says what each cluster has placed.
+    """
+    task, bundle, placed = orders.task, orders.bundle, orders.place
+    changed, other = orders.changed, orders.other
+    free = np.empty_like(state.free)
+    code, j, n = _free_after(rules, state, changed, other, free)
+    if code == 0:
+        code, j, n = _named(rules, truth, state, orders, single, free)
+    if code != 0:
+        return code, j, n, 0
+    void = (bundle[:, 0] == 0) & (bundle[:, 1] == 0) & ~placed
+    wins = np.empty(task.size, np.bool_)
+    settle(rules, truth.kind, task, void, orders.score, free, wins)
+    for i in range(changed.size):
+        for r in range(2):
+            state.free[state.cluster[changed[i]], r] += state.bundle[changed[i], r] - other[i, r]
+            state.bundle[changed[i], r] = other[i, r]
+    lost = 0
+    for n in range(task.size):
+        started[n] = -1
+        if wins[n] and not void[n]:
+            place(truth, state, task[n], n, bundle[n, 0], bundle[n, 1])
+            started[n] = task[n]
+        lost += task[n] >= 0 and not wins[n] and not void[n]
+    return 0, -1, -1, lost

@@ -1,0 +1,142 @@
+"""The clusters that schedulers of TapFinger live in: slots, and rounds of decisions within them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.tapfinger.episode import TapFingerEpisode
+from edgeopt.online.tapfinger.events import Tasks
+from edgeopt.online.tapfinger.trajectory import TapFingerTrajectory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.simulate import Episode
+    from edgeopt.online.tapfinger.events import Decision, Outcome, Round
+
+__all__ = ["TapFingerEnvironment"]
+
+
+@dataclass(frozen=True, eq=False)
+class TapFingerEnvironment:
+    """Worlds of a TapFinger instance: the same arrivals in all of them, other noise in each.
+
+    In every slot (a) the tasks that arrive join the queues of all clusters on which they may run,
+    (b) pending sets are filled from the queues, (c) rounds of decisions follow, (d) what runs makes
+    progress, (e) what is complete leaves and releases what it holds. The noise of the i-th slot in
+    which a task is served does not depend on the policy.
+
+    Parameters
+    ----------
+    truth
+        The instance with its future. Its `single_start` says whether a slot has one round, or
+        rounds until one has placed no task.
+    refill, conflict, pass_on, preemption, patience
+        See `TapFingerEpisode`.
+
+    Raises
+    ------
+    OptionError
+        If an option has no such value.
+
+    Notes
+    -----
+    Li et al., section III and Algorithm 1, whose condition for another round is inverted.
+    """
+
+    truth: TapFingerInstance
+    refill: Literal["slot", "round"] = "slot"
+    conflict: Literal["count", "ratio"] = "count"
+    pass_on: bool = False
+    preemption: bool = True
+    patience: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.refill not in ("slot", "round"):
+            raise OptionError(f"refill = {self.refill!r}: must be 'slot' or 'round'")
+        if self.conflict not in ("count", "ratio"):
+            raise OptionError(f"conflict = {self.conflict!r}: must be 'count' or 'ratio'")
+        if self.patience < 1:
+            raise OptionError(f"patience = {self.patience}: must be at least 1")
+
+    @property
+    def alike(self) -> bool:
+        """Whether all worlds are the same, so that a policy without coins need live but once."""
+        return self.truth.noise == 0.0
+
+    @cached_property
+    def instance(self) -> TapFingerInstance:
+        """Clusters, kinds of tasks and rules: all that a policy may know beforehand."""
+        truth = self.truth
+        nothing = np.zeros(0, dtype=np.int64)
+        return truth.replace(
+            arrival=nothing,
+            kind=nothing,
+            eligible=np.zeros((0, truth.clusters), dtype=bool),
+            weight=np.zeros(0),
+        )
+
+    def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
+        """Draw the seeds of the noise, shape [runs]."""
+        return rng.integers(2**63, size=runs)
+
+    def episode(self, world: int, *, record: bool = False) -> TapFingerEpisode:
+        """Open a world at its first slot."""
+        truth = self.truth
+        assert truth.weight is not None
+        waits = np.ones(truth.tasks, dtype=bool)
+        tasks = Tasks(truth.arrival, truth.kind, truth.eligible, truth.weight, waits)
+        return TapFingerEpisode(
+            truth, tasks, world=int(world), refill=self.refill, conflict=self.conflict,
+            pass_on=self.pass_on, preemption=self.preemption, patience=self.patience,
+            record=record,
+        )  # fmt: skip
+
+    def trajectory(
+        self,
+        name: str,
+        episodes: Sequence[Episode[Round, Decision, Outcome]],
+        *,
+        seconds: float,
+        record: bool = False,
+    ) -> TapFingerTrajectory:
+        """Gather finished episodes."""
+        mine = [episode for episode in episodes if isinstance(episode, TapFingerEpisode)]
+        end = np.array([len(one.alive) for one in mine])
+        alive = _padded([np.array(one.alive, dtype=np.float64) for one in mine])
+        completion = np.stack([one.state.completion for one in mine])
+        no_slot = np.zeros((0, self.truth.clusters, 2), dtype=np.int64)
+        return TapFingerTrajectory(
+            name=name,
+            reward=alive,
+            violations=np.zeros(alive.shape, dtype=np.int64),
+            decisions=_padded([np.array(one.rounds, dtype=np.int64) for one in mine]),
+            seconds=seconds,
+            compiled=False,
+            instance=self.truth,
+            cluster=np.stack([one.state.cluster for one in mine]),
+            start=np.stack([one.state.start for one in mine]),
+            completion=np.where(completion < 0, np.inf, completion),
+            preemptions=np.stack([one.state.switches for one in mine]),
+            used=_padded([np.array(one.used) if one.used else no_slot for one in mine]),
+            end=end,
+            lost=np.array([one.lost for one in mine]),
+            held=mine[0].held if record else None,
+        )
+
+
+def _padded(runs: list[NDArray[Any]]) -> NDArray[Any]:
+    """Stack what each run has in every slot, with zeros after its end."""
+    longest = max(len(run) for run in runs)
+    stacked = np.zeros((len(runs), longest, *runs[0].shape[1:]), dtype=runs[0].dtype)
+    for row, run in zip(stacked, runs, strict=True):
+        row[: len(run)] = run
+    return stacked

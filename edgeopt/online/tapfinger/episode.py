@@ -1,0 +1,270 @@
+"""One run through the slots: clusters that show rounds, take decisions, and let tasks run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.tapfinger import kernels
+from edgeopt.online.tapfinger.conflicts import REFUSALS, carry_out
+from edgeopt.online.tapfinger.events import Outcome, Round, Running, Tasks
+from edgeopt.online.tapfinger.held import Row, stretches
+from edgeopt.online.tapfinger.orders import orders_of
+from edgeopt.online.tapfinger.state import (
+    ACTIVE,
+    ARRIVED,
+    COMPLETED,
+    NUMBER,
+    SLOT,
+    opened,
+    rules_of,
+    truth_of,
+)
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger.events import Decision
+    from edgeopt.online.tapfinger.held import Held
+    from edgeopt.online.tapfinger.state import State
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["TapFingerEpisode"]
+
+_BLOCK: Final = 64
+"""Slots of service for which the noise is drawn at a time."""
+
+
+class TapFingerEpisode:
+    """A run through one world.
+
+    Slots in which no task is in the system pass without a round. A run ends when all tasks are
+    complete, or when after the last arrival no task has made progress for `patience` slots.
+
+    Parameters
+    ----------
+    instance
+        Clusters and kinds of tasks, noise, cost of switching, and the rules of the mode.
+    tasks
+        The tasks, past and future.
+    world
+        Seed of the noise; None for a run without any.
+    refill
+        When pending sets are filled from the queues behind them: when a slot begins, or before
+        every round.
+    conflict
+        How much room a cluster is said to have for a task that several of them name: how often the
+        smallest bundle fits into what is free (``"count"``), or the exponential of the unrounded
+        number (``"ratio"``). The largest product with the score wins.
+    pass_on
+        Whether a cluster that would give the task nothing makes way for the next one.
+    preemption
+        Whether bundles of running tasks may change.
+    patience
+        See above.
+    record
+        Whether to keep what every task held when.
+    """
+
+    def __init__(
+        self,
+        instance: TapFingerInstance,
+        tasks: Tasks,
+        *,
+        world: int | None = None,
+        refill: Literal["slot", "round"] = "slot",
+        conflict: Literal["count", "ratio"] = "count",
+        pass_on: bool = False,
+        preemption: bool = True,
+        patience: int = 1000,
+        record: bool = False,
+    ) -> None:
+        self._tasks, self._truth = tasks, truth_of(tasks)
+        self._rules = rules_of(
+            instance, by_ratio=conflict == "ratio", pass_on=pass_on, preemption=preemption,
+            noisy=world is not None,
+        )  # fmt: skip
+        self._single, self._each_round = instance.single_start, refill == "round"
+        self._world, self._patience = world, patience
+        self.state: State = opened(self._rules, instance.pending, tasks.arrival.size)
+        self._clusters = instance.clusters
+        self._round: Round | None = None
+        self._idle = 0
+        self.alive: list[int] = []
+        self.used: list[Ints] = []
+        self.rounds: list[int] = []
+        self.lost = 0
+        self._recorded: list[Row] | None = [] if record else None
+        kernels.arrive(self._truth, self.state)
+        self._skip()
+
+    @classmethod
+    def resumed(
+        cls,
+        instance: TapFingerInstance,
+        seen: Round,
+        *,
+        refill: Literal["slot", "round"] = "slot",
+        preemption: bool = True,
+        patience: int = 1000,
+    ) -> TapFingerEpisode:
+        """Return a run that goes on from a round as a policy has seen it.
+
+        No task arrives any more and there is no noise. A running task whose bundle has changed in
+        the slot pays for it only if it changes again.
+
+        Parameters
+        ----------
+        instance
+            The clusters, as the policy was shown them.
+        seen
+            The round.
+        refill, preemption, patience
+            As for any run.
+        """
+        run = cls(
+            instance, seen.tasks._replace(arrival=np.zeros_like(seen.tasks.arrival)),
+            refill=refill, preemption=preemption, patience=patience,
+        )  # fmt: skip
+        run._tasks = seen.tasks
+        run._go_on(seen)
+        return run
+
+    def _go_on(self, seen: Round) -> None:
+        state, running = self.state, seen.running
+        active, task = running.task.size, running.task
+        complete = ~seen.tasks.waits
+        complete[task] = False
+        done = int(complete.sum())
+        state.clock[:] = (seen.slot, seen.number, seen.tasks.waits.size, active, done)
+        state.free[:], state.waiting[:], state.crowd[:] = seen.free, seen.waiting, seen.crowd
+        state.started[:], state.pending[:] = seen.started, seen.pending
+        state.in_pending[:] = (seen.pending >= 0).sum(axis=1)
+        # The queue behind goes on after the last task that has come to the pending set.
+        state.head[:] = seen.pending.max(axis=1) + 1
+        state.active[:active] = task
+        state.cluster[complete], state.completion[complete] = 0, 0
+        state.cluster[task], state.start[task] = running.cluster, running.start
+        state.bundle[task], state.progress[task] = running.bundle, running.progress
+        state.attained[task] = running.attained
+        state.before[task] = np.where(running.start[:, None] < seen.slot, running.bundle, -1)
+        self._round = None
+
+    # --- rounds ----------------------------------------------------------------------------
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        arrived, completed = self.state.clock[ARRIVED], self.state.clock[COMPLETED]
+        if arrived < self._tasks.arrival.size:
+            return False
+        return bool(completed == arrived or self._idle >= self._patience)
+
+    def observe(self) -> Round | None:
+        """Show the clusters before the next decision, or None if the run is over."""
+        if self.over:
+            return None
+        if self._round is None:
+            if self._each_round:
+                kernels.refill(self._truth, self.state)
+            free, pending, waiting, crowd, started, *rest = kernels.look(self.state)
+            past = slice(int(self.state.clock[ARRIVED]))
+            tasks = self._tasks
+            self._round = Round(
+                int(self.state.clock[SLOT]),
+                int(self.state.clock[NUMBER]),
+                free,
+                pending,
+                waiting,
+                crowd,
+                started,
+                Running(*rest[:6]),
+                Tasks(
+                    tasks.arrival[past], tasks.kind[past], tasks.eligible[past],
+                    tasks.weight[past], rest[6],
+                ),
+            )  # fmt: skip
+        return self._round
+
+    def act(self, decision: Decision) -> Outcome:
+        """Carry a round out; the slot passes once a round has placed no task.
+
+        With `single_start` it passes after every round.
+
+        Raises
+        ------
+        OptionError
+            If the decision cannot be carried out; nothing of it is then.
+        """
+        clock = self.state.clock
+        started = np.empty(self._clusters, dtype=np.int64)
+        orders = orders_of(decision, self._clusters)
+        code, task, cluster, lost = carry_out(
+            self._rules, self._truth, self.state, self._single, orders, started
+        )
+        if code:
+            reason = REFUSALS[code].format(task=task, cluster=cluster)
+            raise OptionError(f"slot {clock[SLOT]}, round {clock[NUMBER]}: {reason}")
+        self.lost += lost
+        self._round = None
+        clock[NUMBER] += 1
+        if not self._single and (started >= 0).any():
+            return Outcome(started, False, np.zeros(0, dtype=np.int64))
+        return Outcome(started, True, self._pass())
+
+    # --- time ------------------------------------------------------------------------------
+
+    def _pass(self) -> Ints:
+        """Let the slot pass, and those after it in which no task is in the system."""
+        state = self.state
+        active = state.active[: state.clock[ACTIVE]].copy()
+        slot = int(state.clock[SLOT])
+        used = self._rules.capacity - state.free
+        if self._recorded is not None:
+            self._recorded.append(Row(slot, active, state.cluster[active], state.bundle[active]))
+        self._book(
+            int(state.clock[ARRIVED] - state.clock[COMPLETED]), used, int(state.clock[NUMBER])
+        )
+        served = kernels.elapse(self._rules, self._truth, state)
+        if served < 0:
+            self._draw_noise()
+            served = kernels.elapse(self._rules, self._truth, self.state)
+        waits = state.clock[ARRIVED] == self._tasks.arrival.size and served == 0
+        self._idle = self._idle + 1 if waits else 0
+        self._skip()
+        return np.asarray(active[self.state.completion[active] == slot + 1])
+
+    def _skip(self) -> None:
+        """Let slots pass while no task is in the system and some are to come."""
+        clock, arrival = self.state.clock, self._tasks.arrival
+        if clock[ARRIVED] == clock[COMPLETED] and clock[ARRIVED] < arrival.size:
+            following = int(arrival[clock[ARRIVED]])
+            for _ in range(following - int(clock[SLOT])):
+                self._book(0, np.zeros_like(self.state.free), 0)
+            clock[SLOT] = following
+            kernels.arrive(self._truth, self.state)
+
+    def _book(self, alive: int, used: Ints, rounds: int) -> None:
+        self.alive.append(alive)
+        self.used.append(used)
+        self.rounds.append(rounds)
+
+    def _draw_noise(self) -> None:
+        assert self._world is not None
+        noise = self.state.noise
+        rng = np.random.default_rng([self._world, noise.shape[1] // _BLOCK])
+        more = rng.uniform(-1.0, 1.0, size=(noise.shape[0], _BLOCK))
+        self.state = self.state._replace(noise=np.concatenate([noise, more], axis=1))
+
+    # --- what a recorded run has kept --------------------------------------------------------
+
+    @property
+    def held(self) -> Held:
+        """What every task held when, by task, then by time; empty unless recorded."""
+        return stretches(self._recorded or [])

@@ -1,0 +1,73 @@
+"""A decision as the kernels want it: all arrays there, in one type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.online.tapfinger.events import Decision
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["Orders", "orders_of"]
+
+
+class Orders(NamedTuple):
+    """The fields of a `Decision`, none left out."""
+
+    task: Ints
+    bundle: Ints
+    score: Floats
+    place: Flags
+    changed: Ints
+    other: Ints
+
+
+def orders_of(decision: Decision, clusters: int) -> Orders:
+    """Return what a decision orders.
+
+    Parameters
+    ----------
+    decision
+        The decision.
+    clusters
+        Number of clusters N.
+
+    Raises
+    ------
+    OptionError
+        If an array has another shape or type than it should have.
+    """
+    score, place, changed, other = decision.score, decision.place, decision.changed, decision.other
+    if changed is None:
+        changed, other = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
+    moved = np.shape(changed)[:1]
+    return Orders(
+        _own("task", decision.task, (clusters,), np.int64),
+        _own("bundle", decision.bundle, (clusters, 2), np.int64),
+        np.ones(clusters) if score is None else _own("score", score, (clusters,), np.float64),
+        np.zeros(clusters, dtype=np.bool_)
+        if place is None
+        else _own("place", place, (clusters,), np.bool_),
+        _own("changed", changed, (*moved,) if moved else (0,), np.int64),
+        _own("other", other, (*moved, 2) if moved else (0, 2), np.int64),
+    )
+
+
+def _own(name: str, value: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.shape != shape:
+        raise OptionError(f"{name}: must have shape {list(shape)}, has {list(array.shape)}")
+    if array.dtype != dtype:
+        if not np.can_cast(array.dtype, dtype, "safe"):
+            raise OptionError(f"{name}: must be an array of {np.dtype(dtype).name}")
+        array = array.astype(dtype)
+    return np.ascontiguousarray(array)

@@ -6,6 +6,14 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
+from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
 
-__all__ = ["TapFingerInstance"]
+__all__ = [
+    "TapFingerInstance",
+    "Workload",
+    "generate",
+    "pointer_workload",
+    "synthetic_workload",
+]

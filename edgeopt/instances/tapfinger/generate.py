@@ -1,0 +1,166 @@
+"""Random instances in the setting of the paper's simulations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.tapfinger.arrivals import READINGS, Eligibility, draw_tasks
+from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.tapfinger.workloads import Law, pointer_workload, synthetic_workload
+from edgeopt.instances.validate import frozen_integers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["MIXED", "TASKS", "generate"]
+
+TASKS: Final = 64
+"""Tasks per cluster."""
+
+CAPACITY: Final = (16, 16)
+"""CPU cores and GPUs of a cluster."""
+
+MIXED: Final = ((4, 4), (8, 8), (12, 12), (16, 16), (24, 24), (32, 32))
+"""CPU cores and GPUs of clusters of different sizes."""
+
+NOISE: Final = 0.1
+"""Most by which progress differs from the law, in the single-task experiments."""
+
+_LAWS: Final = {
+    "sqrt": "speed tanh(GPUs / 16) that falls with the progress made, as in the authors' program",
+    "constant": "constant speed tanh(GPUs / 16), as the durations in the paper",
+}
+
+
+def generate(
+    *,
+    rng: int | np.random.Generator = 0,
+    clusters: int = 3,
+    tasks: int | None = None,
+    rate: float | None = None,
+    workload: Literal["synthetic", "pointer"] = "synthetic",
+    law: Law = "sqrt",
+    eligibility: Eligibility = "subset",
+    single_start: bool = False,
+    noise: float | None = None,
+    switching: float | None = None,
+    capacity: ArrayLike | Literal["mixed"] | None = None,
+    pending: int = 10,
+) -> TapFingerInstance:
+    """Draw a random instance in the setting of the paper's simulations.
+
+    Arrivals, kinds and eligibility come from streams of their own: a setting of one of them leaves
+    the others as they are. More tasks leave those that were there as they are.
+
+    Parameters
+    ----------
+    rng
+        Seed or generator; equal seeds give equal instances.
+    clusters
+        Number of clusters N; 3 or 6 in the paper.
+    tasks
+        Number of tasks J; by default 64 per cluster.
+    rate
+        Mean arrivals per slot, of all clusters together. By default two thirds of a task per
+        cluster with `single_start`, which is 2 for 3 clusters and 4 for 6, otherwise one per
+        cluster, which is 3 and 6.
+    workload
+        ``"synthetic"`` or ``"pointer"``; see `synthetic_workload` and `pointer_workload`.
+    law
+        How the progress of synthetic tasks that want GPUs goes on; see `synthetic_workload`.
+    eligibility
+        How it is drawn on which clusters a task may run; see `draw_eligibility`.
+    single_start
+        Whether a cluster may start at most one task per slot (the paper's single-task mode).
+    noise
+        Most by which the progress of a slot differs from the law; by default 0.1 for synthetic
+        tasks with `single_start` and otherwise none.
+    switching
+        Part of a slot's progress that remains to a task whose bundle has changed; by default 0.5
+        with `single_start` and otherwise 1, since the paper has no such cost there.
+    capacity
+        CPU cores and GPUs, shape [N, 2], or [2] if all clusters are alike; (16, 16) by default.
+        ``"mixed"`` for the six sizes of `MIXED` in turn.
+    pending
+        Most tasks that a cluster chooses from at a time.
+
+    Returns
+    -------
+    A validated instance whose ``origin`` says that it is drawn, and under which readings.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+    InstanceError
+        If a capacity, the noise, the cost of switching or the number of places is.
+
+    Notes
+    -----
+    Li et al., section V-A to V-D.
+    """
+    room = _capacity(capacity, clusters)
+    if workload == "pointer":
+        made = pointer_workload()
+    elif workload == "synthetic":
+        made = synthetic_workload(law)
+    else:
+        raise OptionError(f"workload must be 'synthetic' or 'pointer', got {workload!r}")
+    if noise is None:
+        noise = NOISE if single_start and workload == "synthetic" else 0.0
+    drawn = draw_tasks(
+        np.random.default_rng(rng).spawn(3),
+        tasks=TASKS * clusters if tasks is None else tasks,
+        rate=(2 * clusters / 3 if single_start else clusters) if rate is None else rate,
+        kinds=len(made.kinds),
+        clusters=clusters,
+        eligibility=eligibility,
+    )
+    return TapFingerInstance(
+        capacity=room,
+        minimum=made.minimum,
+        speed=made.speed,
+        slowing=made.slowing,
+        kinds=made.kinds,
+        **drawn,
+        noise=noise,
+        switching=(0.5 if single_start else 1.0) if switching is None else switching,
+        pending=pending,
+        single_start=single_start,
+        origin=_origin(workload, law, eligibility, noise),
+    )
+
+
+def _capacity(capacity: ArrayLike | Literal["mixed"] | None, clusters: int) -> NDArray[np.int64]:
+    if clusters < 1:
+        raise OptionError(f"clusters must be at least 1, got {clusters}")
+    if capacity is None:
+        capacity = CAPACITY
+    if isinstance(capacity, str):
+        if capacity != "mixed":
+            raise OptionError(f"capacity must be numbers or 'mixed', got {capacity!r}")
+        return np.resize(MIXED, (clusters, 2))
+    alike = np.asarray(capacity, dtype=object).ndim == 1
+    axes = ("resource",) if alike else ("cluster", "resource")
+    room = frozen_integers("capacity", capacity, axes, {"cluster": clusters, "resource": 2})
+    return np.tile(room, (clusters, 1)) if alike else room
+
+
+def _origin(workload: str, law: Law, eligibility: Eligibility, noise: float) -> str:
+    speeds = (
+        f"Tasks that want GPUs have a {_LAWS[law]}; the others take 4 slots with any bundle. "
+        if workload == "synthetic"
+        else "Tasks take 1 or 10 slots with any bundle. "
+    )
+    disturbed = (
+        f"Progress differs from the law by up to {noise:g} per slot, but is never negative. "
+        if noise > 0
+        else "Progress is not disturbed. "
+    )
+    return (
+        f"Drawn at random in the setting of Li et al.; no number is measured. {speeds}{disturbed}"
+        f"A task may run on clusters that are drawn: {READINGS[eligibility]}."
+    )

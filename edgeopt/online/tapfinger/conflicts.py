@@ -150,13 +150,14 @@ def settle(
 @njit(cache=True)
 def carry_out(
     rules: Rules, truth: Truth, state: State, single: bool, orders: Orders, started: Ints
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int]:
     """Carry a round out, or nothing of it.
 
     Returns
     -------
     Reason of a refusal and the task and cluster that it concerns, or 0; then how many clusters
-    have lost a task that they named to another one. `started` says what each cluster has placed.
+    have lost a task that they named to another one, and how many have placed one. `started` says
+    what each cluster has placed.
     """
     task, bundle, placed = orders.task, orders.bundle, orders.place
     changed, other = orders.changed, orders.other
@@ -165,7 +166,7 @@ def carry_out(
     if code == 0:
         code, j, n = _named(rules, truth, state, orders, single, free)
     if code != 0:
-        return code, j, n, 0
+        return code, j, n, 0, 0
     void = (bundle[:, 0] == 0) & (bundle[:, 1] == 0) & ~placed
     wins = np.empty(task.size, np.bool_)
     settle(rules, truth.kind, task, void, orders.score, free, wins)
@@ -173,11 +174,12 @@ def carry_out(
         for r in range(2):
             state.free[state.cluster[changed[i]], r] += state.bundle[changed[i], r] - other[i, r]
             state.bundle[changed[i], r] = other[i, r]
-    lost = 0
+    lost, count = 0, 0
     for n in range(task.size):
         started[n] = -1
         if wins[n] and not void[n]:
             place(truth, state, task[n], n, bundle[n, 0], bundle[n, 1])
             started[n] = task[n]
+            count += 1
         lost += task[n] >= 0 and not wins[n] and not void[n]
-    return 0, -1, -1, lost
+    return 0, -1, -1, lost, count

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import kernels
 from edgeopt.online.tapfinger.conflicts import REFUSALS, carry_out
-from edgeopt.online.tapfinger.events import Outcome, Round, Running, Tasks
+from edgeopt.online.tapfinger.events import Outcome, Round, Tasks
 from edgeopt.online.tapfinger.held import Row, stretches
 from edgeopt.online.tapfinger.orders import orders_of
 from edgeopt.online.tapfinger.state import (
@@ -19,6 +19,7 @@ from edgeopt.online.tapfinger.state import (
     NUMBER,
     SLOT,
     opened,
+    placed,
     rules_of,
     truth_of,
 )
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 __all__ = ["TapFingerEpisode"]
+
+_NONE: Final = np.zeros(0, dtype=np.int64)
+_NONE.flags.writeable = False
 
 _BLOCK: Final = 64
 """Slots of service for which the noise is drawn at a time."""
@@ -173,21 +177,20 @@ class TapFingerEpisode:
         if self._round is None:
             if self._each_round:
                 kernels.refill(self._truth, self.state)
-            free, pending, waiting, crowd, started, *rest = kernels.look(self.state)
-            past = slice(int(self.state.clock[ARRIVED]))
-            tasks = self._tasks
+            state, tasks = self.state, self._tasks
+            past = slice(int(state.clock[ARRIVED]))
             self._round = Round(
-                int(self.state.clock[SLOT]),
-                int(self.state.clock[NUMBER]),
-                free,
-                pending,
-                waiting,
-                crowd,
-                started,
-                Running(*rest[:6]),
+                int(state.clock[SLOT]),
+                int(state.clock[NUMBER]),
+                state.free.copy(),
+                state.pending.copy(),
+                state.waiting.copy(),
+                state.crowd.copy(),
+                state.started.copy(),
+                placed(state),
                 Tasks(
                     tasks.arrival[past], tasks.kind[past], tasks.eligible[past],
-                    tasks.weight[past], rest[6],
+                    tasks.weight[past], state.cluster[past] < 0,
                 ),
             )  # fmt: skip
         return self._round
@@ -205,7 +208,7 @@ class TapFingerEpisode:
         clock = self.state.clock
         started = np.empty(self._clusters, dtype=np.int64)
         orders = orders_of(decision, self._clusters)
-        code, task, cluster, lost = carry_out(
+        code, task, cluster, lost, count = carry_out(
             self._rules, self._truth, self.state, self._single, orders, started
         )
         if code:
@@ -214,8 +217,8 @@ class TapFingerEpisode:
         self.lost += lost
         self._round = None
         clock[NUMBER] += 1
-        if not self._single and (started >= 0).any():
-            return Outcome(started, False, np.zeros(0, dtype=np.int64))
+        if count and not self._single:
+            return Outcome(started, False, _NONE)
         return Outcome(started, True, self._pass())
 
     # --- time ------------------------------------------------------------------------------

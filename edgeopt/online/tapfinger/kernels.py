@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from numba import njit
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.state import Rules, State, Truth
 
 
-__all__ = ["arrive", "elapse", "look", "place", "refill"]
+__all__ = ["arrive", "elapse", "place", "refill"]
 
 
 @njit(cache=True)
@@ -124,25 +123,3 @@ def elapse(rules: Rules, truth: Truth, state: State) -> int:
     state.started[:] = False
     arrive(truth, state)
     return served
-
-
-@njit(cache=True)
-def look(
-    state: State,
-) -> tuple[Any, ...]:
-    """Copy what a round shows, in the order of its fields: nothing of it changes later."""
-    active = state.clock[ACTIVE]
-    task = state.active[:active].copy()
-    cluster, start = np.empty(active, np.int64), np.empty(active, np.int64)
-    bundle, attained = np.empty((active, 2), np.int64), np.empty((active, 2), np.int64)
-    progress = np.empty(active)
-    for i in range(active):
-        j = task[i]
-        cluster[i], start[i], progress[i] = state.cluster[j], state.start[j], state.progress[j]
-        for r in range(2):
-            bundle[i, r], attained[i, r] = state.bundle[j, r], state.attained[j, r]
-    return (
-        state.free.copy(), state.pending.copy(), state.waiting.copy(), state.crowd.copy(),
-        state.started.copy(), task, cluster, bundle, progress, start, attained,
-        state.cluster[: state.clock[ARRIVED]] < 0,
-    )  # fmt: skip

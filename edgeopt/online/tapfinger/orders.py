@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 __all__ = ["Orders", "orders_of"]
+
+
+_NONE: Final = np.zeros(0, dtype=np.int64)
+_NOTHING: Final = np.zeros((0, 2), dtype=np.int64)
 
 
 class Orders(NamedTuple):
@@ -47,9 +51,7 @@ def orders_of(decision: Decision, clusters: int) -> Orders:
         If an array has another shape or type than it should have.
     """
     score, place, changed, other = decision.score, decision.place, decision.changed, decision.other
-    if changed is None:
-        changed, other = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
-    moved = np.shape(changed)[:1]
+    moved = 0 if changed is None else len(np.atleast_1d(changed))
     return Orders(
         _own("task", decision.task, (clusters,), np.int64),
         _own("bundle", decision.bundle, (clusters, 2), np.int64),
@@ -57,17 +59,17 @@ def orders_of(decision: Decision, clusters: int) -> Orders:
         np.zeros(clusters, dtype=np.bool_)
         if place is None
         else _own("place", place, (clusters,), np.bool_),
-        _own("changed", changed, (*moved,) if moved else (0,), np.int64),
-        _own("other", other, (*moved, 2) if moved else (0, 2), np.int64),
+        _NONE if changed is None else _own("changed", changed, (moved,), np.int64),
+        _NOTHING if changed is None else _own("other", other, (moved, 2), np.int64),
     )
 
 
 def _own(name: str, value: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
-    array = np.asarray(value)
+    array = np.ascontiguousarray(value)
     if array.shape != shape:
         raise OptionError(f"{name}: must have shape {list(shape)}, has {list(array.shape)}")
     if array.dtype != dtype:
         if not np.can_cast(array.dtype, dtype, "safe"):
             raise OptionError(f"{name}: must be an array of {np.dtype(dtype).name}")
         array = array.astype(dtype)
-    return np.ascontiguousarray(array)
+    return array

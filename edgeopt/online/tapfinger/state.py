@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.online.tapfinger.events import Running
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTIVE", "ARRIVED", "COMPLETED", "NUMBER", "SLOT", "Rules", "State", "Truth",
-    "opened", "rules_of", "truth_of",
+    "opened", "placed", "rules_of", "truth_of",
 ]  # fmt: skip
 
 SLOT: Final = 0
@@ -170,4 +172,17 @@ def opened(rules: Rules, places: int, tasks: int, slot: int = 0) -> State:
         service=whole(tasks),
         switches=whole(tasks),
         noise=np.zeros((tasks, 0)),
+    )
+
+
+def placed(state: State) -> Running:
+    """Copy what a round shows of the tasks that run."""
+    task = state.active[: state.clock[ACTIVE]].copy()
+    return Running(
+        task,
+        state.cluster.take(task),
+        state.bundle.take(task, axis=0),
+        state.progress.take(task),
+        state.start.take(task),
+        state.attained.take(task, axis=0),
     )

@@ -7,16 +7,28 @@ for Edge Machine Learning.
 from __future__ import annotations
 
 from edgeopt.models.tapfinger.bundles import Bundles, allowed, efficient
+from edgeopt.models.tapfinger.exact import OptimalSchedule, optimal_schedule
+from edgeopt.models.tapfinger.horizon import horizon
+from edgeopt.models.tapfinger.listing import best_list, list_schedule
+from edgeopt.models.tapfinger.matrix import start_matrix
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
+from edgeopt.models.tapfinger.programs import start_program
 from edgeopt.models.tapfinger.schedule import Schedule, usage, verify
 
 __all__ = [
     "Bundles",
+    "OptimalSchedule",
     "Schedule",
     "SchedulingProblem",
     "allowed",
+    "best_list",
     "efficient",
+    "horizon",
+    "list_schedule",
+    "optimal_schedule",
     "scheduling_problem",
+    "start_matrix",
+    "start_program",
     "usage",
     "verify",
 ]

@@ -27,6 +27,7 @@ from benchmarks.specs import (
     rescue_values,
     rounding,
     rounding_batch,
+    tapfinger_slots,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     oinc_dispatch.BENCHMARK,
     oinc_run.BENCHMARK,
     oinc_strong.BENCHMARK,
+    tapfinger_slots.BENCHMARK,
 )
 
 

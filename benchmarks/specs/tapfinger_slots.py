@@ -1,0 +1,75 @@
+"""How many slots per second does the environment of TapFinger live through?
+
+The subject is the plain loop that every policy lives in: rounds shown, decided by Min, checked and
+carried out, until all tasks are complete. The peer is the same state machine in lists and loops,
+as the tests have it; it checks nothing, and its coins fall otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.record import Benchmark, Candidate, Goal, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def build(size: Mapping[str, Any], candidate: str) -> Candidate:
+    """Draw the instance; the timed call lives through it."""
+    from edgeopt import simulate
+    from edgeopt.instances.tapfinger import generate
+    from edgeopt.online.tapfinger import TapFingerEnvironment
+    from edgeopt.online.tapfinger.policies.uniform import Min
+
+    instance = generate(**size)
+    environment = TapFingerEnvironment(instance)
+    if candidate == BENCHMARK.subject:
+
+        def ours(_: float | None) -> Reading:
+            trajectory = simulate(environment, Min(), rng=0, runs=1)
+            return Reading(work=int(trajectory.end[0]))
+
+        return ours
+
+    def peer(_: float | None) -> Reading:
+        import random
+
+        from tests.online.tapfinger.plain import Choice, PlainEnvironment
+
+        coins = random.Random(0)
+        twin = PlainEnvironment(instance)
+        smallest = [(cpu, gpu) for cpu, gpu in instance.minimum.tolist()]
+        while not twin.over:
+            choices, taken = [], set[int]()
+            for n in twin.clusters:
+                choice = Choice()
+                if twin.pending[n]:
+                    task = coins.choice(twin.pending[n])
+                    asked = smallest[twin.kind[task]]
+                    room = twin.free(n)
+                    if task not in taken and asked[0] <= room[0] and asked[1] <= room[1]:
+                        choice = Choice(task, asked)
+                        taken.add(task)
+                choices.append(choice)
+            twin.act(choices, {})
+        return Reading(work=twin.slot)
+
+    return peer
+
+
+BENCHMARK = Benchmark(
+    name="tapfinger-slots",
+    question="Slots of 6 clusters under Min, several starts in a slot",
+    build=build,
+    sizes={
+        "full": {"clusters": 6, "tasks": 3840, "rate": 3.0},
+        "smoke": {"clusters": 2, "tasks": 8, "rate": 1.0},
+    },
+    subject="environment, plain loop",
+    peers=("lists and loops",),
+    goals=(Goal("rate", at_least=10_000.0),),
+    unit="slots",
+    repeats=5,
+    peer_repeats=1,
+)

@@ -1,0 +1,139 @@
+"""What a scheduler expects of tasks: the bundles worth a thought and the slots that they take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import numpy as np
+from numba import njit
+
+from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.models.tapfinger.bundles import efficient
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["LEAST_LOOK", "Estimates", "estimates", "free_ahead", "slots_left"]
+
+LEAST_LOOK: Final = 30
+"""Slots that are planned ahead at least."""
+
+
+class Estimates(NamedTuple):
+    """Durations of tasks on every cluster, by bundle; no bundle is larger and slower than another.
+
+    Attributes
+    ----------
+    instance
+        The clusters and kinds; its tasks play no part.
+    first
+        Where the bundles of a cluster and kind begin: those of cluster n and kind k are entries
+        ``first[n * K + k]`` to ``first[n * K + k + 1] - 1``, fast ones first; shape [N * K + 1].
+    bundle
+        CPU cores and GPUs, shape [B, 2].
+    duration
+        Slots that a task takes with it on average, shape [B].
+    slots
+        The same in whole slots, shape [B].
+    share
+        Largest part of a resource of the cluster that the bundle takes, shape [B].
+    """
+
+    instance: TapFingerInstance
+    first: Ints
+    bundle: Ints
+    duration: Floats
+    slots: Ints
+    share: Floats
+
+    @property
+    def ahead(self) -> int:
+        """Slots to plan ahead: twice the longest duration, and no fewer than `LEAST_LOOK`."""
+        return max(LEAST_LOOK, 2 * int(self.slots.max()))
+
+
+def estimates(instance: TapFingerInstance) -> Estimates:
+    """Return what is expected of the tasks of an instance.
+
+    Parameters
+    ----------
+    instance
+        The clusters and kinds. Under noise the durations are the means.
+    """
+    slots: Floats | Ints = instance.duration
+    if instance.noise:
+        from edgeopt.instances.tapfinger.durations import expected_durations
+
+        slots = expected_durations(instance)
+    # Comparisons are all that is done with the durations there.
+    kept = efficient(cast("Ints", slots))
+    duration = np.asarray(kept.duration, dtype=np.float64)
+    capacity = instance.capacity.repeat(
+        np.diff(kept.first).reshape(instance.clusters, -1).sum(axis=1), axis=0
+    )
+    share = (kept.bundle / np.maximum(capacity, 1)).max(axis=1)
+    whole = np.maximum(1, np.rint(duration)).astype(np.int64)
+    return Estimates(instance, kept.first, kept.bundle, duration, whole, share)
+
+
+@njit(cache=True)
+def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
+    """Return how many slots a task still takes without noise, at most so many.
+
+    Parameters
+    ----------
+    speed
+        Speed of its bundle.
+    slowing
+        Whether its progress slows down.
+    progress
+        Progress made, in [0, 1).
+    most
+        Slots after which nobody cares.
+    """
+    slots = 0
+    while progress < COMPLETE and slots < most:
+        progress += progress_gain(speed, slowing, progress)
+        slots += 1
+    return slots
+
+
+@njit(cache=True)
+def free_ahead(
+    free: Ints, cluster: Ints, bundle: Ints, progress: Floats, kind: Ints, speed: Floats,
+    slowing: Flags, look: int,
+) -> Ints:  # fmt: skip
+    """Return what is free in the coming slots if nothing is started, shape [N, look, 2].
+
+    Parameters
+    ----------
+    free
+        CPU cores and GPUs that are free now, shape [N, 2].
+    cluster, bundle, progress, kind
+        Of the running tasks, shapes [m], [m, 2], [m], [m].
+    speed, slowing
+        As in the instance.
+    look
+        Slots ahead.
+    """
+    clusters = free.shape[0]
+    ahead = np.zeros((clusters, look, 2), np.int64)
+    for i in range(cluster.size):
+        n, k, cpu, gpu = cluster[i], kind[i], bundle[i, 0], bundle[i, 1]
+        left = slots_left(speed[n, k, cpu, gpu], slowing[k], progress[i], look)
+        if left < look:
+            ahead[n, left, 0] += cpu
+            ahead[n, left, 1] += gpu
+    for n in range(clusters):
+        for r in range(2):
+            held = free[n, r]
+            for t in range(look):
+                held += ahead[n, t, r]
+                ahead[n, t, r] = held
+    return ahead

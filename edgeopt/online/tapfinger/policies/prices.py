@@ -1,0 +1,54 @@
+"""What a bundle costs beside its time: it keeps others waiting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["LIGHTEST", "choices", "crowding", "rank"]
+
+LIGHTEST: Final = 1e-9
+"""Weights below this count as this much, so that bundles are told apart without weight as well."""
+
+
+@njit(cache=True)
+def choices(pending: Ints, eligible: Flags) -> Ints:
+    """Return on how many clusters each pending task may run, shape [N, P]; 0 for an empty place."""
+    count = np.zeros(pending.shape, np.int64)
+    for n in range(pending.shape[0]):
+        for i in range(pending.shape[1]):
+            if pending[n, i] >= 0:
+                for m in range(eligible.shape[1]):
+                    count[n, i] += eligible[pending[n, i], m]
+    return count
+
+
+@njit(cache=True)
+def crowding(crowd: Ints) -> float:
+    """Return how many tasks wait for a cluster, one that may run on m clusters as 1 / m.
+
+    Parameters
+    ----------
+    crowd
+        How many tasks that may run on m clusters wait for it, shape [N + 1].
+    """
+    total = 0.0
+    for m in range(1, crowd.size):
+        if crowd[m] > 0:
+            total += crowd[m] / m
+    return total
+
+
+@njit(cache=True)
+def rank(cost: float, weight: float) -> float:
+    """Return the cost per weight in units of a billionth, so that rounding breaks no tie."""
+    return float(np.rint(cost / max(weight, LIGHTEST) * 1e9))

@@ -1,0 +1,223 @@
+"""Plan the waiting tasks one after the other, and start what the plan starts now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numba import njit
+
+from edgeopt.errors import OptionError
+from edgeopt.online.naming import named
+from edgeopt.online.repeated import Deterministic
+from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates, free_ahead
+from edgeopt.online.tapfinger.policies.prices import choices, crowding, rank
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger.events import Outcome, Round
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["ReservationSpt"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReservationSpt(Deterministic):
+    r"""Reserve what is complete soonest, where time is dearer the more a bundle keeps from others.
+
+    In every round, as long as something fits, the pending task j, cluster n and bundle x are taken
+    that minimise
+
+    .. math:: \big( s + d \, (1 + \kappa \, q_{nj} \max_r x_r / C_{nr}) \big) / w_j,
+
+    and what they need is reserved: x takes d slots, and fits for so long from s slots ahead on,
+    but not before. :math:`q_{nj}` counts the other tasks that wait for the cluster and have no
+    reservation, one that may run on m clusters as 1/m. Of equals, a task that may run on fewer
+    clusters goes first, then the cluster with more units free in the present slot, the lower task,
+    the lower cluster and the faster bundle. The first reservation of every cluster for the present
+    slot is carried out; the others are forgotten, and the next round plans anew.
+
+    Parameters
+    ----------
+    pressure
+        Price :math:`\kappa \ge 0` of keeping others waiting.
+    look
+        Slots that are planned ahead; a reservation ends within them. By default twice the longest
+        duration, and no fewer than 30.
+
+    Raises
+    ------
+    OptionError
+        If the pressure is negative or not finite, or no slot is planned.
+
+    Notes
+    -----
+    Not a published rule, and without a proven ratio. It knows the durations of all kinds of tasks
+    with all bundles, under noise their means, and takes running tasks to go on undisturbed. Where
+    a cluster may start one task per slot, a reservation keeps others from starting in its slot.
+    """
+
+    title: ClassVar[str] = "ReservationSpt"
+    preemptive: ClassVar[bool] = False
+
+    pressure: float = 1.0
+    look: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.pressure < np.inf:
+            raise OptionError(f"pressure = {self.pressure}: must be a number of at least 0")
+        if self.look is not None and self.look < 1:
+            raise OptionError(f"look = {self.look}: must be at least 1")
+
+    @property
+    def name(self) -> str:
+        """Title, and the options that are not default."""
+        return named(self.title, self)
+
+    def start(self, instance: TapFingerInstance) -> Estimates:
+        """Return what is expected of the tasks."""
+        return estimates(instance)
+
+    def decide(
+        self, state: Estimates, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Estimates]:
+        """Answer a round.
+
+        Parameters
+        ----------
+        state
+            What is expected of the tasks.
+        observation
+            The round.
+        rng
+            Not used.
+        """
+        instance, tasks, running = state.instance, observation.tasks, observation.running
+        assert instance.slowing is not None
+        task, bundle = _reserved(
+            float(self.pressure), state.ahead if self.look is None else int(self.look),
+            instance.single_start, observation.started, observation.free, observation.pending,
+            observation.crowd, running.task, running.cluster, running.bundle, running.progress,
+            tasks.kind, tasks.eligible, tasks.weight, instance.speed, instance.slowing,
+            state.first, state.bundle, state.duration, state.slots, state.share,
+        )  # fmt: skip
+        return Decision(task, bundle), state
+
+    def learn(
+        self, state: Estimates, observation: Round, decision: Decision, feedback: Outcome
+    ) -> Estimates:
+        """Return the state: nothing is learnt."""
+        return state
+
+
+@njit(cache=True)
+def _reserved(
+    pressure: float, look: int, single: bool, started: Flags, free: Ints, pending: Ints,
+    crowd: Ints, run: Ints, run_cluster: Ints, run_bundle: Ints, progress: Floats, kind: Ints,
+    eligible: Flags, weight: Floats, speed: Floats, slowing: Flags, first: Ints, bundle: Ints,
+    duration: Floats, slots: Ints, share: Floats,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Return the task that each cluster starts, -1 for none, and its bundle.
+
+    What is best on a cluster is kept until something about the cluster changes: what is free
+    there when something is reserved on it, and who waits when a task is that may run on it.
+    """
+    clusters, places = pending.shape
+    kinds = (first.size - 1) // clusters
+    choice = choices(pending, eligible)
+    crowds, waits = crowd.copy(), pending.copy()
+    ahead = free_ahead(free, run_cluster, run_bundle, progress, kind[run], speed, slowing, look)
+    barred = np.zeros((clusters, look), np.bool_)
+    if single:
+        barred[:, 0] = started
+    offset = np.empty(duration.size, np.int64)
+    cost, best = np.empty(clusters), np.empty(clusters, np.int64)
+    where = np.empty(clusters, np.int64)
+    can_start, stale = np.zeros(clusters, np.bool_), np.ones(clusters, np.bool_)
+    task, given = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
+    for n in range(clusters):
+        _fit(ahead[n], barred[n], first[n * kinds], first[(n + 1) * kinds], bundle, slots, offset)
+    while True:
+        top = (np.inf, 0, 0, 0, 0)
+        useful = False
+        for n in range(clusters):
+            if stale[n]:
+                cost[n], where[n], best[n], can_start[n] = _cheapest(
+                    pressure, crowding(crowds[n]), waits[n], choice[n], n * kinds, kind, weight,
+                    first, duration, share, offset,
+                )  # fmt: skip
+                stale[n] = False
+            useful |= can_start[n] and task[n] < 0
+            if best[n] >= 0:
+                i = where[n]
+                key = (cost[n], choice[n, i], -(ahead[n, 0, 0] + ahead[n, 0, 1]), waits[n, i], n)
+                if key < top:
+                    top = key
+        if not useful:
+            # Reservations only take away: none that is still to come would start a task now.
+            return task, given
+        _, m, _, j, n = top
+        b = best[n]
+        begin, end = offset[b], offset[b] + slots[b]
+        for r in range(2):
+            ahead[n, begin:end, r] -= bundle[b, r]
+        barred[n, begin] = single
+        if begin == 0 and task[n] < 0:
+            task[n], given[n] = j, bundle[b]
+        _fit(ahead[n], barred[n], first[n * kinds], first[(n + 1) * kinds], bundle, slots, offset)
+        for other in range(clusters):
+            if eligible[j, other]:
+                stale[other] = True
+                crowds[other, m] -= 1
+                for i in range(places):
+                    if waits[other, i] == j:
+                        waits[other, i] = -1
+
+
+@njit(cache=True)
+def _fit(
+    ahead: Ints, barred: Flags, begin: int, end: int, bundle: Ints, slots: Ints, offset: Ints
+) -> None:
+    """Write how many slots ahead each bundle of a cluster fits at the earliest, or -1."""
+    for b in range(begin, end):
+        offset[b] = -1
+        length = 0
+        for t in range(barred.size):
+            if ahead[t, 0] < bundle[b, 0] or ahead[t, 1] < bundle[b, 1]:
+                length = 0
+                continue
+            length += 1
+            if length >= slots[b] and not barred[t - slots[b] + 1]:
+                offset[b] = t - slots[b] + 1
+                break
+
+
+@njit(cache=True)
+def _cheapest(
+    pressure: float, waiting: float, waits: Ints, choice: Ints, row: int, kind: Ints,
+    weight: Floats, first: Ints, duration: Floats, share: Floats, offset: Ints,
+) -> tuple[float, int, int, bool]:  # fmt: skip
+    """Return the least cost on a cluster, of which place, which bundle; whether one could start."""
+    least = (np.inf, 0, 0)
+    place, taken, can_start = -1, -1, False
+    for i in range(waits.size):
+        j = waits[i]
+        if j < 0:
+            continue
+        price = pressure * max(0.0, waiting - 1.0 / choice[i])
+        for b in range(first[row + kind[j]], first[row + kind[j] + 1]):
+            if offset[b] < 0:
+                continue
+            can_start |= offset[b] == 0
+            priced = offset[b] + duration[b] * (1.0 + price * share[b])
+            key = (rank(priced, weight[j]), choice[i], j)
+            if key < least:
+                least, place, taken = key, i, b
+    return least[0], place, taken, can_start

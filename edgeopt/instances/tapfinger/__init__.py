@@ -6,6 +6,7 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
+from edgeopt.instances.tapfinger.durations import expected_durations, shortest_durations
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
@@ -13,7 +14,9 @@ from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, sy
 __all__ = [
     "TapFingerInstance",
     "Workload",
+    "expected_durations",
     "generate",
     "pointer_workload",
+    "shortest_durations",
     "synthetic_workload",
 ]

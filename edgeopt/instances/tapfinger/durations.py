@@ -1,0 +1,152 @@
+"""How long tasks take under noise: on average, and at the very least."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numba import njit
+
+from edgeopt.instances.tapfinger.laws import COMPLETE, SLOWING, progress_gain
+from edgeopt.instances.validate import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger.instance import TapFingerInstance
+
+__all__ = ["expected_durations", "shortest_durations"]
+
+_POINTS: Final = (2048, 262_144)  # fewest and most points of progress
+_PER_NOISE: Final = 64  # points within the noise
+_ROUNDING: Final = 1e-9
+
+
+def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
+    r"""Return how many slots a task takes on average with one bundle from beginning to end.
+
+    With progress p, law g and noise U, uniform between plus and minus the noise of the instance,
+    the mean number h(p) of slots still to come obeys
+
+    .. math:: h(p) = 1 + \mathrm{E}\, h(p + \max(0, g(p) + U)), \qquad h(p) = 0
+              \text{ for } p \ge 1 .
+
+    It is solved from p = 1 down on an even grid, integrating h as linear between the points.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+
+    Returns
+    -------
+    Slots, shape [N, K, A, B], 0 where the bundle is not allowed; exactly ``instance.duration``
+    without noise. The error is below 0.001 slots for a noise from 0.0001 on and durations of up to
+    100 slots, as refining the grid shows; it may reach a slot for a noise below 0.000001.
+    """
+    noise = instance.noise
+    if noise == 0.0:
+        return frozen(instance.duration.astype(np.float64))
+    points = min(max(_POINTS[0], ceil(_PER_NOISE / noise)), _POINTS[1])
+
+    def mean(speed: float, slowing: bool) -> float:
+        left = np.empty(points + 1)
+        _fill_left(speed, slowing, noise, left)
+        return float(left[0])
+
+    return frozen(_table(instance, mean).astype(np.float64))
+
+
+def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:
+    r"""Return a number of slots below which no noise brings a task to its end with one bundle.
+
+    Let P be the most progress that can have been made. After one more slot it is at most the
+    largest :math:`p + g(p) + \varepsilon` over all p from 0 to P. With progress that slows down,
+    :math:`g(p) = v \sqrt{1.2 - p}`, that sum falls in p from :math:`1.2 - v^2 / 4` on, so more
+    progress may bring less: with the smaller of the two it is largest.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+
+    Returns
+    -------
+    Slots, shape [N, K, A, B], 0 where the bundle is not allowed; exactly ``instance.duration``
+    without noise.
+    """
+    if instance.noise == 0.0:
+        return instance.duration
+
+    def least(speed: float, slowing: bool) -> int:
+        return int(_fewest(speed, slowing, instance.noise))
+
+    return frozen(_table(instance, least).astype(np.int64))
+
+
+def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -> NDArray[Any]:
+    """Work out a number of slots for each speed, once for equal ones."""
+    assert instance.slowing is not None
+    table = np.zeros(instance.speed.shape)
+    for k, slowing in enumerate(instance.slowing.tolist()):
+        speeds, place = np.unique(instance.speed[:, k], return_inverse=True)
+        found = [slots(speed, slowing) if speed > 0 else 0.0 for speed in speeds.tolist()]
+        table[:, k] = np.array(found)[place.reshape(table[:, k].shape)]
+    return np.where(instance.duration > 0, table, 0.0)
+
+
+@njit(cache=True)
+def _fewest(speed: float, slowing: bool, noise: float) -> int:
+    # The sum p + g(p) is largest there, if slowing.
+    top = SLOWING - speed * speed / 4.0 if slowing else np.inf
+    reached, slots = 0.0, 0
+    while reached < COMPLETE - _ROUNDING:
+        best = min(max(0.0, top), reached)
+        reached = max(reached, best + progress_gain(speed, slowing, best) + noise)
+        slots += 1
+    return slots
+
+
+@njit(cache=True)
+def _integral(start: float, left: NDArray[np.float64], sums: NDArray[np.float64]) -> float:
+    """Integrate what is known from a progress up to 1."""
+    last = left.size - 1
+    if start >= 1.0:
+        return 0.0
+    i = int(start * last)
+    part = start * last - i
+    here = left[i] + part * (left[i + 1] - left[i])
+    return float(sums[i + 1] + (1.0 - part) / last * (here + left[i + 1]) / 2.0)
+
+
+@njit(cache=True)
+def _fill_left(speed: float, slowing: bool, noise: float, left: NDArray[np.float64]) -> None:
+    """Fill in the mean number of slots to come at each progress of the grid."""
+    last = left.size - 1
+    step = 1.0 / last
+    density = 1.0 / (2.0 * noise)
+    sums = np.zeros(left.size)  # integral from a point of the grid up to 1
+    # Just below 1, any progress completes the task.
+    still = max(0.0, (noise - progress_gain(speed, slowing, 1.0)) * density)
+    left[last] = 1.0 / (1.0 - still)
+    for i in range(last - 1, -1, -1):
+        progress = i * step
+        gain = progress_gain(speed, slowing, progress)
+        low, high = max(0.0, gain - noise), gain + noise
+        # Slots to come at this point weigh in as far as the task stays in this cell of the grid.
+        own = max(0.0, noise - gain) * density
+        known = 0.0
+        if low < step:
+            end = min(high, step)
+            near, far = 1.0 - low / step, 1.0 - end / step
+            own += density * step * (near * near - far * far) / 2.0
+            known = step * left[i + 1] * ((near - far) - (near * near - far * far) / 2.0)
+        if high > step:
+            known += _integral(progress + max(low, step), left, sums) - _integral(
+                progress + high, left, sums
+            )
+        left[i] = (1.0 + density * known) / (1.0 - own)
+        sums[i] = sums[i + 1] + step * (left[i] + left[i + 1]) / 2.0

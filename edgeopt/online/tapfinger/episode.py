@@ -64,8 +64,9 @@ class TapFingerEpisode:
         every round.
     conflict
         How much room a cluster is said to have for a task that several of them name: how often the
-        smallest bundle fits into what is free (``"count"``), or the exponential of the unrounded
-        number (``"ratio"``). The largest product with the score wins.
+        smallest bundle fits into what is free once running tasks have their new bundles
+        (``"count"``), or the exponential of the unrounded number (``"ratio"``). The largest product
+        with the score wins.
     pass_on
         Whether a cluster that would give the task nothing makes way for the next one.
     preemption
@@ -206,8 +207,12 @@ class TapFingerEpisode:
             If the decision cannot be carried out; nothing of it is then.
         """
         clock = self.state.clock
-        started = np.empty(self._clusters, dtype=np.int64)
         orders = orders_of(decision, self._clusters)
+        if orders is None:
+            self._round = None
+            clock[NUMBER] += 1
+            return Outcome(np.full(self._clusters, -1), True, self._pass())
+        started = np.empty(self._clusters, dtype=np.int64)
         code, task, cluster, lost, count = carry_out(
             self._rules, self._truth, self.state, self._single, orders, started
         )
@@ -234,12 +239,12 @@ class TapFingerEpisode:
         self._book(
             int(state.clock[ARRIVED] - state.clock[COMPLETED]), used, int(state.clock[NUMBER])
         )
+        last = state.clock[ARRIVED] == self._tasks.arrival.size
         served = kernels.elapse(self._rules, self._truth, state)
         if served < 0:
             self._draw_noise()
             served = kernels.elapse(self._rules, self._truth, self.state)
-        waits = state.clock[ARRIVED] == self._tasks.arrival.size and served == 0
-        self._idle = self._idle + 1 if waits else 0
+        self._idle = self._idle + 1 if last and served == 0 else 0
         self._skip()
         return np.asarray(active[self.state.completion[active] == slot + 1])
 

@@ -35,8 +35,8 @@ class Orders(NamedTuple):
     other: Ints
 
 
-def orders_of(decision: Decision, clusters: int) -> Orders:
-    """Return what a decision orders.
+def orders_of(decision: Decision, clusters: int) -> Orders | None:
+    """Return what a decision orders, None if no cluster does anything.
 
     Parameters
     ----------
@@ -51,10 +51,14 @@ def orders_of(decision: Decision, clusters: int) -> Orders:
         If an array has another shape or type than it should have.
     """
     score, place, changed, other = decision.score, decision.place, decision.changed, decision.other
+    task = _own("task", decision.task, (clusters,), np.int64)
+    bundle = _own("bundle", decision.bundle, (clusters, 2), np.int64)
+    if changed is None and score is None and place is None and (task == -1).all():
+        return None
     moved = 0 if changed is None else len(np.atleast_1d(changed))
     return Orders(
-        _own("task", decision.task, (clusters,), np.int64),
-        _own("bundle", decision.bundle, (clusters, 2), np.int64),
+        task,
+        bundle,
         np.ones(clusters) if score is None else _own("score", score, (clusters,), np.float64),
         np.zeros(clusters, dtype=np.bool_)
         if place is None

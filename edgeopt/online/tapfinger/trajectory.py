@@ -48,7 +48,8 @@ class TapFingerTrajectory(Trajectory):
     end
         Number of slots of each run, shape [runs].
     lost
-        How often a cluster lost a task to another one that named it too, shape [runs].
+        How often a cluster did not start a task that it would have started because another one that
+        named it too had won it, shape [runs].
     held
         Recorded only on request: what every task of the first run held when.
     """

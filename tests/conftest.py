@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 SHOWN = (
-    "rescue", "idn", "edr", "oinc", "rounding", "solvers",
+    "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
     "instances/test_edf.py",
     "models/edr/test_programs.py",
     "online/test_knapsack_projection.py",

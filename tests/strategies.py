@@ -392,7 +392,7 @@ def tapfinger_instances(
     minimum = _smallest(draw, room, K)
     ends = [draw(st.integers(max(1, low), capacity)) for low in minimum.max(axis=0).tolist()]
     holds = (minimum[:, None] <= room).all(axis=2)
-    kind = _among(draw, (J,), (0, 1)) % K
+    kind = _among(draw, (J,), (0, 1)).astype(int) % K
     slow = _among(draw, (K,), (0, 1)).astype(bool) if slowing is None else np.full(K, slowing)
     # Durations 5, 4, 3, 3, 2, 1 without and 6, 5, 4, 3, 2, 1 with slowing.
     speeds = np.array([0.22, 0.25, 0.34, 0.4, 0.6, 1.0])
@@ -459,7 +459,7 @@ def scheduling_problems(
             if (minimum[k] <= room[n]).all() and table[n, k, minimum[k, 0], minimum[k, 1]] == 0:
                 table[n, k, minimum[k, 0], minimum[k, 1]] = longest
     table[((cpu > top[:, 0]) | (gpu > top[:, 1]))[:, None].repeat(K, axis=1)] = 0
-    kind = _among(draw, (J,), (0, 1)) % K
+    kind = _among(draw, (J,), (0, 1)).astype(int) % K
     busy = draw(st.booleans()) if running is None else running
     slots = draw(st.integers(1, 3)) if busy else 0
     taken = np.minimum(_among(draw, (slots, N, 2), (0, 1, 2, 4)), room).astype(int)

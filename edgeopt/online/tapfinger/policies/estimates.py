@@ -106,8 +106,8 @@ def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
 
 @njit(cache=True)
 def free_ahead(
-    free: Ints, cluster: Ints, bundle: Ints, progress: Floats, kind: Ints, speed: Floats,
-    slowing: Flags, look: int,
+    free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
+    speed: Floats, slowing: Flags, look: int,
 ) -> Ints:  # fmt: skip
     """Return what is free in the coming slots if nothing is started, shape [N, look, 2].
 
@@ -115,8 +115,10 @@ def free_ahead(
     ----------
     free
         CPU cores and GPUs that are free now, shape [N, 2].
-    cluster, bundle, progress, kind
+    cluster, bundle, progress, task
         Of the running tasks, shapes [m], [m, 2], [m], [m].
+    kind
+        Of all tasks, shape [v].
     speed, slowing
         As in the instance.
     look
@@ -125,7 +127,7 @@ def free_ahead(
     clusters = free.shape[0]
     ahead = np.zeros((clusters, look, 2), np.int64)
     for i in range(cluster.size):
-        n, k, cpu, gpu = cluster[i], kind[i], bundle[i, 0], bundle[i, 1]
+        n, k, cpu, gpu = cluster[i], kind[task[i]], bundle[i, 0], bundle[i, 1]
         left = slots_left(speed[n, k, cpu, gpu], slowing[k], progress[i], look)
         if left < look:
             ahead[n, left, 0] += cpu

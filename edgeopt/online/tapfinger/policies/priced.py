@@ -93,12 +93,13 @@ class PricedSpt(Deterministic):
         """
         tasks = observation.tasks
         barred = observation.started & state.instance.single_start
-        task, bundle = _priced(
+        decision = Decision.void(state.instance.clusters)
+        _priced(
             float(self.pressure), observation.free, observation.pending, observation.crowd, barred,
             tasks.kind, tasks.eligible, tasks.weight, state.first, state.bundle, state.duration,
-            state.share,
+            state.share, decision.task, decision.bundle,
         )  # fmt: skip
-        return Decision(task, bundle), state
+        return decision, state
 
     def learn(
         self, state: Estimates, observation: Round, decision: Decision, feedback: Outcome
@@ -111,13 +112,13 @@ class PricedSpt(Deterministic):
 def _priced(
     pressure: float, free: Ints, pending: Ints, crowd: Ints, barred: Flags, kind: Ints,
     eligible: Flags, weight: Floats, first: Ints, bundle: Ints, duration: Floats, share: Floats,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return the task that each cluster starts, -1 for none, and its bundle."""
+    task: Ints, given: Ints,
+) -> None:  # fmt: skip
+    """Write the task that each cluster starts, -1 for none, and its bundle."""
     clusters, places = pending.shape
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
     crowds, waits = crowd.copy(), pending.copy()
-    task, given = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
     while True:
         best = (np.inf, 0, 0, 0, 0)  # the least, and so the first
         taken = -1
@@ -140,9 +141,9 @@ def _priced(
                     if key < best:
                         best, taken = key, b
         if taken < 0:
-            return task, given
+            return
         _, m, _, j, n = best
-        task[n], given[n] = j, bundle[taken]
+        task[n], given[n, 0], given[n, 1] = j, bundle[taken, 0], bundle[taken, 1]
         for other in range(clusters):
             if eligible[j, other]:
                 crowds[other, m] -= 1

@@ -101,14 +101,16 @@ class ReservationSpt(Deterministic):
         """
         instance, tasks, running = state.instance, observation.tasks, observation.running
         assert instance.slowing is not None
-        task, bundle = _reserved(
+        decision = Decision.void(instance.clusters)
+        _reserved(
             float(self.pressure), state.ahead if self.look is None else int(self.look),
             instance.single_start, observation.started, observation.free, observation.pending,
             observation.crowd, running.task, running.cluster, running.bundle, running.progress,
             tasks.kind, tasks.eligible, tasks.weight, instance.speed, instance.slowing,
             state.first, state.bundle, state.duration, state.slots, state.share,
+            decision.task, decision.bundle,
         )  # fmt: skip
-        return Decision(task, bundle), state
+        return decision, state
 
     def learn(
         self, state: Estimates, observation: Round, decision: Decision, feedback: Outcome
@@ -122,9 +124,9 @@ def _reserved(
     pressure: float, look: int, single: bool, started: Flags, free: Ints, pending: Ints,
     crowd: Ints, run: Ints, run_cluster: Ints, run_bundle: Ints, progress: Floats, kind: Ints,
     eligible: Flags, weight: Floats, speed: Floats, slowing: Flags, first: Ints, bundle: Ints,
-    duration: Floats, slots: Ints, share: Floats,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return the task that each cluster starts, -1 for none, and its bundle.
+    duration: Floats, slots: Ints, share: Floats, task: Ints, given: Ints,
+) -> None:  # fmt: skip
+    """Write the task that each cluster starts, -1 for none, and its bundle.
 
     What is best on a cluster is kept until something about the cluster changes: what is free
     there when something is reserved on it, and who waits when a task is that may run on it.
@@ -133,27 +135,29 @@ def _reserved(
     kinds = (first.size - 1) // clusters
     choice = choices(pending, eligible)
     crowds, waits = crowd.copy(), pending.copy()
-    ahead = free_ahead(free, run_cluster, run_bundle, progress, kind[run], speed, slowing, look)
+    ahead = free_ahead(free, run_cluster, run_bundle, progress, run, kind, speed, slowing, look)
     barred = np.zeros((clusters, look), np.bool_)
-    if single:
-        barred[:, 0] = started
     offset = np.empty(duration.size, np.int64)
     cost, best = np.empty(clusters), np.empty(clusters, np.int64)
     where = np.empty(clusters, np.int64)
-    can_start, stale = np.zeros(clusters, np.bool_), np.ones(clusters, np.bool_)
-    task, given = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
+    can_start = np.zeros(clusters, np.bool_)
+    fitted, known = np.zeros(clusters, np.bool_), np.zeros(clusters, np.bool_)
     for n in range(clusters):
-        _fit(ahead[n], barred[n], first[n * kinds], first[(n + 1) * kinds], bundle, slots, offset)
+        barred[n, 0] = single and started[n]
     while True:
         top = (np.inf, 0, 0, 0, 0)
         useful = False
         for n in range(clusters):
-            if stale[n]:
+            if not fitted[n]:
+                begin, end = first[n * kinds], first[(n + 1) * kinds]
+                _fit(ahead[n], barred[n], begin, end, bundle, slots, offset)
+                fitted[n] = True
+            if not known[n]:
                 cost[n], where[n], best[n], can_start[n] = _cheapest(
                     pressure, crowding(crowds[n]), waits[n], choice[n], n * kinds, kind, weight,
                     first, duration, share, offset,
                 )  # fmt: skip
-                stale[n] = False
+                known[n] = True
             useful |= can_start[n] and task[n] < 0
             if best[n] >= 0:
                 i = where[n]
@@ -162,19 +166,20 @@ def _reserved(
                     top = key
         if not useful:
             # Reservations only take away: none that is still to come would start a task now.
-            return task, given
+            return
         _, m, _, j, n = top
         b = best[n]
-        begin, end = offset[b], offset[b] + slots[b]
-        for r in range(2):
-            ahead[n, begin:end, r] -= bundle[b, r]
+        begin = offset[b]
+        for t in range(begin, begin + slots[b]):
+            for r in range(2):
+                ahead[n, t, r] -= bundle[b, r]
         barred[n, begin] = single
         if begin == 0 and task[n] < 0:
-            task[n], given[n] = j, bundle[b]
-        _fit(ahead[n], barred[n], first[n * kinds], first[(n + 1) * kinds], bundle, slots, offset)
+            task[n], given[n, 0], given[n, 1] = j, bundle[b, 0], bundle[b, 1]
+        fitted[n] = False
         for other in range(clusters):
             if eligible[j, other]:
-                stale[other] = True
+                known[other] = False
                 crowds[other, m] -= 1
                 for i in range(places):
                     if waits[other, i] == j:

@@ -7,16 +7,28 @@ for Edge Machine Learning.
 from __future__ import annotations
 
 from edgeopt.instances.tapfinger.durations import expected_durations, shortest_durations
+from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.tapfinger.special import (
+    contested,
+    larger_and_slower,
+    mixed_bundles,
+    small,
+)
 from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
 
 __all__ = [
     "TapFingerInstance",
     "Workload",
+    "contested",
     "expected_durations",
+    "from_durations",
     "generate",
+    "larger_and_slower",
+    "mixed_bundles",
     "pointer_workload",
     "shortest_durations",
+    "small",
     "synthetic_workload",
 ]

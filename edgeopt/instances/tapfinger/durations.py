@@ -57,7 +57,8 @@ def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
         _fill_left(speed, slowing, noise, left)
         return float(left[0])
 
-    return frozen(_table(instance, mean).astype(np.float64))
+    # Rounded, so that what takes equally long comes out equal.
+    return frozen(np.asarray(np.round(_table(instance, mean), 6), dtype=np.float64))
 
 
 def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:

@@ -1,0 +1,123 @@
+"""Named special cases: tiny random instances, and what breaks naive reasoning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from edgeopt.instances.tapfinger.from_durations import from_durations
+from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.tapfinger.workloads import synthetic_workload
+
+if TYPE_CHECKING:
+    from edgeopt.instances.tapfinger.workloads import Law
+
+__all__ = ["contested", "larger_and_slower", "mixed_bundles", "small"]
+
+_SIZES: Final = ((1, 4), (1, 3), (1, 5))
+"""First and last-but-one number of clusters, kinds and tasks of a small instance."""
+
+
+def small(rng: int | np.random.Generator) -> TapFingerInstance:
+    """Draw an instance small enough for its schedules to be enumerated.
+
+    At most 3 clusters of up to 4 CPU cores and 4 GPUs, 2 kinds and 4 tasks, no bundle above (3, 3),
+    no noise. Speeds are drawn for every bundle, so that a larger one may be slower; half of the
+    kinds slow down, and half of the instances allow one start per cluster and slot only.
+
+    Parameters
+    ----------
+    rng
+        Seed or generator.
+    """
+    generator = np.random.default_rng(rng)
+    clusters, kinds, tasks = (int(generator.integers(a, b)) for a, b in _SIZES)
+    capacity = generator.integers(0, 5, (clusters, 2))
+    roomy = int(generator.integers(clusters))
+    capacity[roomy] = generator.integers(2, 5, 2)
+    eligible = generator.random((tasks, clusters)) < 0.6
+    eligible[:, roomy] |= ~eligible.any(axis=1)
+    minimum = generator.integers(0, 3, (kinds, 2))
+    minimum[~minimum.any(axis=1)] = 1
+    holds = np.asarray((minimum[:, None] <= capacity).all(axis=2))
+    kind = generator.integers(0, kinds, tasks)
+    eligible[:, roomy] |= ~(eligible & holds[kind]).any(axis=1)
+    return TapFingerInstance(
+        capacity=capacity,
+        minimum=minimum,
+        speed=generator.uniform(0.25, 1.1, (clusters, kinds, 4, 4)),
+        slowing=generator.random(kinds) < 0.5,
+        arrival=np.sort(generator.integers(0, 4, tasks)),
+        kind=kind,
+        eligible=eligible,
+        weight=generator.uniform(0.5, 2, tasks),
+        single_start=bool(generator.integers(2)),
+        origin="Drawn at random, without a model of anything.",
+    )
+
+
+def mixed_bundles(law: Law = "sqrt", gpus: int = 7) -> TapFingerInstance:
+    """Return the instance whose only task needs the fewest GPU-slots if its bundle changes.
+
+    With progress that slows down, the task takes 21 slots with one GPU, then 10, 7, 5, 4, 4 and 3
+    with seven: 20 GPU-slots or more with any fixed bundle. With 5 GPUs in the first slot and 7 in
+    the next two it takes 19, where a change costs no progress. What fixed bundles need is no bound
+    on what preemption needs.
+
+    Parameters
+    ----------
+    law
+        Law of the progress, see `synthetic_workload`; 17 GPU-slots if it is constant.
+    gpus
+        GPUs of the cluster, 1 to 16.
+    """
+    made = synthetic_workload(law)
+    return TapFingerInstance(
+        capacity=np.array([[2, gpus]]),
+        minimum=made.minimum[1:],
+        speed=made.speed[1:],
+        slowing=made.slowing[1:],
+        kinds=made.kinds[1:],
+        arrival=np.array([0]),
+        kind=np.array([0]),
+        eligible=np.array([[True]]),
+        switching=1.0,
+    )
+
+
+def contested() -> TapFingerInstance:
+    """Return the instance in which a task waits for two clusters, one of which serves it faster.
+
+    Task 0 takes 4 slots on cluster 0 and 2 on cluster 1; task 1 takes as long, and may run on
+    cluster 0 only. Both arrive in slot 0 and need a whole cluster. Two tasks wait, but clusters
+    that each count their own see three; and if both name task 0 and cluster 0 wins, task 1 waits.
+
+    Notes
+    -----
+    Li et al., equation (11), settles such conflicts; the reward of an agent counts its own queue.
+    """
+    slots = np.array([4.0, 2.0])[:, None, None, None]
+    return from_durations(
+        np.broadcast_to(slots, (2, 1, 2, 2)),
+        minimum=[[1, 1]],
+        capacity=[[1, 1], [1, 1]],
+        arrival=[0, 0],
+        kind=[0, 0],
+        eligible=[[1, 1], [1, 0]],
+    )
+
+
+def larger_and_slower() -> TapFingerInstance:
+    """Return the instance whose task is slower with more GPUs than CPU cores.
+
+    It takes 3 slots with a CPU core and a GPU, 4 with two GPUs and a core, 2 with two of each, as
+    measured trainings do that split a batch. Its arrival is followed by that of another one.
+    """
+    return from_durations(
+        [[[0, 0, 0], [0, 3, 4], [0, 3, 2]]],
+        minimum=[[1, 1]],
+        capacity=[[2, 2]],
+        arrival=[0, 1],
+        kind=[0, 0],
+    )

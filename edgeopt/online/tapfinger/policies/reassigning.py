@@ -1,0 +1,139 @@
+"""What policies share that hand out the resources of a cluster anew in every round."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numba import njit
+
+from edgeopt.online.repeated import Deterministic
+from edgeopt.online.tapfinger.events import Decision
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.online.tapfinger.events import Outcome, Round
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["Reassigning", "chosen_by_any", "oldest", "sharers"]
+
+
+class Reassigning(Deterministic):
+    """A policy that gives all tasks of a cluster new bundles in every round."""
+
+    preemptive: ClassVar[bool] = True
+
+    @abstractmethod
+    def _assign(self, state: Any, observation: Round) -> tuple[Ints, Ints, Ints]:
+        """Return the task that would join each cluster, its bundle, and those of running tasks."""
+
+    def decide(
+        self, state: Any, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Any]:
+        """Let one task join each cluster, if there is room, and give its tasks new bundles.
+
+        A task that would be given nothing does not join.
+
+        Parameters
+        ----------
+        state
+            What the policy knows of clusters and kinds of tasks.
+        observation
+            The round that begins.
+        rng
+            Not used.
+
+        Returns
+        -------
+        The decision, and the state, which stays as it is.
+        """
+        task, bundle, other = self._assign(state, observation)
+        held = observation.running.bundle
+        moved = np.flatnonzero((other != held).any(axis=1))
+        decision = Decision(
+            np.where(bundle.any(axis=1), task, -1),
+            bundle,
+            changed=observation.running.task[moved],
+            other=other[moved],
+        )
+        return decision, state
+
+    def learn(self, state: Any, observation: Round, decision: Decision, feedback: Outcome) -> Any:
+        """Learn nothing."""
+        return state
+
+
+@njit(cache=True)
+def chosen_by_any(task: int, chosen: Ints) -> bool:
+    """Return whether some cluster has chosen a task."""
+    found = False
+    for other in chosen:
+        found |= other == task
+    return found
+
+
+@njit(cache=True)
+def oldest(pending: Ints, chosen: Ints) -> int:
+    """Return the oldest pending task that no other cluster has chosen, -1 if there is none.
+
+    Parameters
+    ----------
+    pending
+        Pending set of the cluster, -1 behind the last task, shape [P].
+    chosen
+        Task that each cluster has chosen, -1 for none, shape [N].
+    """
+    for j in pending:
+        if j >= 0 and not chosen_by_any(j, chosen):
+            return int(j)
+    return -1
+
+
+@njit(cache=True)
+def sharers(
+    n: int, capacity: Ints, minimum: Ints, pending: Ints, chosen: Ints, kind: Ints, task: Ints,
+    cluster: Ints,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Return the tasks that are to share a cluster, in the order of their placement.
+
+    The last one may be the oldest pending task of the cluster, which joins if the smallest bundles
+    of all, its own included, fit into the cluster.
+
+    Parameters
+    ----------
+    n
+        The cluster.
+    capacity
+        CPU cores and GPUs of each cluster, shape [N, 2].
+    minimum
+        Smallest bundle of each kind of task, shape [K, 2].
+    pending
+        Pending set of each cluster, shape [N, P].
+    chosen
+        As in `oldest`.
+    kind
+        Kind of each task that has arrived, shape [v].
+    task, cluster
+        Running tasks in the order of their placement, and where they run, shape [m].
+
+    Returns
+    -------
+    Number and place among the running tasks of each, shape [h]; place -1 for the one that joins.
+    """
+    number, place = np.empty(task.size + 1, np.int64), np.empty(task.size + 1, np.int64)
+    count = 0
+    cpu, gpu = capacity[n, 0], capacity[n, 1]
+    for i in range(task.size):
+        if cluster[i] == n:
+            number[count], place[count] = task[i], i
+            cpu -= minimum[kind[task[i]], 0]
+            gpu -= minimum[kind[task[i]], 1]
+            count += 1
+    j = oldest(pending[n], chosen)
+    if j >= 0 and minimum[kind[j], 0] <= cpu and minimum[kind[j], 1] <= gpu:
+        number[count], place[count] = j, -1
+        count += 1
+    return number[:count], place[:count]

@@ -1,0 +1,165 @@
+"""Tiresias: GPUs go first to the tasks that have had the least of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+import numpy as np
+from numba import njit
+
+from edgeopt.errors import OptionError
+from edgeopt.online.naming import named
+from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger.events import Round
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["Target", "Tiresias"]
+
+Target = Literal["minimum", "elastic"]
+"""How many GPUs a task is given at most: those of its smallest bundle, or as many as it can."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tiresias(Reassigning):
+    """Share every cluster among its tasks by the service that they have attained.
+
+    In each round the oldest pending task joins a cluster if the smallest bundles of its tasks all
+    fit; clusters choose in the order of their numbers. Then the GPUs of the cluster are handed out
+    one by one. Tasks are ordered by the GPU-slots that they have had, GPUs given now included; the
+    lower half is the queue of high priority. In it, or else in the other queue, the task that was
+    placed first of those below the target is given the GPU, of equals the one with the least
+    service; one that has none so far is given as many as its smallest bundle has. Tasks that hold
+    the GPUs they need share the CPU cores equally, beyond those of their smallest bundles. The
+    others pause; the one that would have joined goes on waiting. So bundles of running tasks
+    change, which costs part of a slot.
+
+    Parameters
+    ----------
+    target
+        GPUs that a task is given at most: ``"minimum"``, those of its smallest bundle, or
+        ``"elastic"``, all that it can have.
+
+    Raises
+    ------
+    OptionError
+        If the target is unknown.
+
+    Notes
+    -----
+    The baseline "Tiresias" of Li et al., section V-A. The utilisation recorded with the paper's
+    figures tells that the target was ``"minimum"`` where clusters start one task at a time, and
+    ``"elastic"`` where they start several; the text knows only the former.
+    """
+
+    title: ClassVar[str] = "Tiresias"
+
+    target: Target = "minimum"
+
+    def __post_init__(self) -> None:
+        if self.target not in get_args(Target):
+            options = ", ".join(get_args(Target))
+            raise OptionError(f"target = {self.target!r}: must be one of {options}")
+
+    @property
+    def name(self) -> str:
+        """Title, and the options that are not default."""
+        return named(self.title, self)
+
+    def start(self, instance: TapFingerInstance) -> TapFingerInstance:
+        """Remember the clusters and kinds of tasks."""
+        return instance
+
+    def _assign(self, state: TapFingerInstance, observation: Round) -> tuple[Ints, Ints, Ints]:
+        running = observation.running
+        return _share(
+            state.capacity, state.minimum, state.largest, self.target == "elastic",
+            observation.pending, observation.tasks.kind, running.task, running.cluster,
+            running.start, running.attained, observation.slot,
+        )  # fmt: skip
+
+
+@njit(cache=True)
+def _share(
+    capacity: Ints, minimum: Ints, largest: tuple[int, int], elastic: bool, pending: Ints,
+    kind: Ints, task: Ints, cluster: Ints, start: Ints, attained: Ints, slot: int,
+) -> tuple[Ints, Ints, Ints]:  # fmt: skip
+    """Return the task that would join each cluster, its bundle, and those of running tasks."""
+    clusters = capacity.shape[0]
+    new, new_bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
+    other = np.zeros((task.size, 2), np.int64)
+    for n in range(clusters):
+        number, place = sharers(n, capacity, minimum, pending, new, kind, task, cluster)
+        kinds, begun = np.empty(number.size, np.int64), np.full(number.size, slot)
+        service, bundle = np.zeros(number.size, np.int64), np.zeros((number.size, 2), np.int64)
+        for i in range(number.size):
+            kinds[i] = kind[number[i]]
+            if place[i] >= 0:
+                begun[i], service[i] = start[place[i]], attained[place[i], 1]
+        _gpus(bundle, minimum, kinds, begun, service, capacity[n, 1], largest[1], elastic)
+        _cpus(bundle, minimum, kinds, capacity[n, 0], largest[0])
+        for i in range(number.size):
+            if place[i] >= 0:
+                other[place[i]] = bundle[i]
+            else:
+                new[n], new_bundle[n] = number[i], bundle[i]
+    return new, new_bundle, other
+
+
+@njit(cache=True)
+def _gpus(
+    bundle: Ints, minimum: Ints, kind: Ints, start: Ints, service: Ints, left: int, largest: int,
+    elastic: bool,
+) -> None:  # fmt: skip
+    """Hand out GPUs to tasks in the order of their placement; `service` grows with them."""
+    tasks = kind.size
+    while left > 0:
+        at, units = -1, 0
+        low, first, least = True, 0, 0
+        for i in range(tasks):
+            smallest = minimum[kind[i], 1]
+            target = largest if elastic else smallest
+            step = 1 if bundle[i, 1] >= smallest else smallest
+            if bundle[i, 1] >= target or step > left:
+                continue
+            # Tasks before this one in the order by service; of equals, the first placed.
+            before = 0
+            for other in range(tasks):
+                ahead = service[other] - service[i]
+                before += ahead < 0 or (ahead == 0 and other < i)
+            high = before >= tasks // 2
+            if at < 0 or (high, start[i], service[i]) < (low, first, least):
+                at, units = i, step
+                low, first, least = high, start[i], service[i]
+        if at < 0:
+            return
+        bundle[at, 1] += units
+        service[at] += units
+        left -= units
+
+
+@njit(cache=True)
+def _cpus(bundle: Ints, minimum: Ints, kind: Ints, left: int, largest: int) -> None:
+    """Share CPU cores equally among the tasks that hold the GPUs they need."""
+    tasks = kind.size
+    holds = np.empty(tasks, np.bool_)
+    for i in range(tasks):
+        holds[i] = bundle[i, 1] >= minimum[kind[i], 1]
+        if holds[i]:
+            bundle[i, 0] = minimum[kind[i], 0]
+            left -= bundle[i, 0]
+    while left > 0:
+        at = -1
+        for i in range(tasks):
+            if holds[i] and bundle[i, 0] < largest and (at < 0 or bundle[i, 0] < bundle[at, 0]):
+                at = i
+        if at < 0:
+            return
+        bundle[at, 0] += 1
+        left -= 1

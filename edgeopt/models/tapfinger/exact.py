@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.models.tapfinger.horizon import latest_completion, shortest
-from edgeopt.models.tapfinger.listing import best_list
+from edgeopt.models.tapfinger.horizon import latest_completion
+from edgeopt.models.tapfinger.listing import best_list, list_schedule
 from edgeopt.models.tapfinger.matrix import assembled
+from edgeopt.models.tapfinger.relaxation import priced, relaxation
 from edgeopt.models.tapfinger.schedule import Schedule, verify
-from edgeopt.models.tapfinger.starts import interchangeable, starts
+from edgeopt.models.tapfinger.starts import Starts, interchangeable, starts
 from edgeopt.solvers import Status, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-    from edgeopt.models.tapfinger.starts import Choice, Groups, Starts
+    from edgeopt.models.tapfinger.relaxation import Relaxation
+    from edgeopt.models.tapfinger.starts import Choice, Groups
 
     Ints = NDArray[np.int64]
 
@@ -98,26 +100,92 @@ def optimal_schedule(
     began = time.perf_counter()
     known = best_list(problem) if start is None else start
     verify(problem, known)
-    value = known.flow_time(problem)
-    assert problem.weight is not None
-    trivial = float(problem.weight @ shortest(problem))
-    if value <= trivial:
-        seconds = time.perf_counter() - began
-        return OptimalSchedule(known, value, value, Status.CONVERGENCE_CRITERIA_SATISFIED, seconds)
-    groups = interchangeable(problem)
-    latest = latest_completion(problem, value)
-    listed = starts(problem, bundles=bundles, tasks=groups.first, latest=latest)
-    program = assembled(problem, groups, listed, int(latest.max()))
-    solution = solve(program, backend, time_limit=time_limit, gap=gap, threads=1, raises=False)
-    found = known
-    if solution.values is not None and solution.quality.usable:
-        found = schedule_of(problem, groups, listed, np.rint(solution.values).astype(np.int64))
-        verify(problem, found)
-        found = min(known, found, key=lambda plan: plan.flow_time(problem))
-    objective = found.flow_time(problem)
-    bound = min(max(solution.bound, trivial), objective)
+
+    def left() -> float | None:
+        spent = time.perf_counter() - began
+        return None if time_limit is None else max(time_limit - spent, 0.0)
+
+    relaxed = relaxation(problem, known=known, time_limit=left())
+    order = np.argsort(relaxed.mean_start, kind="stable")
+    known = min(known, list_schedule(problem, order), key=lambda plan: plan.flow_time(problem))
+    value, step = known.flow_time(problem), _step(problem)
+    bound = min(_raised(relaxed.value, step), value)
+    status = Status.CONVERGENCE_CRITERIA_SATISFIED
+    if value - bound > gap * max(1.0, abs(value)):
+        groups = interchangeable(problem)
+        listed = _promising(problem, groups, bundles, relaxed, value - step)
+        if np.unique(listed.task).size < groups.first.size:  # nothing is better
+            bound = value
+        else:
+            known, proven, status = _searched(
+                problem, groups, listed, known, backend=backend, time_limit=left(), gap=gap
+            )
+            bound = min(max(_raised(proven, step), bound), value)
+    objective = known.flow_time(problem)
     seconds = time.perf_counter() - began
-    return OptimalSchedule(found, objective, bound, solution.status, seconds)
+    return OptimalSchedule(known, objective, min(bound, objective), status, seconds)
+
+
+def _searched(
+    problem: SchedulingProblem,
+    groups: Groups,
+    listed: Starts,
+    known: Schedule,
+    *,
+    backend: str,
+    time_limit: float | None,
+    gap: float,
+) -> tuple[Schedule, float, Status]:
+    """Search the plans of some starts for one that is better than a known one."""
+    slots = int((listed.start + listed.duration).max())
+    program = assembled(problem, groups, listed, slots)
+    solution = solve(program, backend, time_limit=time_limit, gap=gap, threads=1, raises=False)
+    if solution.status is Status.PROVEN_INFEASIBLE:
+        return known, np.inf, Status.CONVERGENCE_CRITERIA_SATISFIED
+    if solution.quality.usable:
+        count = np.rint(solution.values).astype(np.int64)
+        found = schedule_of(problem, groups, listed, count)
+        verify(problem, found)
+        known = min(known, found, key=lambda plan: plan.flow_time(problem))
+    return known, solution.bound if np.isfinite(solution.bound) else -np.inf, solution.status
+
+
+def _step(problem: SchedulingProblem) -> float:
+    """Return a number that divides the difference of any two values; 0 where none is known."""
+    assert problem.weight is not None
+    whole = (problem.weight == np.rint(problem.weight)).all()
+    return float(np.gcd.reduce(problem.weight.astype(np.int64))) if whole else 0.0
+
+
+def _raised(bound: float, step: float) -> float:
+    """Return the least value of a plan that a bound leaves."""
+    if step == 0.0 or not np.isfinite(bound):
+        return bound
+    return step * float(np.ceil(bound / step - 1e-6))
+
+
+def _promising(
+    problem: SchedulingProblem,
+    groups: Groups,
+    bundles: Choice,
+    relaxed: Relaxation,
+    value: float,
+) -> Starts:
+    """List the starts of plans that are at least as good as a value.
+
+    The priced cost of a start above the least one of its task adds to the bound of a plan that has
+    it. No price is negative, so that the flow time itself is limited by it too.
+    """
+    assert problem.weight is not None
+    spare = value - relaxed.value + 1e-6 * max(1.0, abs(value))
+    latest = latest_completion(problem, value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flow = np.floor((relaxed.least + spare) / problem.weight)
+    within = np.where(problem.weight > 0, flow, np.inf) < latest - problem.arrival
+    latest[within] = problem.arrival[within] + np.maximum(flow[within], 0).astype(np.int64)
+    listed = starts(problem, bundles=bundles, tasks=groups.first, latest=latest)
+    kept = priced(problem, listed, relaxed.prices) - relaxed.least[listed.task] <= spare
+    return Starts(*(field[kept] for field in listed))
 
 
 def schedule_of(

@@ -94,9 +94,10 @@ def starts(
     *,
     bundles: Choice = "efficient",
     tasks: Ints | None = None,
-    latest: int | Ints,
+    latest: int | Ints | None = None,
+    last: int | None = None,
 ) -> Starts:
-    """List all starts of tasks that are complete in time.
+    """List all starts of tasks that are complete, or begin, in time.
 
     Parameters
     ----------
@@ -109,6 +110,8 @@ def starts(
     latest
         Slots by whose end a task must be complete: a number, or one for each task of the problem,
         shape [J].
+    last
+        Slot in which a task must begin, wherever it ends; one of the two is needed.
 
     Raises
     ------
@@ -126,8 +129,9 @@ def starts(
     task, cluster = np.repeat(task, many), np.repeat(cluster, many)
     option = np.repeat(chosen.first[place], many) + counted(many)
     duration = chosen.duration[option]
-    end = np.broadcast_to(np.asarray(latest), problem.arrival.shape)[task]
-    many = np.maximum(end - duration - problem.arrival[task] + 1, 0)
+    end = np.full(problem.tasks, last) if latest is None else np.broadcast_to(latest, problem.tasks)
+    spare = end[task] - problem.arrival[task] - (0 if latest is None else duration)
+    many = np.maximum(spare + 1, 0)
     cpu, gpu = chosen.bundle[option].T
     fields = (task, cluster, cpu, gpu, problem.arrival[task], duration)
     of_start = [np.repeat(field, many) for field in fields]

@@ -14,6 +14,7 @@ from edgeopt.instances.idn import measurements as idn
 from edgeopt.instances.oinc import measurements as oinc
 from edgeopt.instances.rescue import measurements as rescue
 from edgeopt.instances.tables import FOLDER
+from edgeopt.instances.tapfinger import measurements as tapfinger
 
 __all__ = ["derive"]
 
@@ -37,6 +38,7 @@ def derive(data: Path, out: Path = FOLDER) -> None:
     idn.write_tables(idn.measure(data), out)
     edr.write_tables(edr.measure(data), out)
     oinc.write_tables(oinc.measure(data), out)
+    tapfinger.write_tables(tapfinger.measure(data), out)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from edgeopt.instances.tapfinger.special import (
     mixed_bundles,
     small,
 )
+from edgeopt.instances.tapfinger.testbed import from_data, from_tables
 from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "Workload",
     "contested",
     "expected_durations",
+    "from_data",
     "from_durations",
+    "from_tables",
     "generate",
     "larger_and_slower",
     "mixed_bundles",

@@ -103,7 +103,7 @@ class PlainEnvironment:
         return self.pending[n] + self.queue[n]
 
     def stretches(self) -> list[tuple[int, int, list[int], int, int]]:
-        """Return task, cluster, bundle, first slot, and the one after the last, by task and time."""
+        """Return task, cluster, bundle, first slot and the one after the last, in order."""
         joined: list[tuple[int, int, list[int], int, int]] = []
         for task, slot, n, bundle in sorted(self.log):
             goes_on = joined and (*joined[-1][:3], joined[-1][4]) == (task, n, list(bundle), slot)

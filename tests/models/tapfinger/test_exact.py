@@ -1,0 +1,212 @@
+"""Best plans: brute force, what is left out of the search, what a time limit leaves."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.errors import OptionError
+from edgeopt.models.tapfinger import (
+    Schedule,
+    SchedulingProblem,
+    best_list,
+    horizon,
+    list_schedule,
+    optimal_schedule,
+    relaxation,
+    start_matrix,
+    verify,
+)
+from edgeopt.models.tapfinger.exact import schedule_of
+from edgeopt.models.tapfinger.horizon import latest_completion
+from edgeopt.models.tapfinger.starts import interchangeable, starts
+from edgeopt.solvers import Status, solve
+from tests.strategies import scheduling_problems
+
+SMALL = {"combinations": 30_000}
+
+
+def runs(problem, j):
+    """List all ways to run a task by itself: what it costs, cluster, bundle, slots held."""
+    end = horizon(problem)
+    found = []
+    for n, cpu, gpu in product(range(problem.clusters), *map(range, problem.duration.shape[2:])):
+        slots = int(problem.duration[n, problem.kind[j], cpu, gpu])
+        if slots and problem.eligible[j, n]:
+            for s in range(int(problem.arrival[j]), end - slots + 1):
+                cost = float(problem.weight[j]) * (s + slots - int(problem.arrival[j]))
+                found.append((cost, n, (cpu, gpu), s, s + slots))
+    return sorted(found)
+
+
+def best_plans(problem):
+    """Return the least cost of all plans, and the plans that have it, one run for each task."""
+    free = {
+        (t, n): problem.capacity[n].tolist()
+        for t in range(horizon(problem))
+        for n in range(problem.clusters)
+    }
+    for t, n in product(range(problem.occupied.shape[0]), range(problem.clusters)):
+        free[t, n] = (problem.capacity[n] - problem.occupied[t, n]).tolist()
+    begun = {(0, n) for n in np.flatnonzero(problem.started).tolist()}
+    options = [runs(problem, j) for j in range(problem.tasks)]
+    rest = [sum(own[0][0] for own in options[j:]) for j in range(problem.tasks + 1)]
+    best = [np.inf, []]
+
+    def extend(chosen, cost):
+        j = len(chosen)
+        if cost + rest[j] > best[0]:
+            return
+        if j == problem.tasks:
+            if cost < best[0]:
+                best[:] = [cost, []]
+            best[1].append(list(chosen))
+            return
+        for own in options[j]:
+            _, n, bundle, s, end = own
+            if cost + own[0] + rest[j + 1] > best[0]:
+                break
+            if problem.single_start and (s, n) in begun:
+                continue
+            held = [list(zip(free[t, n], bundle, strict=True)) for t in range(s, end)]
+            if any(have < x for slot in held for have, x in slot):
+                continue
+            for t in range(s, end):
+                free[t, n] = [have - x for have, x in zip(free[t, n], bundle, strict=True)]
+            new = (s, n) not in begun
+            begun.add((s, n))
+            extend([*chosen, own], cost + own[0])
+            if new:
+                begun.discard((s, n))
+            for t in range(s, end):
+                free[t, n] = [have + x for have, x in zip(free[t, n], bundle, strict=True)]
+
+    extend([], 0.0)
+    return best
+
+
+@given(scheduling_problems(**SMALL))
+@settings(max_examples=40)
+def test_the_best_plan_is_that_of_all_plans(problem):
+    least, plans = best_plans(problem)
+    found = optimal_schedule(problem)
+    assert found.objective == pytest.approx(least)
+    assert found.bound == pytest.approx(least)
+    assert found.status is Status.CONVERGENCE_CRITERIA_SATISFIED
+    verify(problem, found.schedule)
+    assert found.schedule.flow_time(problem) == found.objective
+    # Bounds hold, quick plans are plans, and no best plan is late.
+    assert relaxation(problem).value <= least + 1e-7
+    quick = best_list(problem)
+    verify(problem, quick)
+    assert quick.flow_time(problem) >= least - 1e-9
+    latest = latest_completion(problem, least)
+    some = plans[:: max(1, len(plans) // 20)]
+    assert all(end <= latest[j] for plan in some for j, (*_, end) in enumerate(plan))
+    # A known plan, even a best one, changes nothing.
+    again = optimal_schedule(problem, start=found.schedule, bundles="allowed")
+    assert again.objective == pytest.approx(least)
+    assert again.bound == pytest.approx(least)
+
+
+@given(scheduling_problems(tasks=4, **SMALL))
+@settings(max_examples=20)
+def test_the_search_starts_from_any_plan(problem):
+    # One task after the other is as bad as a plan can be, and excludes little.
+    order = np.lexsort((problem.arrival, -problem.kind))
+    poor = list_schedule(problem, order)
+    found = optimal_schedule(problem, start=poor)
+    assert found.objective == pytest.approx(solve(start_matrix(problem)).objective)
+    assert found.gap <= 1e-6
+
+
+def queue(tasks=8, **keywords):
+    """Return tasks of which one at a time runs with 2 GPUs, or two with 1 each."""
+    weight = np.resize([1.0, 2.0, 3.0], tasks)
+    return SchedulingProblem(
+        capacity=[[4, 2], [4, 3]], duration=[[[[0, 0, 0], [0, 5, 3]]]] * 2,
+        arrival=np.arange(tasks) // 3, kind=[0] * tasks, eligible=[[True, True]] * tasks,
+        weight=weight, **keywords,
+    )  # fmt: skip
+
+
+def test_without_time_the_known_plan_comes_back_with_a_bound():
+    problem = queue()
+    best = optimal_schedule(problem)
+    found = optimal_schedule(problem, time_limit=0.0)
+    verify(problem, found.schedule)
+    assert found.bound <= best.objective <= found.objective
+    assert found.bound > 0
+    assert found.gap == pytest.approx((found.objective - found.bound) / found.objective)
+    assert best.gap == 0.0
+    assert best.objective == pytest.approx(solve(start_matrix(problem)).objective)
+
+
+def test_a_gap_may_be_left():
+    problem = queue()
+    best = optimal_schedule(problem)
+    found = optimal_schedule(problem, gap=0.5)
+    assert found.gap <= 0.5
+    assert found.bound <= best.objective <= found.objective
+
+
+def test_other_solvers_find_the_same():
+    problem = queue(5)
+    assert optimal_schedule(problem, backend="scipy").objective == pytest.approx(
+        optimal_schedule(problem).objective
+    )
+
+
+def test_nothing_to_do_takes_nothing():
+    nothing = SchedulingProblem([[1, 1]], [[[[0, 0], [0, 3]]]], [], [], np.zeros((0, 1)))
+    found = optimal_schedule(nothing)
+    assert found.objective == found.bound == 0.0
+    assert found.schedule.start.shape == (0,)
+
+
+def test_a_known_plan_that_cannot_be_carried_out_is_refused():
+    problem = SchedulingProblem([[1, 1]], [[[[0, 0], [0, 3]]]], [0, 0], [0, 0], [[True]] * 2)
+    both = Schedule(np.zeros(2, int), np.ones((2, 2), int), np.zeros(2, int))
+    with pytest.raises(OptionError, match="slot 0: cluster 0 holds more CPU cores than it has"):
+        optimal_schedule(problem, start=both)
+
+
+@given(scheduling_problems(tasks=6, kinds=1, empty=True), st.booleans())
+@settings(max_examples=30)
+def test_tasks_are_interchangeable_when_they_agree_in_all(problem, grouped):
+    def traits(j):
+        return (
+            int(problem.kind[j]), int(problem.arrival[j]), float(problem.weight[j]),
+            tuple(problem.eligible[j].tolist()), -1 if grouped else j,
+        )  # fmt: skip
+
+    members = {}
+    for j in range(problem.tasks):
+        members.setdefault(traits(j), []).append(j)
+    found = interchangeable(problem, grouped=grouped)
+    assert found.first.tolist() == sorted(own[0] for own in members.values())
+    for g, first in enumerate(found.first.tolist()):
+        own = members[traits(first)]
+        assert np.flatnonzero(found.group == g).tolist() == own
+        assert found.size[g] == len(own)
+
+
+def test_interchangeable_tasks_start_in_their_order():
+    problem = SchedulingProblem(
+        capacity=[[1, 1], [1, 1]], duration=[[[[0, 0], [0, 3]]], [[[0, 0], [0, 2]]]],
+        arrival=[0, 0, 0, 1], kind=[0] * 4, eligible=[[True, True]] * 4,
+    )  # fmt: skip
+    groups = interchangeable(problem)
+    listed = starts(problem, tasks=groups.first, latest=9)
+    wanted = {(0, 1, 2), (0, 0, 0), (0, 1, 0), (3, 1, 4)}
+    taken = zip(listed.task.tolist(), listed.cluster.tolist(), listed.start.tolist(), strict=True)
+    count = np.array([int(one in wanted) for one in taken])
+    plan = schedule_of(problem, groups, listed, count)
+    assert plan.start.tolist() == [0, 0, 2, 4]
+    assert plan.cluster.tolist() == [0, 1, 1, 1]
+    assert plan.bundle.tolist() == [[1, 1]] * 4
+    verify(problem, plan)

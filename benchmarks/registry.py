@@ -27,6 +27,7 @@ from benchmarks.specs import (
     rescue_values,
     rounding,
     rounding_batch,
+    tapfinger_build,
     tapfinger_slots,
 )
 
@@ -58,6 +59,7 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     oinc_dispatch.BENCHMARK,
     oinc_run.BENCHMARK,
     oinc_strong.BENCHMARK,
+    tapfinger_build.BENCHMARK,
     tapfinger_slots.BENCHMARK,
 )
 

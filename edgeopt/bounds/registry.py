@@ -28,6 +28,7 @@ _SYSTEMS = {
     "idn": "edgeopt.bounds.idn",
     "edr": "edgeopt.bounds.edr",
     "oinc": "edgeopt.bounds.oinc",
+    "tapfinger": "edgeopt.bounds.tapfinger",
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 from edgeopt.bounds import check, claims
 
 
-@pytest.mark.parametrize("system", ["rescue", "idn", "edr", "oinc"])
+@pytest.mark.parametrize("system", ["rescue", "idn", "edr", "oinc", "tapfinger"])
 def test_named_counterexample_is_itself_violated(system):
     for claim in claims(system).values():
         if claim.counterexample:
@@ -13,7 +13,9 @@ def test_named_counterexample_is_itself_violated(system):
             assert found.verdict == "violated", claim.id
 
 
-@pytest.mark.parametrize(("system", "least"), [("idn", 20), ("edr", 25), ("oinc", 30)])
+@pytest.mark.parametrize(
+    ("system", "least"), [("idn", 20), ("edr", 25), ("oinc", 30), ("tapfinger", 25)]
+)
 def test_what_corrects_a_false_claim_holds_where_that_one_fails(system, least):
     """A correction may be vacuous there, since it assumes more, but never violated."""
     said = 0

@@ -51,6 +51,7 @@ PAPERS = {
     "idn": "Si Salem et al.: Toward Inference",
     "edr": "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference",
     "oinc": "Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference",
+    "tapfinger": "Li, Zeng, Zhang, Duan, Wu: TapFinger",
 }
 
 

@@ -1,0 +1,317 @@
+"""How long tasks take: durations in print, noise, measured progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
+from edgeopt.bounds.tapfinger.statement import claim
+from edgeopt.bounds.verdict import Relation
+from edgeopt.instances.tapfinger import (
+    TapFingerInstance,
+    expected_durations,
+    mixed_bundles,
+    shortest_durations,
+    synthetic_workload,
+)
+from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from edgeopt.instances.tapfinger.workloads import Law
+
+__all__ = ["CLAIMS", "Curve", "Gain", "Synthetic", "insensitive", "one_gpu"]
+
+POINTS = 20_000
+"""Values of the noise, evenly spread, over which a gain is averaged."""
+
+DRAWN = 5
+"""Runs of a task that are drawn for each bundle."""
+
+PER_INSTANCE = 40
+"""Bundles of an instance that are looked at."""
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """The made-up tasks that are sensitive to resources.
+
+    Parameters
+    ----------
+    law
+        How their progress goes on; see `synthetic_workload`.
+    """
+
+    law: Law
+
+    def slots(self) -> list[int]:
+        """Return how long they take with each bundle."""
+        made = synthetic_workload(self.law)
+        slots = solo_durations(made.speed[None, 1:], made.slowing[1:])
+        return [int(number) for number in slots[slots > 0]]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Progress of a slot, which noise changes by as much as it does, but never below 0.
+
+    Parameters
+    ----------
+    law
+        Progress without noise.
+    noise
+        The noise is uniform between minus and plus this.
+    """
+
+    law: float
+    noise: float
+
+    def mean(self) -> float:
+        """Average over the noise."""
+        noise = self.noise * ((np.arange(POINTS) + 0.5) / POINTS * 2.0 - 1.0)
+        return float(np.maximum(0.0, self.law + noise).mean())
+
+    def corrected(self) -> float:
+        """Return the average in closed form."""
+        cut = max(0.0, self.noise - self.law)
+        return self.law + (cut * cut / (4.0 * self.noise) if self.noise > 0.0 else 0.0)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A task whose progress was measured slot by slot, always the same.
+
+    Parameters
+    ----------
+    slots
+        Slots that it took.
+    """
+
+    slots: int
+
+    def replayed(self, *, printed: bool) -> int:
+        """Return how many slots it takes if it is replayed.
+
+        Parameters
+        ----------
+        printed
+            Whether a slot adds the progress that was reached by its end, as in the program behind
+            the paper's figures, or what was gained in it.
+        """
+        progress, slots = 0.0, 0
+        while progress < COMPLETE:
+            slots += 1
+            progress += (slots if printed else 1) / self.slots
+        return slots
+
+
+@cache
+def one_gpu(noise: float = 0.1) -> TapFingerInstance:
+    """Return an instance whose only task has a GPU and takes 21 slots without noise."""
+    return mixed_bundles(gpus=1).replace(noise=noise)
+
+
+@cache
+def insensitive(noise: float = 0.1) -> TapFingerInstance:
+    """Return an instance whose only task takes 4 slots without noise, exactly complete then."""
+    made = synthetic_workload()
+    return one_gpu(noise).replace(speed=made.speed[:1, :, :2], slowing=made.slowing[:1])
+
+
+@cache
+def fast_and_slowing() -> TapFingerInstance:
+    """Return an instance where more progress can bring less: speed 1.05 and noise 0.02."""
+    return one_gpu(0.02).replace(speed=np.full((1, 3, 2), 1.05))
+
+
+def _longest(tasks: Synthetic) -> Measurement:
+    return Measurement(float(max(tasks.slots())), 17.0)
+
+
+def _shortest(tasks: Synthetic) -> Measurement:
+    return Measurement(float(min(tasks.slots())), 2.0)
+
+
+def _on_average(instance: TapFingerInstance) -> Measurement:
+    """Compare with the noise and without, where they differ most."""
+    mean, without = expected_durations(instance), instance.duration
+    worst_place = np.unravel_index(np.abs(mean - without).argmax(), mean.shape)
+    return Measurement(float(mean[worst_place]), float(without[worst_place]))
+
+
+def _most_above(instance: TapFingerInstance) -> Measurement:
+    mean, without = expected_durations(instance), instance.duration
+    worst_place = np.unravel_index((mean - without).argmax(), mean.shape)
+    return Measurement(float(mean[worst_place]), float(without[worst_place]))
+
+
+def _no_faster(instance: TapFingerInstance) -> Measurement:
+    """Run tasks alone under noise that is drawn, and under the kindest."""
+    least = shortest_durations(instance)
+    places = np.argwhere(least > 0)[:PER_INSTANCE]
+    draw = np.random.default_rng(0)
+    found = []
+    for n, k, cpu, gpu in places.tolist():
+        slots = list(_lengths(instance, (n, k, cpu, gpu), draw))
+        found.append(Measurement(float(min(slots)), float(least[n, k, cpu, gpu])))
+    if not found:
+        raise NotApplicableError("no cluster can hold a task")
+    return worst(Relation.AT_LEAST, found)
+
+
+def _lengths(
+    instance: TapFingerInstance, place: tuple[int, int, int, int], draw: np.random.Generator
+) -> Iterator[int]:
+    assert instance.slowing is not None
+    speed, slowing = float(instance.speed[place]), bool(instance.slowing[place[1]])
+    for run in range(DRAWN + 1):
+        progress, slots = 0.0, 0
+        while progress < COMPLETE:
+            noise = instance.noise * (1.0 if run == DRAWN else draw.uniform(-1.0, 1.0))
+            progress += max(0.0, progress_gain(speed, slowing, progress) + noise)
+            slots += 1
+        yield slots
+
+
+_STEADY = Assumption(
+    "steady progress",
+    "No kind of task slows down as it makes progress.",
+    lambda tasks: tasks.law == "constant",
+)
+_SYNTHETIC = {"instance_type": Synthetic, "view": lambda tasks: tasks}
+_INSTANCE = {"instance_type": TapFingerInstance, "view": lambda instance: instance}
+_GAIN = {"instance_type": Gain, "view": lambda gain: gain}
+_CURVE = {"instance_type": Curve, "view": lambda curve: curve}
+_LAWS: dict[str, Callable[[], Synthetic]] = {
+    "Synthetic('constant')": lambda: Synthetic("constant"),
+    "Synthetic('sqrt')": lambda: Synthetic("sqrt"),
+}
+_GAINS = {
+    f"Gain({law}, {noise})": lambda law=law, noise=noise: Gain(law, noise)
+    for law, noise in ((0.0625, 0.1), (0.0, 0.1), (0.1, 0.1), (0.25, 0.1), (0.25, 0.0), (0.3, 1.0))
+}
+_CURVES = {f"Curve({slots})": lambda slots=slots: Curve(slots) for slots in (1, 2, 3, 7, 26)}
+_NOISY: dict[str, Callable[[], TapFingerInstance]] = {
+    "one_gpu()": one_gpu,
+    "insensitive()": insensitive,
+    "one_gpu(0.5)": lambda: one_gpu(0.5),
+    "fast_and_slowing()": fast_and_slowing,
+}
+
+CLAIMS = (
+    claim(
+        "durations",
+        r"A task that is sensitive to resources takes at most 17 slots, if $\tanh(g / 16)$ with g "
+        "GPUs is its progress in every slot.",
+        "Section V-A, synthetic ML tasks",
+        _longest,
+        Relation.AT_MOST,
+        _LAWS,
+        assumptions=(_STEADY,),
+        **_SYNTHETIC,
+    ),
+    claim(
+        "durations.printed",
+        r"It takes 2 to 17 slots in the simulations of the paper. There its progress falls as "
+        r"$\tanh(g / 16) \sqrt{1.2 - p}$, and it takes up to 21.",
+        "Section V-A, synthetic ML tasks",
+        _longest,
+        Relation.AT_MOST,
+        {"Synthetic('sqrt')": _LAWS["Synthetic('sqrt')"]},
+        counterexample="Synthetic('sqrt')",
+        corrected_by=("tapfinger.durations", "tapfinger.durations.shortest"),
+        **_SYNTHETIC,
+    ),
+    claim(
+        "durations.shortest",
+        "It takes 2 slots at least, with either progress.",
+        "Section V-A, synthetic ML tasks",
+        _shortest,
+        Relation.EQUAL,
+        _LAWS,
+        **_SYNTHETIC,
+    ),
+    claim(
+        "noise",
+        r"With noise uniform in $[-\epsilon, \epsilon]$ the mean gain of a slot is $g + "
+        r"\max(0, \epsilon - g)^2 / (4 \epsilon)$, g being the gain without.",
+        "Section V-B, randomness of the gains, corrected",
+        lambda gain: Measurement(gain.mean(), gain.corrected()),
+        Relation.EQUAL,
+        _GAINS,
+        tolerance=1e-6,
+        **_GAIN,
+    ),
+    claim(
+        "noise.printed",
+        "It is g: randomness of 0.1 either way leaves the mean where it is. But progress is never "
+        "undone.",
+        "Section V-B, randomness of the gains",
+        lambda gain: Measurement(gain.mean(), gain.law),
+        Relation.EQUAL,
+        {"Gain(0.0625, 0.1)": _GAINS["Gain(0.0625, 0.1)"]},
+        counterexample="Gain(0.0625, 0.1)",
+        corrected_by=("tapfinger.noise",),
+        tolerance=1e-6,
+        **_GAIN,
+    ),
+    claim(
+        "noise.durations.printed",
+        "Under noise a task takes on average as long as without. With one GPU it takes 18.4 slots "
+        "and not 21.",
+        "Section V-B, randomness of the gains",
+        _on_average,
+        Relation.EQUAL,
+        {"one_gpu()": one_gpu},
+        counterexample="one_gpu()",
+        corrected_by=("tapfinger.noise.shortest", "tapfinger.noise"),
+        **_INSTANCE,
+    ),
+    claim(
+        "noise.durations.faster",
+        "Under noise a task takes no longer on average than without, since lost progress is cut "
+        "off at 0. One of four slots that is complete just in time does.",
+        "Section V-B, randomness of the gains",
+        _most_above,
+        Relation.AT_MOST,
+        {"insensitive()": insensitive},
+        counterexample="insensitive()",
+        corrected_by=("tapfinger.noise.shortest", "tapfinger.noise"),
+        **_INSTANCE,
+    ),
+    claim(
+        "noise.shortest",
+        "No noise brings a task to its end sooner than its shortest duration.",
+        "Section V-B, randomness of the gains",
+        _no_faster,
+        Relation.AT_LEAST,
+        _NOISY,
+        **_INSTANCE,
+    ),
+    claim(
+        "curve",
+        "A task that is replayed by what it gained in each slot takes as long as it took.",
+        "Section V-A, test-bed traces, corrected",
+        lambda curve: Measurement(float(curve.replayed(printed=False)), float(curve.slots)),
+        Relation.EQUAL,
+        _CURVES,
+        **_CURVE,
+    ),
+    claim(
+        "curve.printed",
+        "It does if each slot adds the progress that it had reached by its end, as in the program "
+        "behind the paper's figures: after a few slots it is complete.",
+        "Section V-A, test-bed traces",
+        lambda curve: Measurement(float(curve.replayed(printed=True)), float(curve.slots)),
+        Relation.EQUAL,
+        {"Curve(3)": _CURVES["Curve(3)"]},
+        counterexample="Curve(3)",
+        corrected_by=("tapfinger.curve",),
+        **_CURVE,
+    ),
+)

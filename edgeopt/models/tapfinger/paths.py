@@ -1,0 +1,283 @@
+"""Tasks whose bundles may change in every slot, and their cheapest paths at given prices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from edgeopt.models.tapfinger.mixed import ENOUGH, largest_gain
+from edgeopt.models.tapfinger.pools import classify, pooled_profiles
+from edgeopt.models.tapfinger.pricing import Columns, joined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.models.tapfinger.limits import Limits
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bytes = NDArray[np.uint8]
+
+__all__ = ["PathPricing"]
+
+POINTS: Final = 256
+"""Values of progress that are told apart, beside those that fixed bundles come to."""
+
+
+class _Menu:
+    """What a profile is offered by a pool, and where every offer leads from every progress.
+
+    Progress is rounded up to the next of some values, which favours the task.
+    """
+
+    def __init__(
+        self, speed: Floats, slowing: bool, limits: Limits, noise: float, switching: float
+    ) -> None:
+        cpu, gpu = np.nonzero(_worthwhile(speed))
+        self.size = limits.size[:, cpu, gpu].T.astype(np.float64)
+        speeds = speed[cpu, gpu]
+        points = np.concatenate([np.arange(POINTS) / POINTS, _fixed(speeds, slowing, noise)])
+        self.progress = np.unique(points[points < ENOUGH])
+        self.keep = _leads(self.progress, speeds, slowing, noise, 1.0)
+        self.swap = _leads(self.progress, speeds, slowing, noise, switching)
+        self.rest = _rest(self.progress.size, self.keep)
+
+
+def _worthwhile(speed: Floats) -> NDArray[np.bool_]:
+    """Return the bundles that are faster than all smaller ones."""
+    best = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)
+    below = np.zeros_like(speed)
+    below[1:] = best[:-1]
+    below[:, 1:] = np.maximum(below[:, 1:], best[:, :-1])
+    return np.asarray(speed > below)
+
+
+@njit(cache=True)
+def _fixed(speeds: Floats, slowing: bool, noise: float) -> Floats:
+    """Return the progress after every slot with the same bundle, a few slots of each."""
+    points = np.zeros((speeds.size, 32))
+    for x in range(speeds.size):
+        progress = 0.0
+        for step in range(32):
+            progress += largest_gain(speeds[x], slowing, progress, noise, 1.0)
+            points[x, step] = min(progress, 1.0)
+    return points.ravel()
+
+
+@njit(cache=True)
+def _leads(points: Floats, speeds: Floats, slowing: bool, noise: float, factor: float) -> Ints:
+    """Return which point a slot with each bundle leads to; their number is the end."""
+    leads = np.empty((speeds.size, points.size), dtype=np.int64)
+    for x in range(speeds.size):
+        for i in range(points.size):
+            new = points[i] + largest_gain(speeds[x], slowing, points[i], noise, factor)
+            leads[x, i] = points.size
+            if new < ENOUGH:
+                leads[x, i] = np.searchsorted(points, new - 1e-13)
+    return leads
+
+
+@njit(cache=True)
+def _rest(points: int, keep: Ints) -> Ints:
+    """Return the fewest slots to the end from every point."""
+    rest = np.zeros(points + 1, dtype=np.int64)
+    for i in range(points - 1, -1, -1):
+        rest[i] = 1 + rest[keep[:, i].max()]
+    return rest
+
+
+class PathPricing:
+    """The cheapest way through slots and bundles of every class of tasks, pauses included.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    pool
+        Pool of each cluster, from 0, shape [N].
+    limits
+        What the tasks share.
+    """
+
+    def __init__(self, instance: TapFingerInstance, pool: Ints, limits: Limits) -> None:
+        assert instance.slowing is not None
+        assert instance.weight is not None
+        speed = np.where(instance.duration > 0, instance.speed, 0.0)
+        profiles, labels, profile = pooled_profiles(
+            speed, instance.kind, instance.eligible, pool, _fastest,
+            instance.slowing.astype(np.int64),
+        )  # fmt: skip
+        self.classes = classify(instance.arrival, instance.weight, profile)
+        self.limits = limits
+        self._menus = {
+            (p, g): _Menu(
+                profiles[p, g], bool(labels[p]), limits, instance.noise, instance.switching
+            )
+            for p, g in np.argwhere((profiles > 0).any(axis=(2, 3))).tolist()
+        }
+
+    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+        """Return the least cost of a task of each class, prices included, and the ways to it.
+
+        Parameters
+        ----------
+        prices
+            Price of each limit, none negative, shape [rows].
+        """
+        resource, start = self.limits.prices(prices)
+        classes, pools = self.classes, resource.shape[1]
+        least = np.full(classes.arrival.size, np.inf)
+        found = []
+        kinds = np.stack([classes.profile, classes.weight], axis=1)
+        for p, weight in np.unique(kinds, axis=0).tolist():
+            mine = np.flatnonzero((classes.profile == p) & (classes.weight == weight))
+            for g in range(pools):
+                menu = self._menus.get((int(p), g))
+                if menu is None:
+                    continue
+                cost = menu.size @ resource[:, g]
+                fee = start[g] if start.size else np.zeros(cost.shape[1])
+                from_slot, place, first, keeps, swaps = _search(
+                    weight, cost, fee, menu.keep, menu.swap, menu.rest
+                )
+                begin = np.minimum(classes.arrival[mine], cost.shape[1])
+                least[mine] = np.minimum(least[mine], from_slot[begin])
+                way = _follow(begin, place, first, keeps, swaps, menu.keep, menu.swap, menu.rest)
+                found.append(self._columns(mine, g, menu, *way))
+        return least, joined(found)
+
+    def late_columns(self) -> Columns:
+        """Return the columns that run after all priced slots; with them all tasks can be run."""
+        slots = self.limits.room.shape[2]
+        found = []
+        for (p, g), menu in self._menus.items():
+            mine = np.flatnonzero(self.classes.profile == p)
+            begin = np.full(mine.size, slots)
+            used = np.full((mine.size, slots), -1, dtype=np.int64)
+            found.append(self._columns(mine, g, menu, used, begin, begin + menu.rest[0]))
+        return joined(found)
+
+    def _columns(
+        self, owner: Ints, g: int, menu: _Menu, used: Ints, placed: Ints, end: Ints
+    ) -> Columns:
+        """Return the columns of classes that follow paths on a pool."""
+        (resources, pools, slots), starts = self.limits.room.shape, self.limits.starts
+        column, slot = np.nonzero(used >= 0)
+        size = menu.size[used[column, slot]]
+        rows = [(i * pools + g) * slots + slot for i in range(resources)]
+        values, columns = [size[:, i] for i in range(resources)], [column] * resources
+        if starts.size:
+            here = np.flatnonzero(placed < slots)
+            rows.append(self.limits.room.size + g * slots + placed[here])
+            values.append(np.ones(here.size))
+            columns.append(here)
+        triplets = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        use = sparse.csc_array(triplets, shape=(self.limits.rows, owner.size))
+        use.eliminate_zeros()
+        arrival = self.classes.arrival[owner]
+        late = np.maximum(arrival - slots, 0)  # they run after all priced slots, as early as ever
+        cost = self.classes.weight[owner] * (end + late - arrival)
+        key = [hash((c, g, p, u.tobytes())) for c, p, u in zip(owner, placed, used, strict=True)]
+        return Columns(owner, cost, use, np.array(key, dtype=np.int64))
+
+
+def _fastest(tables: Floats) -> Floats:
+    """Return the best speed of several clusters."""
+    return np.asarray(tables.max(axis=0))
+
+
+@njit(cache=True)
+def _search(
+    weight: float, cost: Floats, fee: Floats, keep: Ints, swap: Ints, rest: Ints
+) -> tuple[Floats, Bytes, Ints, Bytes, Ints]:
+    """Return the least cost of a task that arrives in each slot, and what it should do.
+
+    Returns
+    -------
+    Cost from each slot on, shape [T + 1]; whether to be placed in a slot, shape [T]; with which
+    bundle to begin, shape [T]; whether to keep the last bundle, shape [T, points, bundles + 1];
+    which bundle to change to otherwise, shape [T, points]. The bundle after the last is a pause.
+    """
+    bundles, slots = cost.shape
+    points = rest.size - 1
+    after = np.empty((points + 1, bundles + 1))
+    now = np.empty((points + 1, bundles + 1))
+    for i in range(points + 1):
+        after[i] = weight * rest[i]
+    now[points] = 0.0
+    from_slot = np.empty(slots + 1)
+    from_slot[slots] = weight * rest[0]
+    place = np.zeros(slots, dtype=np.uint8)
+    first = np.zeros(slots, dtype=np.int64)
+    keeps = np.zeros((slots, points, bundles + 1), dtype=np.uint8)
+    swaps = np.zeros((slots, points), dtype=np.int64)
+    for t in range(slots - 1, -1, -1):
+        begun, best = np.inf, -1
+        for x in range(bundles):
+            total = cost[x, t] + after[keep[x, 0], x]
+            if total < begun:
+                begun, best = total, x
+        if after[0, bundles] < begun:
+            begun, best = after[0, bundles], bundles
+        begun += weight + fee[t]
+        waited = weight + from_slot[t + 1]
+        first[t], place[t] = best, begun <= waited
+        from_slot[t] = min(begun, waited)
+        for i in range(points):
+            change, to = after[i, bundles], bundles
+            for x in range(bundles):
+                total = cost[x, t] + after[swap[x, i], x]
+                if total < change:
+                    change, to = total, x
+            swaps[t, i] = to
+            for x in range(bundles):
+                same = cost[x, t] + after[keep[x, i], x]
+                keeps[t, i, x] = same <= change
+                now[i, x] = weight + min(same, change)
+            keeps[t, i, bundles] = after[i, bundles] <= change
+            now[i, bundles] = weight + change
+        now, after = after, now
+        now[points] = 0.0
+    return from_slot, place, first, keeps, swaps
+
+
+@njit(cache=True)
+def _follow(
+    begin: Ints,
+    place: Bytes,
+    first: Ints,
+    keeps: Bytes,
+    swaps: Ints,
+    keep: Ints,
+    swap: Ints,
+    rest: Ints,
+) -> tuple[Ints, Ints, Ints]:
+    """Return the bundle in every slot, -1 for none, the slot of placing and that after the end."""
+    slots, points = swaps.shape
+    pause = keep.shape[0]
+    used = np.full((begin.size, slots), -1, dtype=np.int64)
+    placed, end = begin.copy(), begin.copy()
+    for c in range(begin.size):
+        t = begin[c]
+        while t < slots and not place[t]:
+            t += 1
+        placed[c] = t
+        point, last = 0, -1
+        while t < slots and point < points:
+            if last < 0:
+                last = first[t]
+                point = keep[last, 0] if last < pause else 0
+            elif keeps[t, point, last]:
+                point = keep[last, point] if last < pause else point
+            else:
+                last = swaps[t, point]
+                point = swap[last, point] if last < pause else point
+            if last < pause:
+                used[c, t] = last
+            t += 1
+        end[c] = t + rest[point]
+    return used, placed, end

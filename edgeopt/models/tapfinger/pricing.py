@@ -1,0 +1,203 @@
+"""Tasks that look for their cheapest start at given prices: what those prices prove."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from edgeopt.models.tapfinger.bundles import efficient
+from edgeopt.models.tapfinger.pools import classify, pooled_profiles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.tapfinger.limits import Limits
+    from edgeopt.models.tapfinger.problem import SchedulingProblem
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["Columns", "StartPricing", "joined"]
+
+
+class Columns(NamedTuple):
+    """Ways to run a task of a class.
+
+    Attributes
+    ----------
+    owner
+        Class of each, shape [n].
+    cost
+        Weighted flow time of it, shape [n].
+    use
+        What it takes of each limit, shape [rows, n].
+    key
+        A number that only equal columns share, shape [n].
+    """
+
+    owner: Ints
+    cost: Floats
+    use: sparse.csc_array
+    key: Ints
+
+    def chosen(self, which: Ints) -> Columns:
+        """Return some of them."""
+        return Columns(self.owner[which], self.cost[which], self.use[:, which], self.key[which])
+
+
+def joined(several: list[Columns]) -> Columns:
+    """Put columns together, each once."""
+    owner, cost, key = (
+        np.concatenate([getattr(one, name) for one in several]) for name in ("owner", "cost", "key")
+    )
+    use = sparse.hstack([one.use for one in several], format="csc")
+    _, once = np.unique(key, return_index=True)
+    return Columns(owner, cost, use, key).chosen(np.sort(once))
+
+
+class StartPricing:
+    """The cheapest bundle, pool and start of every class of tasks.
+
+    Parameters
+    ----------
+    problem
+        The tasks.
+    pool
+        Pool of each cluster, from 0, shape [N].
+    limits
+        What they share.
+    """
+
+    def __init__(self, problem: SchedulingProblem, pool: Ints, limits: Limits) -> None:
+        assert problem.weight is not None
+        profiles, _, profile = pooled_profiles(
+            problem.duration.astype(np.float64), problem.kind, problem.eligible, pool, _quickest
+        )
+        self.classes = classify(problem.arrival, problem.weight, profile)
+        self.limits = limits
+        self.pools = profiles.shape[1]
+        bundles = efficient(profiles.astype(np.int64))
+        cpu, gpu = bundles.bundle.T
+        # Entries of the menu of a profile: first by pool, then by duration.
+        self._first = bundles.first[:: self.pools].copy()
+        self._pool = np.repeat(np.arange(bundles.first.size - 1), np.diff(bundles.first))
+        self._pool %= self.pools
+        self._size = limits.size[:, cpu, gpu].T.astype(np.float64)
+        self._duration = bundles.duration
+
+    def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
+        """Return the least cost of a task of each class, prices included, and cheap columns.
+
+        Parameters
+        ----------
+        prices
+            Price of each limit, none negative, shape [rows].
+        """
+        resource, start = self.limits.prices(prices)
+        ahead = np.zeros((*resource.shape[:2], resource.shape[2] + 1))
+        np.cumsum(resource, axis=2, out=ahead[:, :, 1:])
+        least, entry, begin = _cheapest(
+            self.classes.arrival, self.classes.weight, self.classes.profile, self._first,
+            self._pool, self._size, self._duration, ahead, start,
+        )  # fmt: skip
+        owner, place = np.nonzero(begin >= 0)
+        return least, self.columns(owner, entry[owner, place], begin[owner, place])
+
+    def columns(self, owner: Ints, entry: Ints, begin: Ints) -> Columns:
+        """Return the columns of classes that take an entry of their menu in a slot."""
+        room, slots = self.limits.room, self.limits.room.shape[2]
+        arrival, weight = self.classes.arrival[owner], self.classes.weight[owner]
+        cost = weight * (begin + self._duration[entry] - arrival)
+        inside = np.clip(np.minimum(begin + self._duration[entry], slots) - begin, 0, None)
+        column = np.repeat(np.arange(owner.size), inside)
+        slot = np.arange(column.size) - np.repeat(np.cumsum(inside) - inside, inside)
+        slot += np.repeat(begin, inside)
+        size, pool = self._size[entry][column], self._pool[entry][column]
+        rows = [(i * self.pools + pool) * slots + slot for i in range(room.shape[0])]
+        values = [size[:, i] for i in range(room.shape[0])]
+        columns = [column] * room.shape[0]
+        if self.limits.starts.size:
+            here = np.flatnonzero(begin < slots)
+            rows.append(room.size + self._pool[entry[here]] * slots + begin[here])
+            values.append(np.ones(here.size))
+            columns.append(here)
+        triplets = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        use = sparse.csc_array(triplets, shape=(self.limits.rows, owner.size))
+        use.eliminate_zeros()
+        last = max(slots, int(self.classes.arrival.max(initial=0))) + 1
+        key = (owner * self._duration.size + entry) * last + np.minimum(begin, last - 1)
+        return Columns(owner, cost, use, key)
+
+    def first_columns(self, wait: int) -> Columns:
+        """Return the columns that start within some slots of arrival, or after all priced slots.
+
+        Parameters
+        ----------
+        wait
+            Most slots that a task waits.
+        """
+        count = np.diff(self._first)[self.classes.profile]
+        owner = np.repeat(np.arange(count.size), count)
+        entry = np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count)
+        entry += np.repeat(self._first[self.classes.profile], count)
+        begin = self.classes.arrival[owner]
+        after = np.maximum(begin, self.limits.room.shape[2])
+        begins = [*(begin + waited for waited in range(wait + 1)), after]
+        return self.columns(
+            np.tile(owner, wait + 2), np.tile(entry, wait + 2), np.concatenate(begins)
+        )
+
+
+def _quickest(tables: Floats) -> Floats:
+    """Return the fewest slots that one of several clusters takes, 0 where none can."""
+    best = np.where(tables > 0, tables, np.inf).min(axis=0)
+    return np.where(np.isfinite(best), best, 0.0)
+
+
+@njit(cache=True)
+def _cheapest(
+    arrival: Ints,
+    weight: Floats,
+    profile: Ints,
+    first: Ints,
+    pool: Ints,
+    size: Floats,
+    duration: Ints,
+    ahead: Floats,
+    start: Floats,
+) -> tuple[Floats, Ints, Ints]:
+    """Return the least cost of each class, and the best start with each entry of its menu."""
+    classes, slots, resources = arrival.size, ahead.shape[2] - 1, ahead.shape[0]
+    widest = 0
+    for p in range(first.size - 1):
+        widest = max(widest, first[p + 1] - first[p])
+    least = np.full(classes, np.inf)
+    entry = np.full((classes, widest), -1, dtype=np.int64)
+    begin = np.full((classes, widest), -1, dtype=np.int64)
+    for c in range(classes):
+        low = first[profile[c]]
+        for b in range(low, first[profile[c] + 1]):
+            g, d = pool[b], duration[b]
+            best = np.inf
+            s = arrival[c]
+            while True:
+                cost = weight[c] * (s + d - arrival[c])
+                if cost >= best:
+                    break  # prices are not negative
+                if s < slots:
+                    for i in range(resources):
+                        cost += size[b, i] * (ahead[i, g, min(s + d, slots)] - ahead[i, g, s])
+                    if start.shape[1] > 0:
+                        cost += start[g, s]
+                if cost < best:
+                    best = cost
+                    begin[c, b - low] = s
+                s += 1
+                if s > slots and s > arrival[c]:
+                    break
+            entry[c, b - low] = b
+            least[c] = min(least[c], best)
+    return least, entry, begin

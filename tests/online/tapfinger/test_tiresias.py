@@ -1,0 +1,123 @@
+"""Tiresias by hand: queues by attained service, pauses, targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from edgeopt import simulate
+from edgeopt.errors import OptionError
+from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger.policies.tiresias import Tiresias
+from tests.online.tapfinger.plain_baselines import seen, written
+from tests.online.tapfinger.served import gpus
+
+if TYPE_CHECKING:
+    from edgeopt.instances.tapfinger import TapFingerInstance
+
+
+def decided(instance: TapFingerInstance, view: Any, target: Any = "elastic") -> Any:
+    policy = Tiresias(target=target)
+    state = policy.start(instance)
+    return written(policy.decide(state, view, np.random.default_rng(0))[0])
+
+
+def test_those_with_the_least_service_go_first() -> None:
+    """The one that joins has had nothing, so it is given three GPUs before task 0 has any."""
+    instance = gpus([0, 1])
+    view = seen(instance, [[1]], {0: {"bundle": (0, 3), "attained": 3}}, slot=1)
+    assert decided(instance, view) == ({0: (1, (0, 3))}, {0: (0, 1)})
+    # Once it has had as much as task 0, the one placed first is first in the order.
+    short = gpus([0, 1], capacity=[[0, 3]])
+    view = seen(short, [[1]], {0: {"bundle": (0, 3), "attained": 2}}, slot=1)
+    assert decided(short, view) == ({0: (1, (0, 2))}, {0: (0, 1)})
+
+
+def test_of_a_queue_the_one_that_was_placed_first_goes_first() -> None:
+    instance = gpus([0] * 4, capacity=[[0, 4]])
+    rows: dict[int, dict[str, Any]] = {
+        0: {"bundle": (0, 1), "attained": 9, "start": 0},
+        1: {"bundle": (0, 1), "attained": 6, "start": 1},
+        2: {"bundle": (0, 1), "attained": 2, "start": 2},
+    }
+    # Tasks 2 and 3 have had the least, and task 2 was placed before 3. It would leave the queue
+    # only if it had had as much as task 1, and can have no more than three GPUs.
+    view = seen(instance, [[3]], rows, slot=3)
+    assert decided(instance, view) == ({0: (3, (0, 1))}, {0: (0, 0), 1: (0, 0), 2: (0, 3)})
+
+
+def test_who_would_be_given_nothing_goes_on_waiting() -> None:
+    rows: dict[int, dict[str, Any]] = {
+        0: {"bundle": (0, 2), "attained": 9, "start": 0},
+        1: {"bundle": (0, 1), "attained": 9, "start": 1},
+        2: {"bundle": (0, 0), "attained": 0, "start": 2},
+    }
+    table = gpus([0] * 4, speed=[[[0.0, 0.2, 0.3, 0.4, 0.5]]])
+    view = seen(table, [[3]], rows, slot=3)
+    assert decided(table, view) == ({}, {0: (0, 0), 1: (0, 0), 2: (0, 4)})
+
+
+def test_with_the_least_as_target_all_have_it() -> None:
+    instance = gpus([0] * 5, capacity=[[9, 4]], speed=np.full((1, 5, 4), 0.25))
+    assert decided(instance, seen(instance, [[0]]), "minimum") == ({0: (0, (4, 1))}, {})
+    rows = {j: {"bundle": (4, 1), "attained": j} for j in range(3)}
+    starts, other = decided(instance, seen(instance, [[3]], rows), "minimum")
+    assert starts == {0: (3, (2, 1))}
+    assert other == {0: (3, 1), 1: (2, 1), 2: (2, 1)}
+    rows[3] = {"bundle": (2, 1)}
+    assert decided(instance, seen(instance, [[4]], rows), "minimum")[0] == {}
+
+
+def test_a_smallest_bundle_is_given_whole_or_not_at_all() -> None:
+    three = gpus([0, 0], capacity=[[8, 8]], minimum=[[3, 3]], speed=np.full((1, 9, 9), 0.1))
+    view = seen(three, [[1]], {0: {"bundle": (8, 8), "attained": 8}}, slot=1)
+    assert decided(three, view) == ({0: (1, (8, 8))}, {0: (0, 0)})
+    # Three at once and a fourth until it has had as much as task 0, then three to that one.
+    view = seen(three, [[1]], {0: {"bundle": (8, 8), "attained": 4}}, slot=1)
+    assert decided(three, view) == ({0: (1, (4, 5))}, {0: (4, 3)})
+
+
+def test_kinds_that_need_no_gpu_have_cpu_cores_all_the_same() -> None:
+    kinds = {
+        "capacity": [[6, 2]],
+        "minimum": [[1, 0], [1, 2]],
+        "kind": [0, 1],
+        "speed": np.full((2, 9, 9), 0.1),
+    }
+    instance = gpus([0, 0], **kinds)
+    for target in ("minimum", "elastic"):
+        view = seen(instance, [[1]], {0: {"bundle": (6, 0), "attained": 5}}, slot=1)
+        assert decided(instance, view, target) == ({0: (1, (3, 2))}, {0: (3, 0)})
+
+
+def test_no_task_has_more_cpu_cores_than_it_can() -> None:
+    instance = gpus([0], capacity=[[9, 9]], speed=np.full((1, 6, 4), 0.1))
+    assert decided(instance, seen(instance, [[0]])) == ({0: (0, (5, 3))}, {})
+
+
+def test_paused_tasks_come_back() -> None:
+    """Three GPUs: task 0 has them, task 1 then all three, and in slot 2 they share them.
+
+    Task 0 makes 0.5, 0, 0.34 / 2 and so on; task 1 makes 0.5 and 0.25 / 2.
+    """
+    instance = gpus([0, 1], capacity=[[0, 3]])
+    environment = TapFingerEnvironment(instance)
+    trajectory = simulate(environment, Tiresias(target="elastic"), runs=1, record=True)
+    held = trajectory.held
+    assert held is not None
+    rows = [
+        (int(j), int(bundle[1]), int(begin))
+        for j, bundle, begin in zip(held.task, held.bundle, held.begin, strict=True)
+    ]
+    first = [row for row in rows if row[2] <= 2]
+    assert first == [(0, 3, 0), (0, 0, 1), (0, 2, 2), (1, 3, 1), (1, 1, 2)]
+    assert trajectory.complete.all()
+
+
+def test_options_and_names() -> None:
+    assert Tiresias().name == "Tiresias"
+    assert Tiresias(target="elastic").name == "Tiresias, target=elastic"
+    with pytest.raises(OptionError, match="target = 'most': must be one of minimum, elastic"):
+        Tiresias(target="most")  # type: ignore[arg-type]

@@ -7,13 +7,14 @@ import pytest
 import xarray
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances import edr, idn, oinc, rescue
+from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 
 SYSTEMS = {
     "rescue": (rescue.RescueInstance, rescue.special.small, "arrival"),
     "idn": (idn.IdnInstance, idn.special.small, "size"),
     "edr": (edr.EdrInstance, edr.small, "cap"),
     "oinc": (oinc.OincInstance, oinc.small, "speed"),
+    "tapfinger": (tapfinger.TapFingerInstance, tapfinger.small, "speed"),
 }
 NAMES = list(SYSTEMS)
 

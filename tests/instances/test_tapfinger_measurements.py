@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.instances.tables import FOLDER
+from edgeopt.instances.tapfinger import from_data, from_tables, generate
+from edgeopt.instances.tapfinger.measurements import CORES, measure, read_tables, write_tables
+
+OWN = ["container_tasks.csv", "testbed_tasks.csv"]
+PLACES = ("container", "testbed")
+
+
+def seconds(place, task, cpus, gpus):
+    """Made-up running times, all different, faster with more."""
+    start = {"audio": 40, "lm": 300, "mnist": 100}[task] + 7 * (place == "testbed")
+    return round(start / (1 + 0.1 * cpus) + 10 / (gpus if task != "audio" else 1), 3)
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """A folder of raw files with the layout of the real ones, lines in any order."""
+    folder = tmp_path / "tapfinger"
+    folder.mkdir()
+    for place in PLACES:
+        lines = [
+            f"{task},{cpus},{gpus},{seconds(place, task, cpus, gpus)},2"
+            for gpus in range(8, 0, -1)
+            for task in ("mnist", "audio", "lm")
+            for cpus in range(1, 17)
+        ]
+        text = "\n".join(["task,cpus,gpus,mean_seconds,repeats", *lines])
+        (folder / f"{place}_seconds.csv").write_text(text + "\n")
+    return tmp_path
+
+
+def test_what_is_measured(raw):
+    measured = measure(raw)
+    for place, table in zip(PLACES, measured, strict=True):
+        assert table.shape == (3, 16, 8)
+        for k, task in enumerate(("audio", "lm", "mnist")):
+            for cpus, gpus in ((1, 1), (16, 8), (3, 7)):
+                assert table[k, cpus - 1, gpus - 1] == seconds(place, task, cpus, gpus)
+
+
+def test_tables_hold_whole_seconds(raw, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    measured = measure(raw)
+    write_tables(measured, out)
+    assert sorted(path.name for path in out.iterdir()) == OWN
+    back = read_tables(out)
+    kept = np.array(CORES) - 1
+    for one, other in zip(back, measured, strict=True):
+        assert np.abs(one[:, kept] - other[:, kept]).max() <= 0.5
+        np.testing.assert_array_equal(one[:, kept], np.rint(other[:, kept]))
+        # In between, on the line from the next smaller to the next larger number of cores.
+        np.testing.assert_allclose(one[:, 8], (one[:, 7] + one[:, 9]) / 2)
+        np.testing.assert_allclose(one[:, 13], (one[:, 11] + one[:, 15]) / 2)
+    write_tables(back, tmp_path)
+    for name in OWN:
+        assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_instances_in_containers(raw):
+    instance = from_data(raw)
+    assert instance == from_data(raw)
+    assert instance != from_data(raw, rng=1)
+    assert (instance.clusters, instance.tasks, instance.slot_seconds) == (3, 200, 5)
+    assert instance.capacity.tolist() == [[16, 4], [16, 4], [16, 8]]
+    assert instance.minimum.tolist() == [[1, 1]] * 3
+    assert instance.kinds == ("audio", "lm", "mnist")
+    assert instance.largest == (16, 8)
+    assert (instance.noise, instance.single_start) == (0.0, False)
+    for k, task in enumerate(instance.kinds):
+        for cpus, gpus in ((1, 1), (5, 3), (16, 4), (16, 8)):
+            slots = np.ceil((seconds("container", task, cpus, gpus) + 14) / 5)
+            assert instance.duration[2, k, cpus, gpus] == slots
+    assert instance.duration[0, :, :, 5:].max() == 0
+    assert abs(instance.arrival[-1] - 200) < 5 * np.sqrt(200)
+
+
+def test_instances_on_the_test_bed(raw):
+    instance = from_data(raw, figures="testbed", clusters=2, tasks=60)
+    assert (instance.clusters, instance.tasks, instance.slot_seconds) == (2, 60, 10)
+    assert instance.capacity.tolist() == [[32, 16]] * 2
+    assert instance.minimum.tolist() == [[2, 1]] * 3
+    assert instance.single_start is True
+    assert instance.duration[0, :, :2].max() == 0
+    for k, task in enumerate(instance.kinds):
+        for cpus, gpus in ((2, 1), (5, 3), (16, 8)):
+            slots = np.ceil(seconds("testbed", task, cpus, gpus) / 10)
+            assert instance.duration[1, k, cpus, gpus] == slots
+    assert abs(from_data(raw, figures="testbed").arrival[-1] - 333) < 5 * np.sqrt(500) / 1.5
+
+
+def test_all_else_is_drawn_as_in_the_random_setting(raw):
+    drawn = generate(rng=4, tasks=50, rate=1.0, eligibility="bandwidth")
+    built = from_data(raw, rng=4, tasks=50, eligibility="bandwidth")
+    np.testing.assert_array_equal(built.arrival, drawn.arrival)
+    np.testing.assert_array_equal(built.eligible, drawn.eligible)
+    assert sorted(np.unique(built.kind).tolist()) == [0, 1, 2]
+    options = {"single_start": True, "noise": 0.05, "switching": 0.25, "pending": 3}
+    other = from_data(raw, tasks=50, rate=9.0, **options)
+    assert {name: getattr(other, name) for name in options} == options
+    assert other.arrival[-1] < 20
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "rule"),
+    [
+        ("mnist,5,8,", "cifar,5,8,", "task", "must be one of 'audio', 'lm', 'mnist'"),
+        ("mnist,5,8,", "mnist,17,8,", "cpus", r"whole number in 1\.\.16"),
+        ("mnist,5,8,", "mnist,5.5,8,", "cpus", r"whole number in 1\.\.16"),
+        ("mnist,5,8,", "mnist,5,0,", "gpus", r"whole number in 1\.\.8"),
+        ("mnist,5,8,", "mnist,5,8,-", "mean_seconds", "must be positive"),
+        ("mnist,5,8,", "mnist,5,8,x", "mean_seconds", "must be a number"),
+        ("mnist,5,8,", "mnist,4,8,", "task", "must not repeat"),
+    ],
+)
+@pytest.mark.parametrize("place", PLACES)
+def test_bad_raw_files_are_named(raw, place, old, new, column, rule):
+    path = raw / "tapfinger" / f"{place}_seconds.csv"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InstanceError, match=rule) as caught:
+        from_data(raw)
+    assert caught.value.field == f"{path}:{column}"
+    assert caught.value.index == (6,)
+
+
+def test_missing_files_and_bundles_are_named(raw):
+    path = raw / "tapfinger" / "testbed_seconds.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    missing = next(i for i, line in enumerate(lines) if line.startswith("lm,3,2,"))
+    path.write_text("".join(lines[:missing] + lines[missing + 1 :]))
+    with pytest.raises(InstanceError, match="seconds of lm with 3 CPU cores and 2 GPUs") as caught:
+        from_data(raw)
+    assert caught.value.field == str(path)
+    path.unlink()
+    with pytest.raises(InstanceError, match="no such file"):
+        from_data(raw)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"figures": "cloud"}, "figures must be 'container' or 'testbed'"),
+        ({"clusters": 0}, "clusters must be at least 1"),
+        ({"clusters": 0, "rate": 1.0}, "clusters must be at least 1"),
+        ({"tasks": -1}, "tasks must be at least 0"),
+        ({"rate": -1.0}, "rate must be a positive"),
+        ({"eligibility": "all"}, "eligibility must be"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, rule):
+    with pytest.raises(OptionError, match=rule):
+        from_tables(**options)
+
+
+# --- the tables in the package --------------------------------------------------------------
+
+
+def test_the_default_instance_says_what_it_is():
+    instance = from_tables()
+    assert instance == from_tables()
+    assert (instance.clusters, instance.tasks) == (3, 200)
+    for words in (
+        "measured by Li et al. in a container on RTX 4090 GPUs, plus 14 s for its start",
+        "whole seconds for some numbers of CPU cores", "derived, as if it were even.",
+        "Arrivals and kinds are drawn", "a number from 1 to all",
+    ):  # fmt: skip
+        assert words in instance.origin
+    other = from_tables(figures="testbed", tasks=5, noise=0.01)
+    assert "on RTX 3090 GPUs, mean of two runs" in other.origin
+    assert "even, disturbed by up to 0.01 per slot" in other.origin
+
+
+def test_tables_are_explained():
+    readme = (FOLDER / "README.md").read_text()
+    notice = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
+    for name in OWN:
+        assert f"`{name}`" in readme
+        assert f"`{name}`" in notice
+    assert "declares no licence" in readme
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("\n10,", "\n11,", "must have a line for each of 1, 2, 3"),
+        ("\n16,23,", "\n16,-23,", "must be positive"),
+        ("mnist_8", "mnist_9", "no column 'mnist_8'"),
+        ("\n16,23,", "\n16,", "must have 18 entries"),
+    ],
+)
+def test_damaged_tables_are_refused(tmp_path, old, new, rule):
+    for name in OWN:
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    path = tmp_path / OWN[0]
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InstanceError, match=rule):
+        read_tables(tmp_path)
+
+
+@pytest.fixture
+def public():
+    folder = os.environ.get("EDGEOPT_DATA")
+    if not folder or not (Path(folder) / "tapfinger").is_dir():
+        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
+    return Path(folder)
+
+
+def test_tables_follow_from_the_public_files(public, tmp_path):
+    write_tables(measure(public), tmp_path)
+    for name in OWN:
+        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(("figures", "same"), [("container", 0.89), ("testbed", 0.93)])
+def test_tables_and_public_files_give_almost_the_same_instance(public, figures, same):
+    full, reduced = from_data(public, figures=figures), from_tables(figures=figures)
+    assert "interpolated" not in full.origin
+    for name in ("capacity", "minimum", "arrival", "kind", "eligible"):
+        np.testing.assert_array_equal(getattr(full, name), getattr(reduced, name))
+    held = full.duration > 0
+    assert (held == (reduced.duration > 0)).all()
+    differ = np.abs(full.duration - reduced.duration)[held]
+    assert differ.max() == 1
+    assert (differ == 0).mean() > same

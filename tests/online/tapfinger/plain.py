@@ -78,6 +78,7 @@ class PlainEnvironment:
         self.completion: dict[int, int] = {}
         self.served: dict[int, Service] = {}
         self.accumulation: list[int] = []
+        self.local: list[list[int]] = []
         self.used: list[list[Bundle]] = []
         self.rounds: list[int] = []
         self.log: list[tuple[int, int, int, Bundle]] = []
@@ -178,6 +179,12 @@ class PlainEnvironment:
         self.rounds.append(self.number)
         arrived = sum(arrival <= self.slot for arrival in self.arrival)
         self.accumulation.append(arrived - len(self.completion))
+        self.local.append(
+            [
+                len(self.waiting(n)) + sum(one.cluster == n for one in self.running)
+                for n in self.clusters
+            ]
+        )
         self.used.append([self.held(n) for n in self.clusters])
         done = []
         progress = False

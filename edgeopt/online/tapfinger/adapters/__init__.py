@@ -1,0 +1,46 @@
+"""TapFinger for learners: its rounds in Gymnasium's and PettingZoo's terms.
+
+The packages are imported when an environment of theirs is asked for; the extra ``gym`` brings them.
+Arrays for a learner, and decisions from its actions, need neither.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.online.tapfinger.adapters.encoding import (
+    Observation,
+    action_of,
+    allowed_actions,
+    decision_of,
+    features,
+)
+from edgeopt.online.tapfinger.adapters.session import Session, Step
+
+if TYPE_CHECKING:
+    from edgeopt.online.tapfinger.adapters.gymnasium_env import TapFingerEnv
+    from edgeopt.online.tapfinger.adapters.pettingzoo_env import TapFingerParallelEnv
+
+__all__ = [
+    "Observation",
+    "Session",
+    "Step",
+    "TapFingerEnv",
+    "TapFingerParallelEnv",
+    "action_of",
+    "allowed_actions",
+    "decision_of",
+    "features",
+]
+
+_LATER = {
+    "TapFingerEnv": "edgeopt.online.tapfinger.adapters.gymnasium_env",
+    "TapFingerParallelEnv": "edgeopt.online.tapfinger.adapters.pettingzoo_env",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

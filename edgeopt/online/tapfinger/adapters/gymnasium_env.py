@@ -1,0 +1,132 @@
+"""TapFinger as a Gymnasium environment: one agent that decides for all clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from edgeopt.online.tapfinger.adapters.session import Session
+from edgeopt.online.tapfinger.adapters.spaces import (
+    action_space,
+    check_reward,
+    missing,
+    observation_space,
+    shown,
+)
+
+try:
+    import gymnasium
+except ImportError as error:
+    raise missing("gymnasium", error) from error
+
+if TYPE_CHECKING:
+    from edgeopt.online.tapfinger.adapters.session import Truth
+
+__all__ = ["TapFingerEnv"]
+
+
+class TapFingerEnv(gymnasium.Env[Any, Any]):
+    """All clusters as one agent; a step is a decision round.
+
+    An observation is a dictionary of arrays, see `Observation`; its ``mask`` says which actions are
+    allowed. An action is a place in the pending set, CPU cores and GPUs for each cluster, shape
+    [N, 3]; one that is not allowed does nothing, and ``info["refused"]`` says so.
+
+    Parameters
+    ----------
+    truth
+        The instance, or a function of a generator that draws one for each run; all of them have
+        the same clusters, smallest and largest bundles and number of pending tasks.
+    reward
+        What a slot costs: the tasks in the system (``"shared"``), or those that each cluster serves
+        or has waiting, added up, so that a task that waits for several clusters costs several times
+        (``"local"``, the paper's). Rounds within a slot cost nothing. With the former the rewards
+        of a run sum to less the sum of its flow times.
+    scored
+        Whether actions are dictionaries of a ``choice`` as above and a ``score`` in [0, 1] for each
+        cluster, which decides who wins a task that several of them name.
+    options
+        Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
+
+    Attributes
+    ----------
+    session
+        The run: the round in events of this package, the environment and the episode.
+
+    Raises
+    ------
+    OptionError
+        If an option has no such value.
+    MissingDependencyError
+        On import, if Gymnasium is not installed.
+
+    Notes
+    -----
+    Li et al., section IV.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import generate
+    >>> from edgeopt.online.tapfinger.adapters import TapFingerEnv
+    >>> env = TapFingerEnv(lambda rng: generate(rng=rng))
+    >>> observation, info = env.reset(seed=0)
+    >>> observation["pending"].shape
+    (3, 10, 5)
+    """
+
+    def __init__(
+        self,
+        truth: Truth,
+        *,
+        reward: Literal["shared", "local"] = "shared",
+        scored: bool = False,
+        **options: Any,
+    ) -> None:
+        check_reward(reward)
+        self.session = Session(truth, **options)
+        self._shared, self._scored = reward == "shared", scored
+        instance = self.session.instance
+        self.observation_space = observation_space(instance, instance.clusters)
+        self.action_space = action_space(instance, instance.clusters, scored=scored)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin a new run.
+
+        Parameters
+        ----------
+        seed
+            Seed of the instance, where it is drawn, and of the world; None goes on with the last.
+        options
+            Of no effect.
+
+        Returns
+        -------
+        The observation, and what is known besides.
+        """
+        super().reset(seed=seed)
+        observation, details = self.session.open(self.np_random)
+        return shown(observation), details
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Carry out the actions of a round.
+
+        Parameters
+        ----------
+        action
+            An element of the action space.
+
+        Returns
+        -------
+        The observation, the reward, whether all tasks are complete, whether the run was stopped
+        before that, and what is known besides.
+
+        Raises
+        ------
+        OptionError
+            If no run is open, or the action is no element of the space.
+        """
+        choice, score = (action["choice"], action["score"]) if self._scored else (action, None)
+        step = self.session.step(choice, score)
+        reward = step.shared if self._shared else float(step.local.sum())
+        return shown(step.observation), reward, step.terminated, step.truncated, step.details

@@ -1,0 +1,212 @@
+"""TapFinger as a parallel PettingZoo environment: every cluster is an agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.tapfinger.adapters.session import Session
+from edgeopt.online.tapfinger.adapters.spaces import (
+    action_space,
+    check_reward,
+    missing,
+    observation_space,
+    shown,
+)
+
+try:
+    from pettingzoo import ParallelEnv
+except ImportError as error:
+    raise missing("pettingzoo", error) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gymnasium import spaces
+
+    from edgeopt.online.tapfinger.adapters.encoding import Observation
+    from edgeopt.online.tapfinger.adapters.session import Truth
+
+__all__ = ["TapFingerParallelEnv"]
+
+
+class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
+    """Every cluster as an agent of its own; a step is a decision round.
+
+    An observation is a dictionary of the cluster's rows of an `Observation`; its ``mask`` says
+    which actions are allowed. An action is a place in the pending set, CPU cores and GPUs; one that
+    is not allowed does nothing, and ``info["refused"]`` says so, as does no action at all.
+
+    Parameters
+    ----------
+    truth
+        The instance, or a function of a generator that draws one for each run; all of them have
+        the same clusters, smallest and largest bundles and number of pending tasks.
+    reward
+        What a slot costs an agent: the tasks in the system (``"shared"``), or those that its
+        cluster serves or has waiting (``"local"``, the paper's, in which a task that waits for
+        several clusters costs each of them). Rounds within a slot cost nothing.
+    scored
+        Whether actions are dictionaries of a ``choice`` as above and a ``score`` in [0, 1], which
+        decides who wins a task that several clusters name.
+    options
+        Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
+
+    Attributes
+    ----------
+    session
+        The run: the round in events of this package, the environment and the episode.
+    possible_agents
+        Names of the clusters, or ``cluster_0`` and so on.
+    agents
+        The same while a run goes on, none before and after it.
+
+    Raises
+    ------
+    OptionError
+        If an option has no such value.
+    MissingDependencyError
+        On import, if PettingZoo is not installed.
+
+    Notes
+    -----
+    Li et al., section IV.
+
+    Examples
+    --------
+    >>> from edgeopt.instances.tapfinger import generate
+    >>> from edgeopt.online.tapfinger.adapters import TapFingerParallelEnv
+    >>> env = TapFingerParallelEnv(generate(), reward="local")
+    >>> observations, infos = env.reset(seed=0)
+    >>> observations[env.agents[0]]["pending"].shape
+    (10, 5)
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"name": "tapfinger_v0", "render_modes": []}
+    render_mode: str | None = None
+
+    def __init__(
+        self,
+        truth: Truth,
+        *,
+        reward: Literal["shared", "local"] = "shared",
+        scored: bool = False,
+        **options: Any,
+    ) -> None:
+        check_reward(reward)
+        self.session = Session(truth, **options)
+        self._shared, self._scored = reward == "shared", scored
+        instance = self.session.instance
+        numbered = (f"cluster_{n}" for n in range(instance.clusters))
+        self.possible_agents = list(instance.names or numbered)
+        self.agents: list[str] = []
+        self._rng = np.random.default_rng()
+        # The same object at every call: its generator is seeded once.
+        each = self.possible_agents
+        self.observation_spaces = {agent: observation_space(instance) for agent in each}
+        self.action_spaces = {agent: action_space(instance, scored=scored) for agent in each}
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Return what an agent observes.
+
+        Parameters
+        ----------
+        agent
+            Its name.
+        """
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return what an agent can do.
+
+        Parameters
+        ----------
+        agent
+            Its name.
+        """
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin a new run.
+
+        Parameters
+        ----------
+        seed
+            Seed of the instance, where it is drawn, and of the world; None goes on with the last.
+        options
+            Of no effect.
+
+        Returns
+        -------
+        Observations, and what is known besides, by agent.
+        """
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        observation, details = self.session.open(self._rng)
+        self.agents = self.possible_agents.copy()
+        return self._observations(observation), self._infos(details)
+
+    def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+        """Carry out the actions of a round.
+
+        Parameters
+        ----------
+        actions
+            An element of its action space for each agent; an agent without one does nothing.
+
+        Returns
+        -------
+        Observations, rewards, whether all tasks are complete, whether the run was stopped before
+        that, and what is known besides, each by agent.
+
+        Raises
+        ------
+        OptionError
+            If no run is open, an agent does not exist, or an action is none of its own.
+        """
+        step = self.session.step(*self._gathered(actions))
+        rewards = [step.shared] * len(self.possible_agents) if self._shared else step.local
+        agents = self.agents
+        if step.terminated or step.truncated:
+            self.agents = []
+        return (
+            self._observations(step.observation),
+            {agent: float(reward) for agent, reward in zip(agents, rewards, strict=True)},
+            dict.fromkeys(agents, step.terminated),
+            dict.fromkeys(agents, step.truncated),
+            self._infos(step.details),
+        )
+
+    def _gathered(self, actions: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return the actions and scores of all clusters."""
+        unknown = set(actions) - set(self.possible_agents)
+        if unknown:
+            raise OptionError(f"there is no agent {sorted(unknown)[0]!r}")
+        nothing = np.array([self.session.instance.pending, 0, 0])
+        choices, scores = [], []
+        for agent in self.possible_agents:
+            action = actions.get(agent)
+            if self._scored and action is not None:
+                scores.append(action["score"])
+                action = action["choice"]
+            else:
+                scores.append(1.0)
+            choices.append(nothing if action is None else action)
+        return choices, np.array(scores, dtype=np.float64) if self._scored else None
+
+    def _observations(self, observation: Observation) -> dict[str, Any]:
+        return {agent: shown(observation, n) for n, agent in enumerate(self.possible_agents)}
+
+    def _infos(self, details: dict[str, Any]) -> dict[str, Any]:
+        """Hand every agent its entries of what is known, and what concerns all of them."""
+        return {
+            agent: {
+                name: value[n].item() if isinstance(value, np.ndarray) else value
+                for name, value in details.items()
+            }
+            for n, agent in enumerate(self.possible_agents)
+        }

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["LEAST_LOOK", "Estimates", "estimates", "free_ahead", "slots_left"]
+__all__ = [
+    "LEAST_LOOK",
+    "Estimates",
+    "estimates",
+    "free_ahead",
+    "mean_durations",
+    "slots_left",
+    "whole_slots",
+]
 
 LEAST_LOOK: Final = 30
 """Slots that are planned ahead at least."""
@@ -40,7 +48,7 @@ class Estimates(NamedTuple):
     duration
         Slots that a task takes with it on average, shape [B].
     slots
-        The same in whole slots, shape [B].
+        The same, rounded up to whole slots, shape [B].
     share
         Largest part of a resource of the cluster that the bundle takes, shape [B].
     """
@@ -58,6 +66,21 @@ class Estimates(NamedTuple):
         return max(LEAST_LOOK, 2 * int(self.slots.max()))
 
 
+def mean_durations(instance: TapFingerInstance) -> Floats | Ints:
+    """Return how many slots a task takes on average, shape [N, K, A, B]; 0 for what does not fit.
+
+    Parameters
+    ----------
+    instance
+        The clusters and kinds.
+    """
+    if instance.noise == 0.0:
+        return instance.duration
+    from edgeopt.instances.tapfinger.durations import expected_durations
+
+    return expected_durations(instance)
+
+
 def estimates(instance: TapFingerInstance) -> Estimates:
     """Return what is expected of the tasks of an instance.
 
@@ -66,20 +89,20 @@ def estimates(instance: TapFingerInstance) -> Estimates:
     instance
         The clusters and kinds. Under noise the durations are the means.
     """
-    slots: Floats | Ints = instance.duration
-    if instance.noise:
-        from edgeopt.instances.tapfinger.durations import expected_durations
-
-        slots = expected_durations(instance)
     # Comparisons are all that is done with the durations there.
-    kept = efficient(cast("Ints", slots))
+    kept = efficient(cast("Ints", mean_durations(instance)))
     duration = np.asarray(kept.duration, dtype=np.float64)
     capacity = instance.capacity.repeat(
         np.diff(kept.first).reshape(instance.clusters, -1).sum(axis=1), axis=0
     )
     share = (kept.bundle / np.maximum(capacity, 1)).max(axis=1)
-    whole = np.maximum(1, np.rint(duration)).astype(np.int64)
-    return Estimates(instance, kept.first, kept.bundle, duration, whole, share)
+    slots = whole_slots(duration)
+    return Estimates(instance, kept.first, kept.bundle, duration, slots, share)
+
+
+def whole_slots(duration: Floats | Ints) -> Ints:
+    """Return durations rounded up to whole slots."""
+    return np.asarray(np.ceil(duration - 1e-9).astype(np.int64))
 
 
 @njit(cache=True)

@@ -1,0 +1,71 @@
+"""The rolling horizon: best plans where all is known, and what it makes of the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgeopt.errors import OptionError
+from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
+from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
+from tests.online.tapfinger.served import gpus, held, lived
+from tests.strategies import tapfinger_instances
+
+if TYPE_CHECKING:
+    from edgeopt.instances.tapfinger import TapFingerInstance
+
+
+@settings(max_examples=25)
+@given(tapfinger_instances(tasks=4))
+def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerInstance) -> None:
+    """Every slot plans the rest of a best plan, next to what it has begun."""
+    instance = instance.replace(arrival=np.zeros_like(instance.arrival), pending=10)
+    best = optimal_schedule(scheduling_problem(instance)).objective
+    trajectory = lived(instance, RollingHorizon())
+    assert trajectory.complete.all()
+    assert trajectory.weighted_flow_time()[0] == pytest.approx(best, abs=1e-9)
+
+
+@settings(max_examples=25)
+@given(tapfinger_instances(tasks=5, noise=None), st.integers(1, 3), st.integers(0, 2))
+def test_all_tasks_are_complete_whatever_it_overlooks(
+    instance: TapFingerInstance, tasks: int, echo: int
+) -> None:
+    trajectory = lived(instance, RollingHorizon(tasks=tasks, echo=echo))
+    assert trajectory.complete.all()
+    if not instance.noise:
+        best = optimal_schedule(scheduling_problem(instance)).objective
+        assert trajectory.weighted_flow_time()[0] >= best - 1e-9
+
+
+def test_only_the_oldest_are_planned() -> None:
+    """A plan of both would give way to the short task: 1 + 3 instead of 2 + 3."""
+    short = gpus(
+        [0, 0], capacity=[[0, 1]], minimum=[[0, 1]] * 2, kind=[0, 1],
+        speed=[[[0.0, 0.5]], [[0.0, 1.0]]],
+    )  # fmt: skip
+    assert held(lived(short, RollingHorizon()))[1] == (0, 1, 0, 1)
+    assert held(lived(short, RollingHorizon(tasks=1)))[1] == (0, 1, 2, 3)
+
+
+def test_an_echo_saves_for_those_to_come() -> None:
+    """Two GPUs take 4 slots and one takes 5; another task in the next slot would wait for 3."""
+    slow = gpus([0], capacity=[[0, 2]], speed=[[[0.0, 0.2, 0.25]]])
+    assert held(lived(slow, RollingHorizon()))[0] == (0, 2, 0, 4)
+    assert held(lived(slow, RollingHorizon(echo=1)))[0] == (0, 1, 0, 5)
+
+
+def test_tasks_without_weight_do_not_wait_for_nothing() -> None:
+    assert held(lived(gpus([0], weight=[0.0]), RollingHorizon()))[0] == (0, 3, 0, 2)
+
+
+def test_options_and_names() -> None:
+    assert RollingHorizon().name == "RollingHorizon"
+    assert RollingHorizon(tasks=8, echo=1).name == "RollingHorizon, tasks=8, echo=1"
+    for option, value in (("tasks", 0), ("echo", -1), ("gap", -0.1), ("time_limit", -1.0)):
+        with pytest.raises(OptionError, match=f"{option} = {value}"):
+            RollingHorizon(**{option: value})

@@ -24,13 +24,15 @@ __all__ = [
     "chosen_system",
 ]
 
-SystemArgument = Annotated[str, typer.Argument(help="Name of the system: rescue, idn, oinc, edr.")]
+SystemArgument = Annotated[
+    str, typer.Argument(help="Name of the system: rescue, idn, oinc, edr, tapfinger.")
+]
 InstanceOption = Annotated[
     str | None,
     typer.Option(
         help="A named source of the system (rescue: tables, paper; idn: topology_1, topology_2, "
-        "...; oinc: drawn, uneven, physical, tables; edr: drawn, quiet, tables) or an instance "
-        "file."
+        "...; oinc: drawn, swinging, physical, tables; edr: drawn, quiet, tables; tapfinger: "
+        "several, single, mixed, pointer, tables) or an instance file."
     ),
 ]
 DataOption = Annotated[

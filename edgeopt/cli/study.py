@@ -79,6 +79,7 @@ def _print(case: "Case") -> None:
     from edgeopt.studies.wording import interval, number, percent, uncapitalised
 
     record = case.system
+    promises = record.obligations(case.instance) > 0
     show.table(
         f"{record.title}; instance {case.name}, {case.settings.runs} runs",
         [
@@ -86,7 +87,7 @@ def _print(case: "Case") -> None:
             uncapitalised(record.heading),
             f"share of {case.label}",
             "interval",
-            f"{record.broken[1]} {record.obligation}s",
+            *([f"{record.broken[1]} {record.obligation}s"] if promises else []),
             *(uncapitalised(measure.title) for measure in record.measures),
             "µs per decision",
         ],
@@ -96,7 +97,11 @@ def _print(case: "Case") -> None:
                 f"{number(row['value'], 5)} ± {number(row['value_se'], 2)}",
                 percent(row["ratio"]),
                 interval(row["ratio_low"], row["ratio_high"], share=True),
-                f"{number(row['violated'], 3)} ({percent(row['violated_share'])})",
+                *(
+                    [f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"]
+                    if promises
+                    else []
+                ),
                 *(
                     percent(row[measure.name]) if measure.percent else number(row[measure.name], 3)
                     for measure in record.measures
@@ -115,6 +120,8 @@ def _print_comparison(result: "Study", comparison: "Comparison") -> None:
 
     def cell(row: "Mapping[Any, Any]", name: str) -> str:
         share = name in comparison.percent
+        if name in comparison.absent and math.isnan(row[name]):
+            return comparison.absent[name]
         text = percent(row[name]) if share else number(row[name], 4)
         low, high = row.get(f"{name}_low", math.nan), row.get(f"{name}_high", math.nan)
         return text if math.isnan(low) else f"{text} ({interval(low, high, share=share)})"

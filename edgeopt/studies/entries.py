@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -266,6 +266,8 @@ class Comparison:
         Columns that are shares, printed as percentages.
     caption
         What the columns mean, where their headings do not say it.
+    absent
+        Words by the name of a column, shown where its figure does not exist.
     """
 
     name: str
@@ -274,3 +276,4 @@ class Comparison:
     columns: Mapping[str, str]
     percent: Sequence[str] = ()
     caption: str = ""
+    absent: Mapping[str, str] = field(default_factory=dict)

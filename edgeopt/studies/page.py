@@ -137,6 +137,7 @@ def _shown(
         "headlines": headlines(case),
         "summary": sentences(case),
         "exact": bool(case.exact),
+        "promises": case.system.obligations(case.instance) > 0,
         # Where the same benchmark bounds all policies, one column says it.
         "own_bounds": bool((case.table["bound"] != case.system.yardstick).any()),
         "claims": claim_rows(case.verdicts),

@@ -28,6 +28,7 @@ _SYSTEMS = {
     "idn": "edgeopt.studies.idn:SYSTEM",
     "oinc": "edgeopt.studies.oinc:SYSTEM",
     "edr": "edgeopt.studies.edr:SYSTEM",
+    "tapfinger": "edgeopt.studies.tapfinger:SYSTEM",
 }
 
 

@@ -208,6 +208,10 @@ def _compute(
         }
         cells = [(name, entry.name) for name in named for entry in entries]
         exact = {entry.name: entry.exact for entry in entries}
+        short = {
+            name: None if record.rehearsal is None else record.rehearsal(instance)
+            for name, instance in named.items()
+        }
         ran = _stage(
             pool,
             step,
@@ -215,7 +219,7 @@ def _compute(
             (
                 (
                     _simulate,
-                    (record.environment, named[i], policies[i][p], exact[p], seed, runs),
+                    (record.environment, named[i], short[i], policies[i][p], exact[p], seed, runs),
                 )
                 for i, p in cells
             ),
@@ -261,6 +265,7 @@ def _stage(
 def _simulate(
     environment: Callable[[Any], Any],
     instance: Any,
+    short: Any,
     policy: Any,
     exact: Callable[[Any, Any], float | None] | None,
     seed: int,
@@ -268,6 +273,8 @@ def _simulate(
 ) -> tuple[Trajectory, float | None]:
     from edgeopt.online import simulate
 
+    if short is not None:
+        simulate(environment(short), policy, rng=seed, runs=1)
     trajectory = simulate(environment(instance), policy, rng=seed, runs=runs)
     return trajectory, None if exact is None else exact(instance, policy)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.ratio import paired_difference
@@ -145,6 +146,8 @@ def _lead(case: Case, first: pd.Series) -> str:
         return "."
     ascending = case.system.sense == "min"
     second = rows.sort_values("value", ascending=ascending).iloc[0]
+    if not isfinite(first["value"] + second["value"]):
+        return "."
     a, b = (case.values(str(row["policy"])) for row in (first, second))
     lead = paired_difference(a, b, confidence=case.settings.confidence)
     name = _title(case, second)

@@ -65,6 +65,9 @@ class System:
         The policies to compare.
     environment
         Maps an instance to the environment of :func:`edgeopt.simulate`.
+    rehearsal
+        Maps an instance to a short one, which every policy lives through before its time is
+        taken, so that the time is not that of compiling.
     describe
         Maps an instance to its sizes and main figures, name to number.
     from_data
@@ -91,6 +94,9 @@ class System:
         Its unit.
     aggregate
         Whether the value of a run is the sum of the rewards of its slots or their mean.
+    total
+        ``total(trajectory)`` returns the value of every run, shape [runs], where that is neither;
+        infinite where a run has none.
     period
         What a slot of a trajectory is called, in the singular.
     sense
@@ -130,6 +136,7 @@ class System:
     benchmarks: Mapping[str, BenchmarkEntry]
     policies: Sequence[PolicyEntry]
     environment: Callable[[Any], Any]
+    rehearsal: Callable[[Any], Any] | None = None
     paper: str = ""
     generate: Callable[..., Any] | None = None
     from_data: Callable[..., Any] | None = None
@@ -144,6 +151,7 @@ class System:
     value: str = "profit"
     unit: str = DIMENSIONLESS
     aggregate: Literal["sum", "mean"] = "sum"
+    total: Callable[[Any], NDArray[np.float64]] | None = None
     period: str = "slot"
     sense: Literal["max", "min"] = "max"
     runs: int = 200
@@ -190,6 +198,8 @@ class System:
 
     def values(self, trajectory: Trajectory) -> NDArray[np.float64]:
         """Return the value of every run, shape [runs]."""
+        if self.total is not None:
+            return self.total(trajectory)
         return trajectory.total if self.aggregate == "sum" else trajectory.reward.mean(axis=1)
 
     def so_far(self, trajectory: Trajectory) -> NDArray[np.float64]:

@@ -94,10 +94,10 @@ def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
 
 
 def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, float]:
-    """Ratio with interval; NaN where there is no bound, or none to divide by."""
+    """Ratio with interval; NaN where no bound is above 0, or a run has no value."""
     columns = (column, f"{column}_se", f"{column}_low", f"{column}_high")
     bound = case.benchmarks[benchmark].bound if benchmark else np.nan
-    if not bound > 0:
+    if not (bound > 0 and np.isfinite(case.values(name)).all()):
         return dict.fromkeys(columns, np.nan)
     found = competitive_ratio(case.values(name), bound, confidence=case.settings.confidence)
     return dict(
@@ -119,6 +119,8 @@ def _difference(case: Case, name: str) -> dict[str, Any]:
     other = case.references[name]
     if other == name:
         return {"reference": "", **dict.fromkeys(columns, np.nan)}
+    if not (np.isfinite(case.values(name)).all() and np.isfinite(case.values(other)).all()):
+        return {"reference": other, **dict.fromkeys(columns, np.nan)}
     found = paired_difference(
         case.values(name), case.values(other), confidence=case.settings.confidence
     )

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def test_the_package_brings_its_own_systems() -> None:
-    assert registry.systems() == ["rescue", "idn", "oinc", "edr"]
+    assert registry.systems() == ["rescue", "idn", "oinc", "edr", "tapfinger"]
     assert registry.find_system("rescue").name == "rescue"
 
 
 @pytest.mark.usefixtures("offering")
 def test_a_sixth_system_is_found_by_name_and_by_type() -> None:
-    assert registry.systems() == ["rescue", "idn", "oinc", "edr", "stopping"]
+    assert registry.systems() == ["rescue", "idn", "oinc", "edr", "tapfinger", "stopping"]
     assert registry.find_system("stopping") is stopping.SYSTEM
     assert registry.system_of(stopping.Offers()) is stopping.SYSTEM
     result = study(stopping.Offers(), runs=3)

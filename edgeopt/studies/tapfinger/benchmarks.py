@@ -1,0 +1,150 @@
+"""The offline bounds of TapFinger: one for every policy, one for those that never preempt."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry
+from edgeopt.studies.plans import write_plan
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.models.tapfinger import FlowBound, Schedule, SchedulingProblem
+
+__all__ = ["BENCHMARKS", "CHANGING", "FIXED", "METHODS", "Plan", "export", "solve"]
+
+CHANGING, FIXED = "changing", "fixed"
+"""Names of the benchmarks: bundles may change while a task runs, or may not."""
+
+Method = Literal["best", "trivial", "volume", "pooled", "relaxation"]
+
+METHODS: Final[tuple[Method, ...]] = get_args(Method)
+"""Ways to bound the flow times."""
+
+FEW: Final = 12
+"""Tasks up to which the plan is searched for by branch and bound, and not by lists alone."""
+
+SECONDS: Final = 10.0
+"""Time that branch and bound gets."""
+
+
+class Plan(NamedTuple):
+    """A plan for all tasks, made by somebody who knows them beforehand, and a bound.
+
+    Parameters
+    ----------
+    problem
+        The tasks without noise.
+    schedule
+        Where, when and with what each of them runs.
+    bound
+        Lower bound on the flow times of policies, noise included.
+    """
+
+    problem: SchedulingProblem
+    schedule: Schedule
+    bound: FlowBound
+
+
+def solve(
+    instance: TapFingerInstance, *, preemptive: bool = True, method: Method = "best"
+) -> Benchmark:
+    """Bound the weighted sum of flow times, and plan all tasks as if they were known beforehand.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    preemptive
+        Whether the bound holds for policies that change bundles of running tasks, too.
+    method
+        How to bound: ``"best"``, or one of the others by name.
+    """
+    from edgeopt.models.tapfinger import flow_bound, scheduling_problem
+
+    began = time.perf_counter()
+    problem = scheduling_problem(instance)
+    schedule = _schedule(problem)
+    least = flow_bound(instance, preemptive=preemptive, method=method)
+    value = schedule.flow_time(problem)
+    return Benchmark(
+        value=value,
+        bound=least.value,
+        gap=abs(value - least.value) / max(1.0, abs(value)),
+        seconds=time.perf_counter() - began,
+        solver=f"{least.method} bound",
+        status=f"{plural(instance.tasks, 'task')}, a plan that is carried out without noise",
+        plan=Plan(problem, schedule, least),
+    )
+
+
+def _schedule(problem: SchedulingProblem) -> Schedule:
+    """Return the best plan that is cheap to find."""
+    from edgeopt.models.tapfinger import list_schedule, optimal_schedule
+
+    found = list_schedule(problem)
+    if problem.tasks > FEW:
+        return found
+    return optimal_schedule(problem, time_limit=SECONDS, start=found).schedule
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write the plan of a solved benchmark to a file.
+
+    Parameters
+    ----------
+    benchmark
+        A solved benchmark.
+    path
+        ``.csv`` lists the tasks: arrival, kind, cluster, CPU cores, GPUs, start and completion.
+        ``.nc`` holds the same as labelled arrays.
+
+    Raises
+    ------
+    OptionError
+        If the suffix is another one.
+    """
+    problem, schedule, _ = benchmark.plan
+
+    def rows() -> dict[str, Any]:
+        return {
+            "task": np.arange(problem.tasks),
+            "arrival": problem.arrival,
+            "kind": problem.kind,
+            "cluster": schedule.cluster,
+            "cpu": schedule.bundle[:, 0],
+            "gpu": schedule.bundle[:, 1],
+            "start": schedule.start,
+            "completion": schedule.completion(problem),
+        }
+
+    def arrays() -> dict[str, Any]:
+        units = dict.fromkeys(("arrival", "start", "completion"), "slot")
+        return {
+            name: (("task",), values, {"units": units.get(name, "1")})
+            for name, values in rows().items()
+            if name != "task"
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    CHANGING: BenchmarkEntry(
+        "BOUND(any)",
+        "every policy, those included that change bundles of running tasks as they like",
+        solve,
+    ),
+    FIXED: BenchmarkEntry(
+        "BOUND(fixed)",
+        "every policy that never changes the bundle of a running task",
+        partial(solve, preemptive=False),
+    ),
+}

@@ -1,0 +1,188 @@
+"""Which task holds how much of one cluster, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours
+from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.tapfinger.lanes import pieces
+from edgeopt.studies.tapfinger.ledger import cluster_name, kind_name
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger import TapFingerTrajectory
+    from edgeopt.studies.result import Case
+
+__all__ = ["GANTT", "Scene", "scene"]
+
+SHOWN: Final = 40
+"""Slots that a picture has room for."""
+
+_OTHERS: Final = 8
+"""Kinds of tasks that have a colour of their own."""
+
+_LETTER: Final = 0.062
+"""Width of a letter, inches."""
+
+
+class Scene(NamedTuple):
+    """What is drawn: a cluster, from one slot to another.
+
+    Attributes
+    ----------
+    cluster
+        The cluster that served most tasks.
+    begin, end
+        First slot, and the slot after the last.
+    waiting
+        Tasks that wait and may run there, in each of these slots.
+    """
+
+    cluster: int
+    begin: int
+    end: int
+    waiting: NDArray[np.int64]
+
+
+def scene(trajectory: TapFingerTrajectory) -> Scene:
+    """Choose the busiest slots of the busiest cluster in the first run.
+
+    Parameters
+    ----------
+    trajectory
+        Runs of a policy.
+    """
+    instance = trajectory.instance
+    placed = trajectory.cluster[0]
+    count = np.bincount(placed[placed >= 0], minlength=instance.clusters)
+    cluster = int(count.argmax())
+    slots = max(1, int(trajectory.end[0]))
+    start = np.where(trajectory.start[0] < 0, slots, trajectory.start[0])
+    change = np.zeros(slots + 1, dtype=np.int64)
+    mine = instance.eligible[:, cluster]
+    np.add.at(change, instance.arrival[mine], 1)
+    np.subtract.at(change, start[mine], 1)
+    waiting = change.cumsum()[:slots]
+    window = min(SHOWN, slots)
+    room = np.maximum(1, instance.capacity[cluster])
+    used = (trajectory.used[0, :slots, cluster] / room).sum(axis=1)
+    total = np.concatenate([[0.0], np.cumsum(used)])
+    begin = int((total[window:] - total[:-window]).argmax()) if used.size else 0
+    return Scene(cluster, begin, begin + window, waiting[begin : begin + window])
+
+
+def _title(case: Case) -> str:
+    name = lead(case)
+    trajectory: TapFingerTrajectory = case.replay(name)
+    if not case.instance.tasks:
+        return "There is nothing to run"
+    shown = scene(trajectory)
+    held = trajectory.held
+    assert held is not None
+    mine = (held.cluster == shown.cluster) & (held.begin < shown.end) & (held.end > shown.begin)
+    sizes = held.bundle[mine, 1]
+    place = cluster_name(case.instance, shown.cluster)
+    title = case.entries[name].title
+    if not sizes.size:
+        return f"{title} leaves {place} idle"
+    count = plural(int(np.unique(held.task[mine]).size), "task")
+    said = f"{title} gives {count} on {place} from {sizes.min()} to {sizes.max()} GPUs each"
+    most = int(shown.waiting.max(initial=0))
+    return f"{said}; up to {most} wait that may run there" if most else f"{said}; none has to wait"
+
+
+def _draw(case: Case) -> Figure:
+    from matplotlib.patches import Patch
+
+    instance: TapFingerInstance = case.instance
+    trajectory: TapFingerTrajectory = case.replay(lead(case))
+    shown = scene(trajectory)
+    tall = instance.capacity[shown.cluster]
+    share = np.clip(tall / max(1, int(tall.max())), 0.3, 1.0)
+    figure = blank(height=1.6 + 2.1 * float(share.sum()))
+    panels = figure.subplots(3, 1, sharex=True, height_ratios=(*share[::-1], 0.3))
+    shade = _shades(instance)
+    for axes, resource in zip(panels[:2], (1, 0), strict=True):
+        _panel(axes, trajectory, shown, resource, shade)
+    edges = np.arange(shown.begin, shown.end + 1)
+    panels[2].stairs(shown.waiting, edges, fill=True, color=MUTED, alpha=0.6, linewidth=0)
+    panels[2].set_ylim(0, max(1, int(shown.waiting.max(initial=0))))
+    panels[2].set_ylabel("waiting")
+    panels[2].set_xlim(shown.begin, shown.end)
+    slots = int(trajectory.end[0])
+    window = shown.end - shown.begin
+    more = f" ({window} of {slots} slots shown)" if window < slots else ""
+    panels[2].set_xlabel(f"slot{more}")
+    handles = [
+        Patch(facecolor=colour, edgecolor=PAPER, linewidth=0.6, label=kind)
+        for kind, colour in shade.items()
+    ]
+    handles.append(Patch(color=MUTED, alpha=0.6, label="tasks that wait and may run here"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    return figure
+
+
+def _shades(instance: TapFingerInstance) -> dict[str, str]:
+    """Give every kind of task a colour; those beyond eight share one."""
+    palette = list(colours(map(str, range(_OTHERS + 1))).values())
+    names = [kind_name(instance, k) for k in range(instance.task_kinds)]
+    return {name: palette[min(place, _OTHERS)] for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _panel(
+    axes: Axes,
+    trajectory: TapFingerTrajectory,
+    shown: Scene,
+    resource: int,
+    shade: dict[str, str],
+) -> None:
+    """Draw what holds a resource, a row per unit, and write the bundles into what has room."""
+    instance, held = trajectory.instance, trajectory.held
+    assert held is not None
+    units = int(instance.capacity[shown.cluster, resource])
+    inch = 5.9 / (shown.end - shown.begin)
+    written: set[int] = set()
+    drawn = [
+        piece
+        for piece in pieces(held, shown.cluster, resource, units)
+        if piece.begin < shown.end and piece.end > shown.begin
+    ]
+    for piece in sorted(drawn, key=lambda one: one.low - one.high):
+        begin, end = max(piece.begin, shown.begin), min(piece.end, shown.end)
+        colour = shade[kind_name(instance, int(instance.kind[piece.task]))]
+        axes.broken_barh(
+            [(begin, end - begin)], (piece.low, piece.high - piece.low), facecolor=colour,
+            edgecolor=PAPER, linewidth=0.8, alpha=0.85,
+        )  # fmt: skip
+        label = "/".join(map(str, held.bundle[piece.held].tolist()))
+        if piece.held in written or (end - begin) * inch < _LETTER * len(label):
+            continue
+        written.add(piece.held)
+        axes.annotate(
+            label, xy=((begin + end) / 2, (piece.low + piece.high) / 2), ha="center", va="center",
+            fontsize=6.5, color="white",
+        )  # fmt: skip
+    axes.set_ylim(0, max(1, units))
+    axes.grid(visible=False)
+    axes.set_ylabel(("CPU cores", "GPUs")[resource])
+    axes.spines["left"].set_color(INK)
+
+
+GANTT = Picture(
+    "gantt",
+    _title,
+    _draw,
+    "The cluster that serves most tasks, in its busiest slots of the first run. A row is a CPU "
+    "core or a GPU, a box the task that holds it; written in it is its bundle, CPU cores / GPUs, "
+    "where there is room. Units of a kind are alike: which of them a task holds is the drawing's "
+    "choice, and a bundle without enough neighbours is drawn in parts.",
+)

@@ -1,0 +1,154 @@
+"""How far the flow times of every policy are from what is proven to be needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank
+from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
+from edgeopt.studies.tapfinger.ledger import average, doublings, lines, own_bound, plays
+from edgeopt.studies.wording import number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+    from edgeopt.studies.result import Case
+
+__all__ = ["MEANS", "NO_BOUND", "gaps"]
+
+NO_BOUND = "no bound"
+"""What stands for a gap that nobody can prove."""
+
+_LINES: tuple[tuple[str, Any], ...] = ((CHANGING, "-"), (FIXED, (0, (3, 2))))
+"""How the bounds are drawn."""
+
+
+def gaps(case: Case) -> dict[str, float]:
+    """Return by how much every policy lies above the bound that is valid for it, NaN without one.
+
+    Parameters
+    ----------
+    case
+        The case.
+    """
+    return {
+        name: float(np.mean(case.values(name))) / own_bound(case, name) - 1.0
+        for name in case.trajectories
+    }
+
+
+def _means(case: Case) -> dict[str, float]:
+    return {
+        name: average(case.instance, float(np.mean(case.values(name))))
+        for name in case.trajectories
+    }
+
+
+def _title(case: Case) -> str:
+    if not case.instance.tasks:
+        return "There are no tasks"
+    found = _means(case)
+    best = min(found, key=lambda name: found[name])
+    if not np.isfinite(found[best]):
+        return "No policy completes all tasks"
+    title = case.entries[best].title
+    said = f"{title} has the least mean flow time, {number(found[best])} slots"
+    gap = gaps(case)[best]
+    if np.isnan(gap):
+        return f"{said}; nothing proves how much less it could be"
+    return f"{said}, proven to be at most {percent(gap, 0)} above the least of its kind"
+
+
+def _draw(case: Case) -> Figure:
+    found, gap, shades = _means(case), gaps(case), lines(case)
+    figure = blank(height=1.35 + 0.27 * len(found))
+    axes = figure.subplots()
+    spread = {name: _spread(case, name) for name in found}
+    lowest, highest = _range(case, found, spread)
+    for place, (name, mean) in enumerate(found.items()):
+        end = min(mean, highest)
+        least = average(case.instance, own_bound(case, name))
+        begin = least if least > 0 else lowest
+        colour = shades[name].colour
+        axes.barh(place, end - begin, 0.62, left=begin, color=colour, alpha=0.8, linewidth=0)
+        if least > 0:
+            axes.plot([least] * 2, [place - 0.36, place + 0.36], color=INK, linewidth=1.8, zorder=3)
+        for at, mark in zip(spread[name], ("o", "D"), strict=False):
+            axes.plot(
+                [min(at, highest)], [place], mark, color=INK, markersize=4, markerfacecolor=PAPER,
+                clip_on=False, zorder=4,
+            )  # fmt: skip
+        words = NO_BOUND if np.isnan(gap[name]) else f"+{percent(gap[name], 0)}"
+        axes.annotate(
+            f"{number(mean, 3)}  ({words})", xy=(1, place), xycoords=("axes fraction", "data"),
+            xytext=(8, 0), textcoords="offset points", va="center", fontsize=8, color=INK,
+        )  # fmt: skip
+    for name, style in _LINES:
+        bound = case.benchmarks[name].bound
+        if bound > 0 and case.instance.tasks:
+            axes.axvline(
+                average(case.instance, bound), color=MUTED, linewidth=1.1, linestyle=style, zorder=1
+            )
+    doublings(axes.xaxis, lowest, highest)
+    axes.set_yticks(range(len(found)), [case.entries[name].title for name in found])
+    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    assert case.instance.weight is not None
+    weighted = "" if np.unique(case.instance.weight).size < 2 else "weighted "
+    axes.set_xlabel(f"{weighted}mean flow time (slots)")
+    _legend(figure, case)
+    return figure
+
+
+def _spread(case: Case, policy: str) -> tuple[float, ...]:
+    """Return the median and the 95th percentile of the flow times of all runs."""
+    flow = plays(case)[policy].flow_time
+    if not flow.size:
+        return ()
+    return tuple(float(np.quantile(flow, q, method="inverted_cdf")) for q in (0.5, 0.95))
+
+
+def _range(
+    case: Case, means: Mapping[str, float], spread: Mapping[str, tuple[float, ...]]
+) -> tuple[float, float]:
+    """Return the ends of the axis."""
+    drawn = [*means.values(), *(at for both in spread.values() for at in both)]
+    drawn += [average(case.instance, case.benchmarks[name].bound) for name, _ in _LINES]
+    known = [at for at in drawn if 0 < at < np.inf]
+    return 0.8 * min(known, default=1.0), 1.1 * max(known, default=2.0)
+
+
+def _legend(figure: Figure, case: Case) -> None:
+    from matplotlib.lines import Line2D
+
+    hollow: dict[str, Any] = {
+        "color": INK, "linestyle": "none", "markersize": 4, "markerfacecolor": PAPER,
+    }  # fmt: skip
+    handles = [
+        Line2D([], [], marker="o", label="median", **hollow),
+        Line2D([], [], marker="D", label="95th percentile", **hollow),
+        Line2D([], [], color=INK, linewidth=1.8, label="bound that is valid for the policy"),
+    ]
+    handles += [
+        Line2D([], [], color=MUTED, linewidth=1.1, linestyle=style,
+               label=case.system.benchmarks[name].label)
+        for name, style in _LINES
+    ]  # fmt: skip
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+
+
+MEANS = Picture(
+    "means",
+    _title,
+    _draw,
+    "A bar reaches from the bound that is valid for the policy to its mean over tasks and runs; in "
+    "the right margin the mean, and by how much it lies above that bound. BOUND(any) bounds every "
+    "policy, BOUND(fixed) those that never change the bundle of a running task: policies without "
+    "preemption are measured against the larger of the two, the others against the first.",
+)

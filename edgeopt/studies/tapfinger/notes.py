@@ -1,0 +1,118 @@
+"""What a reader must know to read the figures of a TapFinger study rightly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
+from edgeopt.studies.wording import number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.studies.result import Case
+
+__all__ = ["describe", "notes"]
+
+
+def notes(case: Case) -> list[str]:
+    """Say what the data are, what is counted, what bounds whom, and what each policy knows."""
+    instance: TapFingerInstance = case.instance
+    origin = instance.origin.strip()
+    return [
+        f"The data: {origin}" if origin else "Nothing is said of the origin of the data.",
+        "The flow time of a task counts from the slot in which it arrives to the end of the slot "
+        "in which it is complete; the paper calls it a completion time. The flow times of all "
+        "tasks add up to the tasks that are in the system, slot by slot. What a cluster holds in "
+        "a slot counts before the end of the slot frees any of it.",
+        _mode(instance),
+        _bounds(case),
+        "A slot shows the tasks that have arrived, what is free, and what runs with how much of it "
+        "done; no policy sees what comes later. Rollout, Reservation, Priced, the rolling horizon "
+        "and Optimus know how long a kind of task takes with a bundle, Tiresias what a task has "
+        "attained, Random and Min nothing; the paper's learner, which is not among them, knows "
+        "the kind of a task and learns the rest.",
+        _randomness(case),
+    ]
+
+
+def _mode(instance: TapFingerInstance) -> str:
+    said = (
+        "A cluster starts at most one task per slot, the paper's single-task mode."
+        if instance.single_start
+        else "Rounds of decisions follow each other within a slot until none starts a task, the "
+        "paper's multi-task mode."
+    )
+    factor = percent(instance.switching, 0)
+    return (
+        f"{said} A running task whose bundle is another one than in the slot before makes "
+        f"{factor} of the slot's progress; what starts a task pays nothing."
+    )
+
+
+def _bounds(case: Case) -> str:
+    """Say which bound is valid for whom, and what it rests on."""
+    instance: TapFingerInstance = case.instance
+    labels = {name: entry.label for name, entry in case.system.benchmarks.items()}
+    said = (
+        f"{labels[CHANGING]} is proven for every policy, {labels[FIXED]} for those that never "
+        "change the bundle of a running task, which is where it is used. "
+    )
+    if instance.noise > 0:
+        said += (
+            "Noise can shorten a task, so that both take the least number of slots that any noise "
+            "within its range allows: they hold in every run, and are loose. "
+        )
+    else:
+        said += "Nothing is random in how long tasks take, so that both hold in every run. "
+    proven = {name: case.benchmarks[name].bound for name in labels}
+    lacking = [labels[name] for name, bound in proven.items() if not bound > 0]
+    if lacking:
+        said += f"Nothing is proven by {' and '.join(lacking)} here. "
+    means = [
+        f"{number(bound / max(1, instance.tasks))} slots per task by {labels[name]}"
+        for name, bound in proven.items()
+        if bound > 0
+    ]
+    if means:
+        said += f"They come to {' and '.join(means)}. "
+    return said + "Where no bound is valid, the tables say “no bound”."
+
+
+def _randomness(case: Case) -> str:
+    instance: TapFingerInstance = case.instance
+    coins = "Random and Min throw coins."
+    if instance.noise == 0:
+        return (
+            f"Arrivals belong to the instance and are the same for all policies. {coins} The other "
+            "policies have no coins, and without noise all their runs are the same. What holds "
+            "beyond one instance is seen by drawing several, with the option --draws."
+        )
+    return (
+        "Arrivals belong to the instance and are the same for all policies and runs. The progress "
+        f"of a slot differs by up to {number(instance.noise, 2)} from what is expected and is "
+        "never negative, so that slow bundles gain on average; the noise of each slot of service "
+        f"of a task is the same for all policies. {coins}"
+    )
+
+
+def describe(instance: TapFingerInstance) -> Mapping[str, float | int | str]:
+    """Return the sizes of an instance and what characterises it."""
+    found: dict[str, float | int | str] = {
+        "clusters": instance.clusters,
+        "tasks": instance.tasks,
+        "kinds": instance.task_kinds,
+        "CPU_cores": int(instance.capacity[:, 0].sum()),
+        "GPUs": int(instance.capacity[:, 1].sum()),
+        "starts_per_slot_and_cluster": "one" if instance.single_start else "several",
+        "noise": instance.noise,
+        "slot_seconds": instance.slot_seconds,
+    }
+    if instance.tasks:
+        slots = int(instance.arrival[-1] - instance.arrival[0]) + 1
+        found["tasks_per_slot"] = instance.tasks / slots
+        found["eligible_clusters_per_task"] = float(np.mean(instance.eligible.sum(axis=1)))
+    return found

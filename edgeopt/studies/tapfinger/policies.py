@@ -1,0 +1,57 @@
+"""The policies that a TapFinger study compares, and the bound that is valid for each."""
+
+from __future__ import annotations
+
+import importlib
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.studies.entries import PolicyEntry
+from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.studies.entries import Benchmark
+
+__all__ = ["POLICIES", "bound_of"]
+
+_FORMS: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
+    # name, title, module and class, options, bound
+    ("rollout", "Rollout", "rollout:Rollout", {}, FIXED),
+    ("reservation", "Reservation", "reservation:ReservationSpt", {}, FIXED),
+    ("priced", "Priced", "priced:PricedSpt", {}, FIXED),
+    ("rolling", "Rolling horizon", "rolling:RollingHorizon", {}, FIXED),
+    ("optimus", "Optimus", "optimus:Optimus", {}, CHANGING),
+    ("optimus+swapped", "Optimus, swapped fit", "optimus:Optimus", {"fit": "printed"}, CHANGING),
+    ("optimus+containers", "Optimus, no preemption", "containers:OptimusContainers", {}, FIXED),
+    ("tiresias", "Tiresias, minimum", "tiresias:Tiresias", {"target": "minimum"}, CHANGING),
+    ("tiresias+elastic", "Tiresias, elastic", "tiresias:Tiresias", {"target": "elastic"}, CHANGING),
+    ("tiresias+containers", "Tiresias, no preemption", "containers:TiresiasContainers", {}, FIXED),
+    ("random", "Random", "uniform:RandomAllocation", {}, FIXED),
+    ("min", "Min", "uniform:Min", {}, FIXED),
+)
+
+
+def bound_of(policy: Any) -> str:
+    """Name the benchmark that bounds a policy: the tight one only if it says it never preempts."""
+    return CHANGING if getattr(policy, "preemptive", True) else FIXED
+
+
+def _make(
+    kind: str,
+    options: Mapping[str, Any],
+    _instance: TapFingerInstance,
+    _found: Mapping[str, Benchmark],
+) -> Any:
+    module, name = kind.split(":")
+    room = importlib.import_module(f"edgeopt.online.tapfinger.policies.{module}")
+    return getattr(room, name)(**options)
+
+
+POLICIES = tuple(
+    PolicyEntry(name, title, partial(_make, kind, options), bound=bound)
+    for name, title, kind, options, bound in _FORMS
+)
+"""The paper's baselines in their forms, and the schedulers that need no training."""

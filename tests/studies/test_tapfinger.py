@@ -1,0 +1,518 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.cli.main import run
+from edgeopt.errors import OptionError
+from edgeopt.instances.tapfinger import TapFingerInstance, generate
+from edgeopt.models.tapfinger import verify
+from edgeopt.online.repeated import Deterministic
+from edgeopt.online.tapfinger import Decision, Held
+from edgeopt.studies import Case, Study, registry, study
+from edgeopt.studies.tapfinger import SYSTEM, three_clusters
+from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED, export, solve
+from edgeopt.studies.tapfinger.floors import (
+    fewest_in_system,
+    fluid_completions,
+    shortest_flow_times,
+)
+from edgeopt.studies.tapfinger.flow_times import distribution
+from edgeopt.studies.tapfinger.gantt import SHOWN, scene
+from edgeopt.studies.tapfinger.lanes import pieces
+from edgeopt.studies.tapfinger.ledger import lines, own_bound, plays
+from edgeopt.studies.tapfinger.means import gaps
+from edgeopt.studies.tapfinger.policies import bound_of
+from edgeopt.studies.tapfinger.three_clusters import RECORDED, setting
+from tests.studies.test_page import assert_self_contained, overlapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SIZES: dict[str, Any] = {"clusters": 2, "tasks": 24, "rate": 2.5}
+FEW = ["reservation", "optimus", "random"]
+
+NO_CLAIMS = replace(SYSTEM, claims="")
+"""The record, without the time that claims take."""
+
+
+@dataclass(frozen=True)
+class Idle(Deterministic):
+    """Never starts anything, and never changes the bundle of what runs."""
+
+    preemptive: ClassVar[bool] = False
+    name: str = "Idle"
+
+    def start(self, instance: TapFingerInstance) -> int:
+        return instance.clusters
+
+    def decide(self, state: int, _observation: Any, _rng: Any) -> tuple[Decision, int]:
+        return Decision.void(state), state
+
+    def learn(self, state: int, *_seen: Any) -> int:
+        return state
+
+
+@pytest.fixture(scope="module")
+def both() -> Study:
+    """Return a study of both modes, with noise in the second one."""
+    instances = {
+        "several": generate(**SIZES, rng=2),
+        "single": generate(**SIZES, rng=3, single_start=True),
+    }
+    return study(instances, system=NO_CLAIMS, runs=3)
+
+
+@pytest.fixture(scope="module")
+def case(both: Study) -> Case:
+    return both.case("several")
+
+
+def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Study) -> None:
+    kinds = set()
+    for one in both.cases:
+        assert list(one.trajectories) == [entry.name for entry in SYSTEM.policies]
+        for name, entry in one.entries.items():
+            policy = one.policies[name]
+            assert entry.bound == bound_of(policy) == (CHANGING if policy.preemptive else FIXED)
+            assert (one.values(name) >= one.benchmarks[entry.bound].bound * (1 - 1e-9)).all()
+            if not policy.preemptive:
+                assert not plays(one)[name].preemptions.any()
+            kinds.add(type(policy).__name__)
+        assert one.table.set_index("policy")["preemptions"]["optimus"] > 0
+    assert bound_of(object()) == CHANGING
+    assert kinds == {
+        "Min", "RandomAllocation", "Optimus", "Tiresias", "OptimusContainers",
+        "TiresiasContainers", "PricedSpt", "ReservationSpt", "Rollout", "RollingHorizon",
+    }  # fmt: skip
+
+
+def test_measures_count_what_was_lived_through(both: Study) -> None:
+    for one in both.cases:
+        instance: TapFingerInstance = one.instance
+        table = one.table.set_index("policy")
+        for name, runs in plays(one).items():
+            flow = [
+                [c - a for c, a in zip(run.tolist(), instance.arrival.tolist(), strict=True)]
+                for run in runs.completion
+            ]
+            row = table.loc[name]
+            assert row["value"] == pytest.approx(np.mean([sum(run) for run in flow]))
+            assert row["mean"] == pytest.approx(row["value"] / instance.tasks)
+            assert row["median"] == np.mean([sorted(run)[11] for run in flow])
+            assert row["p95"] == np.mean([sorted(run)[22] for run in flow])
+            assert row["makespan"] == runs.completion.max(axis=1).mean()
+            assert runs.accumulation.sum(axis=1) == pytest.approx([sum(run) for run in flow])
+        replayed = one.replay("optimus")
+        held = replayed.held
+        length = held.end - held.begin
+        for resource, name in enumerate(("cpu", "gpu")):
+            amount = (length * held.bundle[:, resource]).sum()
+            share = amount / replayed.end[0] / instance.capacity[:, resource].sum()
+            measure = next(m for m in SYSTEM.measures if m.name == name)
+            assert measure.compute(instance, replayed)[0] == pytest.approx(share)
+
+
+def test_value_weighs_flow_times_and_has_no_ratio_where_a_task_is_left() -> None:
+    usual = generate(**SIZES, rng=5)
+    weight = np.random.default_rng(1).integers(0, 4, usual.tasks).astype(float)
+    weighty = usual.replace(weight=weight)
+    one = study({"w": weighty}, [*FEW, Idle()], system=NO_CLAIMS, runs=2).cases[0]
+    for name in FEW:
+        flow = plays(one)[name].completion - usual.arrival
+        assert one.values(name) == pytest.approx(flow @ weight)
+        assert one.values(name).min() >= one.benchmarks[one.entries[name].bound].bound
+    row = one.table.set_index("policy").loc["Idle"]
+    assert row["bound"] == FIXED
+    assert row["value"] == np.inf
+    assert np.isnan(row[["ratio", "bound_ratio", "difference"]].astype(float)).all()
+    assert np.isnan(own_bound(one, "Idle"))
+    assert np.isnan(gaps(one)["Idle"])
+
+
+def test_where_nothing_bounds_the_words_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared = study({"i": generate(**SIZES, rng=5)}, ["priced", Idle()], system=NO_CLAIMS, runs=2)
+    page = compared.page(tmp_path).read_text(encoding="utf-8")
+    reader = assert_self_contained(page)
+    assert page.count("no bound") >= 3
+    text = " ".join(" ".join(reader.text).split())
+    assert not re.search(r"\b(nan|None|inf|profit|promises)\b", text)
+    written = pd.read_csv(tmp_path / "over_instances.csv").set_index("policy")
+    assert written.loc["Idle", "bound"] == "no bound"
+    assert np.isnan(written.loc["Idle", "gap"])
+    assert written.loc["priced", "bound"] == SYSTEM.benchmarks[FIXED].label
+    from edgeopt.cli.study import _print_comparison
+
+    _print_comparison(compared, SYSTEM.comparisons[0])
+    assert "no bound" in capsys.readouterr().out
+    for picture in SYSTEM.pictures:
+        assert overlapping(compared.cases[0].figure(picture.name)) == [], picture.name
+
+
+def test_benchmark_plans_all_tasks_and_bounds_both_ways(both: Study) -> None:
+    for one in both.cases:
+        tight, loose = one.benchmarks[FIXED], one.benchmarks[CHANGING]
+        assert 0 < loose.bound <= tight.bound * (1 + 1e-9)
+        for found in (tight, loose):
+            plan = found.plan
+            verify(plan.problem, plan.schedule)
+            assert plan.schedule.flow_time(plan.problem) == found.value
+            assert found.gap == pytest.approx((found.value - found.bound) / found.value)
+    assert both.case("several").benchmarks[FIXED].gap < 0.25
+    few = generate(clusters=2, tasks=5, rate=5.0, rng=8)
+    best = solve(few, preemptive=False)
+    assert best.bound <= best.value
+    runs = study({"few": few}, ["reservation", "rollout"], system=NO_CLAIMS, runs=2).cases[0]
+    assert best.value <= min(runs.values(name).min() for name in runs.trajectories)
+
+
+def test_fluid_completes_as_many_tasks_as_any_set_that_fits() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(25):
+        tasks, rate = int(rng.integers(1, 6)), int(rng.integers(1, 5))
+        arrival = np.sort(rng.integers(0, 5, tasks))
+        work = rng.integers(1, 9, tasks)
+        found = fluid_completions(arrival, work, rate, 12)
+        for slot in range(12):
+            # A set can be complete by then if what arrives late has the room that is left.
+            most = max(
+                size
+                for size in range(tasks + 1)
+                for chosen in combinations(range(tasks), size)
+                if all(
+                    sum(work[j] for j in chosen if arrival[j] >= begin) <= rate * (slot - begin)
+                    for begin in {int(arrival[j]) for j in chosen}
+                )
+            )
+            assert found[slot] == most
+
+
+def test_no_policy_is_below_the_floors(both: Study) -> None:
+    lowest = []
+    for one in both.cases:
+        instance = one.instance
+        least = shortest_flow_times(one)
+        assert least.min() >= 1
+        for runs in plays(one).values():
+            assert (runs.flow_time >= least).all()
+            slots = runs.horizon
+            floor = fewest_in_system(one, slots + 3)
+            assert (floor[slots:] == 0).all()
+            assert (runs.accumulation >= floor[:slots]).all()
+            at = np.arange(slots)[:, None]
+            alone = (instance.arrival <= at) & (at < instance.arrival + least)
+            assert (floor[:slots] >= alone.sum(axis=1)).all()
+        lowest.append(float(fewest_in_system(one, 99).sum() / one.table["value"].min()))
+    assert lowest[0] > 0.7
+    assert lowest[1] > 0.3
+
+
+def test_floor_knows_what_the_clusters_can_do_together() -> None:
+    alone = generate(clusters=1, tasks=30, rate=30.0, rng=1)
+    crowded = study({"c": alone}, ["reservation"], system=NO_CLAIMS, runs=2).cases[0]
+    floor = fewest_in_system(crowded, 60)
+    last = int(alone.arrival[-1])
+    single = last + int(shortest_flow_times(crowded).max())
+    assert floor[single] > 5
+
+
+def test_accounts_leave_out_no_task_and_no_cluster(both: Study) -> None:
+    clusters, tasks = SYSTEM.accounts
+    for one in both.cases:
+        instance: TapFingerInstance = one.instance
+        for name, runs in plays(one).items():
+            every = tasks.rows(one, name)
+            assert every["task"].tolist() == list(range(instance.tasks))
+            assert every["flow time (slots)"].sum() == pytest.approx(one.values(name)[0])
+            waited = every["arrival (slot)"] + every["waiting (slots)"]
+            assert waited.tolist() == runs.start[0].tolist()
+            assert (every["flow time (slots)"] >= every["shortest (slots)"]).all()
+            assert every["changes of bundle"].sum() == runs.preemptions[0].sum()
+            assert every["incomplete"].sum() == 0
+            place = clusters.rows(one, name)
+            assert place["tasks"].sum() == instance.tasks
+            total = (place["tasks"] * place["mean flow time (slots)"].fillna(0)).sum()
+            assert total == pytest.approx(one.values(name)[0])
+            held = place["mean share of GPUs held"] * place["GPUs"] * runs.end[0]
+            assert held.sum() == pytest.approx(runs.used[0, :, :, 1].sum())
+            for account, rows in zip(SYSTEM.accounts, (place, every), strict=True):
+                assert set(account.bad) <= set(rows.columns)
+
+
+def test_pieces_give_every_stretch_units_of_its_own(both: Study) -> None:
+    for one in both.cases:
+        instance = one.instance
+        for name in ("optimus", "tiresias+elastic", "reservation"):
+            held: Held = one.replay(name).held
+            for cluster in range(instance.clusters):
+                for resource in range(2):
+                    units = int(instance.capacity[cluster, resource])
+                    taken = np.zeros((int(held.end.max()), units), dtype=int)
+                    area = np.zeros(held.task.size, dtype=int)
+                    for piece in pieces(held, cluster, resource, units):
+                        taken[piece.begin : piece.end, piece.low : piece.high] += 1
+                        area[piece.held] += (piece.end - piece.begin) * (piece.high - piece.low)
+                        assert piece.task == held.task[piece.held]
+                    assert taken.max() == 1
+                    mine = held.cluster == cluster
+                    size = (held.end - held.begin) * held.bundle[:, resource]
+                    assert area[mine].tolist() == size[mine].tolist()
+                    assert not area[~mine].any()
+
+
+def test_pieces_are_split_only_where_no_neighbours_are_left() -> None:
+    # Units 0 and 1, 2, 3 are taken; 2 stays while the others leave; three are wanted, then two.
+    held = Held(
+        task=np.array([0, 1, 2, 3, 4]),
+        cluster=np.zeros(5, dtype=int),
+        bundle=np.array([[1, 2], [1, 1], [1, 1], [1, 3], [1, 2]]),
+        begin=np.array([0, 0, 0, 2, 6]),
+        end=np.array([2, 6, 2, 6, 8]),
+    )
+    split = [(one.task, one.low, one.high) for one in pieces(held, 0, 1, 4)]
+    assert split == [(0, 0, 2), (1, 2, 3), (2, 3, 4), (3, 0, 2), (3, 3, 4), (4, 0, 2)]
+
+
+def test_scene_is_the_busiest_part_of_the_busiest_cluster() -> None:
+    long = generate(clusters=2, tasks=60, rate=1.0, rng=4)
+    one = study({"long": long}, ["reservation"], system=NO_CLAIMS, runs=2).cases[0]
+    runs = plays(one)["reservation"]
+    shown = scene(runs)
+    assert shown.end - shown.begin == SHOWN < runs.end[0]
+    served = [(runs.cluster[0] == n).sum() for n in range(2)]
+    assert served[shown.cluster] == max(served)
+    used = runs.used[0, :, shown.cluster].sum(axis=1) / 16
+    windows = [used[t : t + SHOWN].sum() for t in range(int(runs.end[0]) - SHOWN + 1)]
+    assert windows[shown.begin] == pytest.approx(max(windows))
+    for place, slot in enumerate(range(shown.begin, shown.end)):
+        waits = (long.arrival <= slot) & (slot < runs.start[0]) & long.eligible[:, shown.cluster]
+        assert shown.waiting[place] == waits.sum()
+
+
+def test_distribution_counts_tasks_that_are_never_complete() -> None:
+    at, share = distribution(np.array([[3.0, np.inf], [1.0, 3.0]]))
+    assert at.tolist() == [1.0, 3.0]
+    assert share.tolist() == [0.25, 0.75]
+
+
+def test_lines_tell_methods_by_colour_and_forms_by_dashes(case: Case) -> None:
+    looks = lines(case)
+    assert len({str(look) for look in looks.values()}) == len(looks)
+    assert looks["optimus"].colour == looks["optimus+swapped"].colour
+    assert looks["optimus"].colour != looks["tiresias"].colour
+
+
+def drawn() -> dict[str, TapFingerInstance]:
+    usual = generate(**SIZES, rng=1)
+    nothing = generate(**SIZES | {"tasks": 0})
+    return {
+        "no tasks": nothing,
+        "one task": generate(**SIZES | {"tasks": 1}),
+        "long names": usual.replace(
+            names=tuple(f"A very long name of cluster {n}" for n in range(2)),
+            kinds=("a kind with a very long name", "another kind with a long name"),
+        ),
+        "weights": usual.replace(weight=np.arange(usual.tasks) % 3),
+        "weightless": usual.replace(weight=np.zeros(usual.tasks)),
+        "many clusters": generate(clusters=12, tasks=30, capacity="mixed", rng=2),
+        "noisy": generate(**SIZES, rng=2, noise=0.4, single_start=True),
+        "pointer": generate(**SIZES, workload="pointer"),
+    }
+
+
+@pytest.mark.parametrize("name", drawn())
+def test_pictures_can_be_read(name: str) -> None:
+    case = study({name: drawn()[name]}, FEW, system=NO_CLAIMS, runs=2).cases[0]
+    for picture in SYSTEM.pictures:
+        figure = case.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+        assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
+    for account in SYSTEM.accounts:
+        assert list(account.rows(case, "optimus").columns)
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
+
+
+def test_titles_say_what_the_table_says(case: Case) -> None:
+    table = case.table.set_index("policy")
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    best = table["mean"].idxmin()
+    assert titles["means"].startswith(f"{case.entries[best].title} has the least mean flow time")
+    assert f"{table.loc[best, 'mean']:.3f}" in titles["means"]
+    assert f"at most {100 * (table.loc[best, 'bound_ratio'] - 1):.0f}" in titles["means"]
+    lead = table.loc["reservation"]
+    assert f"within {lead['median']:g} slots" in titles["flow_times"]
+    assert f"95 % within {lead['p95']:g};" in titles["flow_times"]
+    most = plays(case)["reservation"].accumulation.max()
+    assert f"Reservation has {most:g} tasks in the system" in titles["accumulation"]
+    assert f"{100 * lead['gpu']:.0f}\N{NO-BREAK SPACE}% of all GPUs" in titles["load"]
+    shown = scene(case.replay("reservation"))
+    assert f"on cluster {shown.cluster} " in titles["gantt"]
+
+
+def test_page_shows_flow_times_over_all_instances(both: Study, tmp_path: Path) -> None:
+    page = both.page(tmp_path).read_text(encoding="utf-8")
+    text = " ".join(" ".join(assert_self_contained(page).text).split())
+    for one in both.cases:
+        assert " ".join(one.instance.origin.split()) in text
+    assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
+    assert "BOUND(fixed)" in text
+    assert "Means over the 2 instances" in text
+    rows = 2 * 12 * SIZES["tasks"]
+    assert len(pd.read_csv(tmp_path / "tasks.csv")) == rows
+    assert len(pd.read_csv(tmp_path / "clusters.csv")) == 2 * 12 * 2
+
+
+def test_three_clusters_averages_over_drawn_instances_in_both_modes() -> None:
+    found = three_clusters(3, policies=FEW, first=4, runs=2, **SIZES)
+    assert found["mode"].tolist() == ["several"] * 3 + ["single"] * 3
+    for mode, rows in found.groupby("mode"):
+        instances = {
+            str(seed): generate(rng=seed, single_start=mode == "single", **SIZES)
+            for seed in (4, 5, 6)
+        }
+        each = study(instances, FEW, system=NO_CLAIMS, runs=2).cases
+        for _, row in rows.iterrows():
+            policy = row["policy"]
+            mean = np.array([plays(one)[policy].mean_flow_time().mean() for one in each])
+            assert row["mean"] == pytest.approx(mean.mean())
+            # The quantile of Student's t with two degrees of freedom.
+            reach = 4.302653 * mean.std(ddof=1) / np.sqrt(3)
+            assert row["mean_high"] - row["mean_low"] == pytest.approx(2 * reach)
+            gap = [one.values(policy).mean() / own_bound(one, policy) - 1 for one in each]
+            assert row["gap"] == pytest.approx(np.mean(gap))
+            assert row["gap_low"] <= row["gap"] <= row["gap_high"]
+            assert 0 < row["seconds"] < 1
+            first = np.array([plays(one)["reservation"].mean_flow_time().mean() for one in each])
+            if policy == "reservation":
+                assert np.isnan(row["mean_difference"])
+            else:
+                assert row["mean_difference"] == pytest.approx((mean - first).mean())
+    assert found["mean_recorded"].isna().all()
+    with pytest.raises(OptionError, match="seeds = 1: an interval over instances"):
+        three_clusters(1)
+
+
+def test_recorded_figures_stand_beside_their_own_setting_alone() -> None:
+    known = {entry.name for entry in SYSTEM.policies}
+    assert all(set(figures) <= known for figures in RECORDED.values())
+    assert setting(generate()) == "several"
+    assert setting(generate(single_start=True)) == "single"
+    assert setting(generate(workload="pointer")) == "pointer"
+    for other in (
+        {"clusters": 6},
+        {"tasks": 100},
+        {"capacity": (16, 8)},
+        {"workload": "pointer", "single_start": True},
+    ):
+        assert setting(generate(**other)) == ""  # type: ignore[arg-type]
+    compared = study({"paper": generate()}, ["priced", "min"], system=NO_CLAIMS, runs=2)
+    rows = compared.comparison("over_instances").set_index("policy")
+    assert rows.loc["min", "mean_recorded"] == 28.818
+    assert np.isnan(rows.loc["priced", "mean_recorded"])
+
+
+def test_sources_and_what_they_are_made_of() -> None:
+    assert list(SYSTEM.sources) == ["several", "single", "mixed", "pointer", "tables"]
+    made = {name: source.make(rng=2) for name, source in SYSTEM.sources.items()}
+    assert all(isinstance(instance, TapFingerInstance) for instance in made.values())
+    assert made["single"].single_start
+    assert made["single"].noise > 0 == made["several"].noise
+    assert np.unique(made["mixed"].capacity, axis=0).shape[0] == 6
+    assert made["pointer"].minimum.tolist() == [[3, 3]] * 2
+    assert any("TapFinger" in line for line in SYSTEM.sources["tables"].provenance())
+
+
+def test_describe_counts_what_there_is() -> None:
+    instance = generate(**SIZES, rng=2)
+    found = SYSTEM.describe(instance)
+    assert found["tasks"] == 24
+    slots = instance.arrival[-1] - instance.arrival[0] + 1
+    assert found["tasks_per_slot"] == pytest.approx(24 / slots)
+    assert found["starts_per_slot_and_cluster"] == "several"
+    assert SYSTEM.describe(generate(**SIZES | {"tasks": 0}))["tasks"] == 0
+
+
+def test_export_writes_both_files_alike(tmp_path: Path) -> None:
+    import xarray as xr
+
+    instance = generate(**SIZES, rng=2)
+    benchmark = solve(instance)
+    for name in ("plan.csv", "plan.nc"):
+        export(benchmark, tmp_path / name)
+    rows = pd.read_csv(tmp_path / "plan.csv")
+    assert (rows["completion"] - rows["arrival"]).sum() == benchmark.value
+    duration = instance.duration[rows["cluster"], instance.kind, rows["cpu"], rows["gpu"]]
+    assert (rows["completion"] - rows["start"]).tolist() == duration.tolist()
+    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
+        assert stored["completion"].to_numpy().tolist() == rows["completion"].tolist()
+        assert stored["start"].attrs["units"] == "slot"
+        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
+    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
+        export(benchmark, tmp_path / "plan.txt")
+
+
+def test_policies_rehearse_before_their_time_is_taken() -> None:
+    lived: list[int] = []
+
+    @dataclass(frozen=True)
+    class Watched(Idle):
+        name: str = "Watched"
+
+        def start(self, instance: TapFingerInstance) -> int:
+            lived.append(instance.clusters)
+            return super().start(instance)
+
+    assert SYSTEM.rehearsal is not None
+    short = SYSTEM.rehearsal(generate(**SIZES))
+    assert 0 < short.tasks < 10
+    study({"x": generate(**SIZES)}, [Watched()], system=NO_CLAIMS, runs=2)
+    assert len(lived) == 2
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_command_line_from_file_to_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
+    options = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
+    made = ["--seed", "3", "--set", "law=constant", *options, "--set", "single_start=True"]
+    assert run(["generate", "tapfinger", "--out", path, *made]) == 0
+    assert "fingerprint" in capsys.readouterr().out
+    instance = generate(**SIZES, law="constant", single_start=True, rng=3)
+    assert TapFingerInstance.load(path) == instance
+    assert run(["solve", "tapfinger", "--instance", path, "--out", str(plan), "--json"]) == 0
+    solved = document(capsys)
+    assert solved["benchmark"]["bound"] <= solved["benchmark"]["value"]
+    assert solved["instance"]["tasks"] == 24
+    assert plan.is_file()
+    assert run(["solve", "tapfinger", "--instance", path, "--method", "trivial", "--json"]) == 0
+    assert document(capsys)["benchmark"]["bound"] <= solved["benchmark"]["bound"]
+    wanted = ["--policies", "reservation,min", "--runs", "2"]
+    assert run(["study", "tapfinger", "--instance", path, *wanted, "--json"]) == 0
+    found = document(capsys)
+    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
+    assert [row["policy"] for row in found["policies"]] == ["reservation", "min"]
+    assert run(["study", "tapfinger", "--instance", path, *wanted]) == 0
+    printed = capsys.readouterr()
+    assert "sum of flow times per run (slots)" in printed.out
+    assert "Flow times; 1 instance" in printed.out
+    assert "promise" not in printed.out
+    assert printed.err == ""
+
+
+def test_registry_knows_the_system() -> None:
+    assert registry.find_system("tapfinger") is SYSTEM
+    assert registry.system_of(generate(**SIZES)) is SYSTEM

@@ -204,8 +204,10 @@ class TapFingerEpisode:
         Raises
         ------
         OptionError
-            If the decision cannot be carried out; nothing of it is then.
+            If the decision cannot be carried out, nothing of which is then, or the run is over.
         """
+        if self.over:
+            raise OptionError("the world is over: no decision is asked for")
         clock = self.state.clock
         orders = orders_of(decision, self._clusters)
         if orders is None:

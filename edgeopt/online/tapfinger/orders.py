@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.online.tapfinger.events import Decision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgeopt.online.tapfinger.events import Decision
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -48,9 +47,14 @@ def orders_of(decision: Decision, clusters: int) -> Orders | None:
     Raises
     ------
     OptionError
-        If an array has another shape or type than it should have.
+        If it is no decision, an array has another shape or type than it should have, or there are
+        other bundles for no task.
     """
+    if not isinstance(decision, Decision):
+        raise OptionError("the decision of a round must be a Decision")
     score, place, changed, other = decision.score, decision.place, decision.changed, decision.other
+    if changed is None and other is not None:
+        raise OptionError("other: says bundles, but changed does not say of which tasks")
     task = _own("task", decision.task, (clusters,), np.int64)
     bundle = _own("bundle", decision.bundle, (clusters, 2), np.int64)
     if changed is None and score is None and place is None and (task == -1).all():

@@ -58,17 +58,26 @@ def unbeaten(instance: TapFingerInstance, n: int, k: int) -> dict[Bundle, int]:
     }
 
 
+Lists = dict[tuple[int, int], dict[Bundle, int]]
+
+
+def bundle_lists(instance: TapFingerInstance) -> Lists:
+    return {
+        (n, k): unbeaten(instance, n, k)
+        for n in range(instance.clusters)
+        for k in range(instance.task_kinds)
+    }
+
+
 class PlainScheduler:
     """What both have in common: the tasks that wait, and prices."""
 
-    def __init__(self, instance: TapFingerInstance, seen: Round, pressure: float) -> None:
+    def __init__(
+        self, instance: TapFingerInstance, seen: Round, pressure: float, lists: Lists | None
+    ) -> None:
         self.instance, self.seen, self.pressure = instance, seen, pressure
         self.clusters = range(instance.clusters)
-        self.lists = {
-            (n, k): unbeaten(instance, n, k)
-            for n in self.clusters
-            for k in range(instance.task_kinds)
-        }
+        self.lists = bundle_lists(instance) if lists is None else lists
         self.waiting = [int(j) for j in seen.tasks.waits.nonzero()[0]]
         self.pending = [[int(j) for j in row if j >= 0] for row in seen.pending]
         self.may = [[bool(e) for e in row] for row in seen.tasks.eligible]
@@ -95,9 +104,11 @@ class PlainScheduler:
                 row.remove(j)
 
 
-def priced(instance: TapFingerInstance, seen: Round, pressure: float = 1.0) -> Decision:
+def priced(
+    instance: TapFingerInstance, seen: Round, pressure: float = 1.0, *, lists: Lists | None = None
+) -> Decision:
     """Answer a round as `PricedSpt` does."""
-    plain = PlainScheduler(instance, seen, pressure)
+    plain = PlainScheduler(instance, seen, pressure, lists)
     free = [[int(units) for units in row] for row in seen.free]
     decision = Decision.void(instance.clusters)
     while True:
@@ -119,10 +130,15 @@ def priced(instance: TapFingerInstance, seen: Round, pressure: float = 1.0) -> D
 
 
 def reserved(
-    instance: TapFingerInstance, seen: Round, pressure: float = 1.0, look: int | None = None
+    instance: TapFingerInstance,
+    seen: Round,
+    pressure: float = 1.0,
+    look: int | None = None,
+    *,
+    lists: Lists | None = None,
 ) -> Decision:
     """Answer a round as `ReservationSpt` does."""
-    plain = PlainScheduler(instance, seen, pressure)
+    plain = PlainScheduler(instance, seen, pressure, lists)
     if look is None:
         look = max(30, 2 * max(d for found in plain.lists.values() for d in found.values()))
     free = [[[int(units) for units in row] for _ in range(look)] for row in seen.free]

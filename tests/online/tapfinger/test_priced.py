@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.priced import PricedSpt
-from tests.online.tapfinger.plain_schedulers import priced
+from tests.online.tapfinger.plain_schedulers import bundle_lists, priced
 from tests.online.tapfinger.served import gpus, held, lived
 from tests.strategies import tapfinger_instances
 
@@ -26,10 +26,10 @@ def test_like_its_plain_twin(instance: TapFingerInstance, pressure: float) -> No
     policy = PricedSpt(pressure=pressure)
     environment = TapFingerEnvironment(instance, preemption=False)
     state = policy.start(environment.instance)
-    episode = environment.episode(0)
+    episode, lists = environment.episode(0), bundle_lists(instance)
     while (seen := episode.observe()) is not None:
         decision, state = policy.decide(state, seen, np.random.default_rng(0))
-        twin = priced(environment.instance, seen, pressure)
+        twin = priced(environment.instance, seen, pressure, lists=lists)
         assert decision.task.tolist() == twin.task.tolist()
         assert decision.bundle.tolist() == twin.bundle.tolist()
         episode.act(decision)

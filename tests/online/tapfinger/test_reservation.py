@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
-from tests.online.tapfinger.plain_schedulers import reserved
+from tests.online.tapfinger.plain_schedulers import bundle_lists, reserved
 from tests.online.tapfinger.served import gpus, held, lived
 from tests.strategies import tapfinger_instances
 
@@ -32,10 +32,10 @@ def test_like_its_plain_twin(
     policy = ReservationSpt(pressure=pressure, look=look)
     environment = TapFingerEnvironment(instance, preemption=False)
     state = policy.start(environment.instance)
-    episode = environment.episode(0)
+    episode, lists = environment.episode(0), bundle_lists(instance)
     while (seen := episode.observe()) is not None:
         decision, state = policy.decide(state, seen, np.random.default_rng(0))
-        twin = reserved(environment.instance, seen, pressure, look)
+        twin = reserved(environment.instance, seen, pressure, look, lists=lists)
         assert decision.task.tolist() == twin.task.tolist()
         assert decision.bundle.tolist() == twin.bundle.tolist()
         episode.act(decision)

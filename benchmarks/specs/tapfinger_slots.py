@@ -19,8 +19,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Draw the instance; the timed call lives through it."""
     from edgeopt import simulate
     from edgeopt.instances.tapfinger import generate
-    from edgeopt.online.tapfinger import TapFingerEnvironment
-    from edgeopt.online.tapfinger.policies.uniform import Min
+    from edgeopt.online.tapfinger import Min, TapFingerEnvironment
 
     instance = generate(**size)
     environment = TapFingerEnvironment(instance)

@@ -10,16 +10,34 @@ from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Outcome, Round, Running, Tasks
 from edgeopt.online.tapfinger.held import Held
+from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
+from edgeopt.online.tapfinger.policies.optimus import Optimus
+from edgeopt.online.tapfinger.policies.priced import PricedSpt
+from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
+from edgeopt.online.tapfinger.policies.rollout import Rollout
+from edgeopt.online.tapfinger.policies.tiresias import Tiresias
+from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from edgeopt.online.tapfinger.trajectory import TapFingerTrajectory
 
 __all__ = [
     "Decision",
     "Held",
+    "Min",
+    "Optimus",
+    "OptimusContainers",
     "Outcome",
+    "PricedSpt",
+    "RandomAllocation",
+    "ReservationSpt",
+    "RollingHorizon",
+    "Rollout",
     "Round",
     "Running",
     "TapFingerEnvironment",
     "TapFingerEpisode",
     "TapFingerTrajectory",
     "Tasks",
+    "Tiresias",
+    "TiresiasContainers",
 ]

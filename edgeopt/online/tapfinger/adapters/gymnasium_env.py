@@ -44,7 +44,7 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
     scored
         Whether actions are dictionaries of a ``choice`` as above and a ``score`` in [0, 1] for each
         cluster, which decides who wins a task that several of them name.
-    options
+    **options
         Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
 
     Attributes

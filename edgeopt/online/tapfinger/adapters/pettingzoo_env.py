@@ -51,7 +51,7 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
     scored
         Whether actions are dictionaries of a ``choice`` as above and a ``score`` in [0, 1], which
         decides who wins a task that several clusters name.
-    options
+    **options
         Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
 
     Attributes

@@ -65,7 +65,7 @@ class Session:
     truth
         The instance of all runs, or a function of a generator that draws one for each run; all of
         them have the same clusters, smallest and largest bundles and number of pending tasks.
-    options
+    **options
         Options of `TapFingerEnvironment` but for `preemption`, of which there is none.
     """
 

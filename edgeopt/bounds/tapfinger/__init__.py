@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from edgeopt.bounds.tapfinger import (
     accumulation,
+    baselines,
     capacity,
+    changes,
     conflicts,
+    lower,
     placements,
     program,
     progress,
     rounds,
 )
+from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
+from edgeopt.bounds.tapfinger.plan import Plan
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "Gap", "Plan", "flow_gap"]
 
 CLAIMS = (
     *program.CLAIMS,
@@ -28,5 +33,8 @@ CLAIMS = (
     *rounds.CLAIMS,
     *conflicts.CLAIMS,
     *progress.CLAIMS,
+    *lower.CLAIMS,
+    *changes.CLAIMS,
+    *baselines.CLAIMS,
 )
 """All claims."""

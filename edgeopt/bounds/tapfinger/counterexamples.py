@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.tapfinger.plan import Plan
+from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthetic_workload
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
 
 if TYPE_CHECKING:
@@ -21,10 +22,15 @@ __all__ = [
     "both_or_halves",
     "by_gpus",
     "cut_off",
+    "fast_and_slowing",
+    "insensitive",
     "last_unit",
     "late_arrivals",
     "lone_task",
     "of_gpus",
+    "one_gpu",
+    "overtaken",
+    "sensitive_task",
     "started_at_once",
     "waiting_twice",
 ]
@@ -118,3 +124,46 @@ def waiting_twice() -> Plan:
         eligible=np.ones((1, 2), dtype=bool),
     )
     return of_gpus(problem, [1], [1])
+
+
+def overtaken(slots: int = 3) -> TapFingerInstance:
+    """Let a task of one slot arrive a slot after a longer one on a GPU, and changes be free.
+
+    If the longer one pauses they flow for 1 + (n + 1), otherwise for 1 more.
+
+    Parameters
+    ----------
+    slots
+        Slots n that the longer task takes, at least 3.
+    """
+    speed = np.array([1.0 / slots, 1.0])
+    return TapFingerInstance(
+        capacity=np.array([[1, 1]]),
+        minimum=np.array([[1, 1], [1, 1]]),
+        speed=np.broadcast_to(speed[:, None, None], (2, 2, 2)),
+        arrival=np.array([0, 1]),
+        kind=np.array([0, 1]),
+        eligible=np.ones((2, 1), dtype=bool),
+        switching=1.0,
+    )
+
+
+def one_gpu(noise: float = 0.1) -> TapFingerInstance:
+    """Return an instance whose only task has a GPU and takes 21 slots without noise."""
+    return mixed_bundles(gpus=1).replace(noise=noise)
+
+
+def insensitive(noise: float = 0.1) -> TapFingerInstance:
+    """Return an instance whose only task takes 4 slots without noise, exactly complete then."""
+    made = synthetic_workload()
+    return one_gpu(noise).replace(speed=made.speed[:1, :, :2], slowing=made.slowing[:1])
+
+
+def fast_and_slowing() -> TapFingerInstance:
+    """Return an instance where more progress can bring less: speed 1.05 and noise 0.02."""
+    return one_gpu(0.02).replace(speed=np.full((1, 3, 2), 1.05))
+
+
+def sensitive_task() -> TapFingerInstance:
+    """Return an instance of 16 CPU cores and GPUs whose only task is faster by GPUs alone."""
+    return mixed_bundles(gpus=16).replace(capacity=np.array([[16, 16]]))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.bounds.tapfinger.exhaustive import best_plan
+from edgeopt.bounds.tapfinger.gap import bound_of_problem
 from edgeopt.bounds.tapfinger.plan import Plan, drawn_plan
 from edgeopt.bounds.tapfinger.restless import Restless
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.models.tapfinger import scheduling_problem
+from edgeopt.models.tapfinger import flow_bound, scheduling_problem
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
 
 if TYPE_CHECKING:
-    from edgeopt.models.tapfinger import SchedulingProblem
+    from edgeopt.models.tapfinger import FlowBound, SchedulingProblem
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
 __all__ = ["Evaluation"]
@@ -41,6 +42,8 @@ class Evaluation:
             self.problem = scheduling_problem(given)
         else:
             self.problem = given.problem if isinstance(given, Plan) else given
+        self._bounds: dict[Any, FlowBound] = {}
+        self._below: dict[str, float] = {}
         self._best: dict[str, Plan | NotApplicableError] = {}
 
     def best(self, bundles: Literal["allowed", "efficient"] = "allowed") -> Plan:
@@ -86,6 +89,20 @@ class Evaluation:
         if not some:
             raise NotApplicableError("the plan breaks a rule")
         return some
+
+    def below(self, method: str) -> float:
+        """Bound the flow times of plans without noise; see `bound_of_problem`."""
+        if method not in self._below:
+            self._below[method] = bound_of_problem(self.problem, method)
+        return self._below[method]
+
+    def bound(self, method: Any, preemptive: bool) -> FlowBound:
+        """Bound the flow times of policies on the instance; see `flow_bound`."""
+        assert self.instance is not None
+        key = method, preemptive
+        if key not in self._bounds:
+            self._bounds[key] = flow_bound(self.instance, preemptive=preemptive, method=method)
+        return self._bounds[key]
 
     @cached_property
     def steady_runs(self) -> tuple[TapFingerTrajectory, ...]:

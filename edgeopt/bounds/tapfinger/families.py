@@ -13,7 +13,7 @@ from edgeopt.models.tapfinger import SchedulingProblem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["INSTANCES", "TASKS", "drawn_instance", "drawn_tasks", "one"]
+__all__ = ["INSTANCES", "NOISY", "TASKS", "drawn_instance", "drawn_tasks", "noisy_instance", "one"]
 
 Family = dict[str, "Callable[[], Any]"]
 
@@ -99,5 +99,20 @@ def drawn_instance(seed: int) -> TapFingerInstance:
 TASKS: Family = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in range(12)}
 """Random tasks, few enough to try every plan."""
 
+
+def noisy_instance(seed: int) -> TapFingerInstance:
+    """Draw an instance with noise.
+
+    Parameters
+    ----------
+    seed
+        Seed.
+    """
+    return drawn_instance(seed).replace(noise=(0.05, 0.1, 0.3)[seed % 3])
+
+
 INSTANCES: Family = {f"drawn_instance({seed})": kept(drawn_instance, seed) for seed in range(8)}
 """Random instances with as few tasks."""
+
+NOISY: Family = {f"noisy_instance({seed})": kept(noisy_instance, seed) for seed in range(6)}
+"""Random instances with noise."""

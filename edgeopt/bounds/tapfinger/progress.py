@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
+from edgeopt.bounds.tapfinger import counterexamples as named
 from edgeopt.bounds.tapfinger.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import (
     TapFingerInstance,
     expected_durations,
-    mixed_bundles,
     shortest_durations,
     synthetic_workload,
 )
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger.workloads import Law
 
-__all__ = ["CLAIMS", "Curve", "Gain", "Synthetic", "insensitive", "one_gpu"]
+__all__ = ["CLAIMS", "Curve", "Gain", "Synthetic"]
 
 POINTS = 20_000
 """Values of the noise, evenly spread, over which a gain is averaged."""
@@ -110,25 +109,6 @@ class Curve:
         return slots
 
 
-@cache
-def one_gpu(noise: float = 0.1) -> TapFingerInstance:
-    """Return an instance whose only task has a GPU and takes 21 slots without noise."""
-    return mixed_bundles(gpus=1).replace(noise=noise)
-
-
-@cache
-def insensitive(noise: float = 0.1) -> TapFingerInstance:
-    """Return an instance whose only task takes 4 slots without noise, exactly complete then."""
-    made = synthetic_workload()
-    return one_gpu(noise).replace(speed=made.speed[:1, :, :2], slowing=made.slowing[:1])
-
-
-@cache
-def fast_and_slowing() -> TapFingerInstance:
-    """Return an instance where more progress can bring less: speed 1.05 and noise 0.02."""
-    return one_gpu(0.02).replace(speed=np.full((1, 3, 2), 1.05))
-
-
 def _longest(tasks: Synthetic) -> Measurement:
     return Measurement(float(max(tasks.slots())), 17.0)
 
@@ -197,10 +177,10 @@ _GAINS = {
 }
 _CURVES = {f"Curve({slots})": lambda slots=slots: Curve(slots) for slots in (1, 2, 3, 7, 26)}
 _NOISY: dict[str, Callable[[], TapFingerInstance]] = {
-    "one_gpu()": one_gpu,
-    "insensitive()": insensitive,
-    "one_gpu(0.5)": lambda: one_gpu(0.5),
-    "fast_and_slowing()": fast_and_slowing,
+    "one_gpu()": named.one_gpu,
+    "insensitive()": named.insensitive,
+    "one_gpu(0.5)": lambda: named.one_gpu(0.5),
+    "fast_and_slowing()": named.fast_and_slowing,
 }
 
 CLAIMS = (
@@ -267,7 +247,7 @@ CLAIMS = (
         "Section V-B, randomness of the gains",
         _on_average,
         Relation.EQUAL,
-        {"one_gpu()": one_gpu},
+        {"one_gpu()": named.one_gpu},
         counterexample="one_gpu()",
         corrected_by=("tapfinger.noise.shortest", "tapfinger.noise"),
         **_INSTANCE,
@@ -279,7 +259,7 @@ CLAIMS = (
         "Section V-B, randomness of the gains",
         _most_above,
         Relation.AT_MOST,
-        {"insensitive()": insensitive},
+        {"insensitive()": named.insensitive},
         counterexample="insensitive()",
         corrected_by=("tapfinger.noise.shortest", "tapfinger.noise"),
         **_INSTANCE,

@@ -8,9 +8,11 @@ import pytest
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.tapfinger import counterexamples as named
 from edgeopt.bounds.tapfinger.accumulation import early_and_late
+from edgeopt.bounds.tapfinger.baselines import InTurn, three_clusters
+from edgeopt.bounds.tapfinger.changes import five_and_twice_seven
 from edgeopt.bounds.tapfinger.conflicts import empty_handed, keen_or_roomy
 from edgeopt.bounds.tapfinger.placements import no_bundle, one_resource, two_clusters
-from edgeopt.bounds.tapfinger.progress import Curve, Gain, Synthetic, insensitive, one_gpu
+from edgeopt.bounds.tapfinger.progress import Curve, Gain, Synthetic
 from edgeopt.bounds.tapfinger.rounds import Agents, short_and_long, two_at_once
 
 DISCOUNTED = [(1 - 0.99**n) / (1 - 0.99) for n in (11, 1, 22)]
@@ -39,9 +41,15 @@ REFUTED = [
     ("conflict.printed", empty_handed(), 0, 1),
     ("durations.printed", Synthetic("sqrt"), 21, 17),
     ("noise.printed", Gain(0.0625, 0.1), 0.0625 + 0.0375**2 / 0.4, 0.0625),
-    ("noise.durations.printed", one_gpu(), 18.405, 21),
-    ("noise.durations.faster", insensitive(), 4.5228, 4),
+    ("noise.durations.printed", named.one_gpu(), 18.405, 21),
+    ("noise.durations.faster", named.insensitive(), 4.5228, 4),
     ("curve.printed", Curve(3), 2, 3),
+    ("bound.fixed", named.overtaken(), 1 + 5, 1 + 4),
+    ("bound.noise", named.one_gpu(), 21, 7),
+    ("volume.fixed", five_and_twice_seven(), 5 + 7 + 7, 4 * 5),
+    ("min.printed", InTurn((1, 10)), 10 + 11, 1 + 11),
+    ("optimus.printed", named.sensitive_task(), -0.237918, 0),
+    ("headline.printed", three_clusters(), 100 * (1 - 6.417 / 8.562), 28.55),
 ]
 
 

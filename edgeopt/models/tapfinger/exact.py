@@ -14,6 +14,7 @@ from edgeopt.models.tapfinger.matrix import assembled
 from edgeopt.models.tapfinger.relaxation import priced, relaxation
 from edgeopt.models.tapfinger.schedule import Schedule, verify
 from edgeopt.models.tapfinger.starts import Starts, interchangeable, starts
+from edgeopt.models.tapfinger.windows import WINDOW, improved, value_step
 from edgeopt.solvers import Status, solve
 
 if TYPE_CHECKING:
@@ -108,10 +109,15 @@ def optimal_schedule(
     relaxed = relaxation(problem, known=known, time_limit=left())
     order = np.argsort(relaxed.mean_start, kind="stable")
     known = min(known, list_schedule(problem, order), key=lambda plan: plan.flow_time(problem))
-    value, step = known.flow_time(problem), _step(problem)
-    bound = min(_raised(relaxed.value, step), value)
+    step = value_step(problem)
+    bound = _raised(relaxed.value, step)
+    if problem.tasks > WINDOW and not _close(known.flow_time(problem), bound, gap):
+        limit = left()
+        known = improved(problem, known, time_limit=None if limit is None else limit / 3)
+    value = known.flow_time(problem)
+    bound = min(bound, value)
     status = Status.CONVERGENCE_CRITERIA_SATISFIED
-    if value - bound > gap * max(1.0, abs(value)):
+    if not _close(value, bound, gap):
         groups = interchangeable(problem)
         listed = _promising(problem, groups, bundles, relaxed, value - step)
         if np.unique(listed.task).size < groups.first.size:  # nothing is better
@@ -150,11 +156,8 @@ def _searched(
     return known, solution.bound if np.isfinite(solution.bound) else -np.inf, solution.status
 
 
-def _step(problem: SchedulingProblem) -> float:
-    """Return a number that divides the difference of any two values; 0 where none is known."""
-    assert problem.weight is not None
-    whole = (problem.weight == np.rint(problem.weight)).all()
-    return float(np.gcd.reduce(problem.weight.astype(np.int64))) if whole else 0.0
+def _close(value: float, bound: float, gap: float) -> bool:
+    return value - bound <= gap * max(1.0, abs(value))
 
 
 def _raised(bound: float, step: float) -> float:

@@ -62,7 +62,7 @@ def by_sums(speed, noise):
 def test_means_of_even_progress_are_exact(speed, part):
     gain, noise = Fraction(speed, 30), Fraction(speed, 30) * Fraction(part, 18)
     exact = by_sums(gain, noise)
-    assert mean(float(gain), noise=float(noise)) == pytest.approx(float(exact), abs=2e-4)
+    assert mean(float(gain), noise=float(noise)) == pytest.approx(float(exact), abs=2e-5)
 
 
 @pytest.mark.parametrize("speed", [0.9, 0.5, 0.1, 0.02])

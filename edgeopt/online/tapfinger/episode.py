@@ -176,8 +176,6 @@ class TapFingerEpisode:
         if self.over:
             return None
         if self._round is None:
-            if self._each_round:
-                kernels.refill(self._truth, self.state)
             state, tasks = self.state, self._tasks
             past = slice(int(state.clock[ARRIVED]))
             self._round = Round(
@@ -225,6 +223,8 @@ class TapFingerEpisode:
         self._round = None
         clock[NUMBER] += 1
         if count and not self._single:
+            if self._each_round:
+                kernels.refill(self._truth, self.state)
             return Outcome(started, False, _NONE)
         return Outcome(started, True, self._pass())
 

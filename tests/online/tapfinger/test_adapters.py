@@ -208,9 +208,9 @@ ENVIRONMENTS = st.sampled_from([TapFingerEnv, TapFingerParallelEnv])
 def test_steps_make_the_run_that_decisions_make(
     instance: TapFingerInstance, kind: Any, seed: int
 ) -> None:
-    env = kind(instance, scored=True, conflict="ratio", pass_on=True)
+    env = kind(instance, scored=True, conflict="ratio", pass_on=True, refill="round")
     life = lived(env, seed)
-    environment = TapFingerEnvironment(instance, conflict="ratio", pass_on=True)
+    environment = TapFingerEnvironment(instance, conflict="ratio", pass_on=True, refill="round")
     episode = environment.episode(int(environment.worlds(np.random.default_rng(seed), 1)[0]))
     for decision in life.decisions:
         episode.act(decision)

@@ -367,6 +367,28 @@ def test_the_same_seed_gives_the_same_run(instance: TapFingerInstance, seed: int
 
 
 @settings(max_examples=25)
+@given(tapfinger_instances(tasks=6, noise=None), st.integers(1, 4), st.integers(0, 99))
+def test_nothing_shows_before_it_arrives(instance: TapFingerInstance, slot: int, seed: int) -> None:
+    known = instance.arrival < slot
+    per_task = ("arrival", "kind", "eligible", "weight")
+    other = instance.replace(**{name: getattr(instance, name)[known] for name in per_task})
+    rounds: list[list[tuple[object, ...]]] = []
+    for truth in (instance, other):
+        episode = TapFingerEnvironment(truth).episode(seed)
+        coins, seen = np.random.default_rng(seed), episode.observe()
+        rounds.append([])
+        while seen is not None and seen.slot < slot:
+            decision, _ = Wild().decide(truth, seen, coins)
+            rounds[-1].append((*seen[:7], *seen.running, *seen.tasks))
+            episode.act(decision)
+            seen = episode.observe()
+    assert len(rounds[0]) == len(rounds[1])
+    for one, two in zip(*rounds, strict=True):
+        for left, right in zip(one, two, strict=True):
+            assert np.array_equal(left, right)
+
+
+@settings(max_examples=25)
 @given(tapfinger_instances(noise=None), st.integers(0, 99))
 def test_tasks_in_the_system_sum_to_the_flow_times(instance: TapFingerInstance, seed: int) -> None:
     trajectory = simulate(TapFingerEnvironment(instance), Wild(), rng=seed, runs=2)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from tests.online.tapfinger.lives import Wild, side_by_side
 from tests.strategies import tapfinger_instances
@@ -36,3 +38,12 @@ def test_every_round_and_all_accounts_are_those_of_the_twin(
 ) -> None:
     environment = TapFingerEnvironment(instance, preemption=preemption, **options)
     side_by_side(environment, Wild(preemption=preemption), seed)
+
+
+@pytest.mark.parametrize("single_start", [False, True])
+def test_so_they_are_in_a_crowd(single_start: bool) -> None:
+    truth = generate(clusters=3, tasks=120, single_start=single_start, noise=0.1, rng=1)
+    refill: Literal["slot", "round"] = "slot" if single_start else "round"
+    plain = side_by_side(TapFingerEnvironment(truth, refill=refill), Wild(), 1)
+    assert plain.lost > 0
+    assert max(plain.local)[0] > truth.pending  # so that some have queued

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numba import njit
@@ -14,16 +14,21 @@ from edgeopt.models.tapfinger.schedule import Schedule
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from edgeopt.models.tapfinger.bundles import Bundles
     from edgeopt.models.tapfinger.problem import SchedulingProblem
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
+    Rng = int | np.random.Generator
 
 __all__ = ["PRESSURES", "best_list", "list_schedule"]
 
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pressures that `best_list` tries: the queue that a task holds up, in tasks."""
+
+REACH: Final = 16
+"""Places by which `best_list` moves a task, less one, at most."""
 
 
 def list_schedule(
@@ -62,54 +67,86 @@ def list_schedule(
     if order.shape != tasks.shape or (np.sort(order) != tasks).any():
         raise InputError("order", f"must name each of the {tasks.size} tasks once")
     bundles = efficient(problem.duration)
-    assert problem.occupied is not None
-    assert problem.started is not None
     cluster, option, start = _place(
-        order.astype(np.int64), problem.arrival, problem.kind, problem.eligible, problem.capacity,
-        problem.occupied, problem.started, problem.single_start, bundles.first, bundles.bundle,
-        bundles.duration, float(pressure),
-    )  # fmt: skip
+        order.astype(np.int64), float(pressure), *_arrays(problem, bundles)
+    )
     return Schedule(cluster, bundles.bundle[option], start)
 
 
-def best_list(problem: SchedulingProblem) -> Schedule:
-    """Return the best of the plans by `list_schedule` under several pressures and orders.
+def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng = 0) -> Schedule:
+    """Search for a good order of the tasks, and return the plan by `list_schedule`.
 
-    Orders are by arrival, in a tie the shortest task per weight first, and by arrival plus the
-    shortest duration.
+    The search begins with the best of several pressures and orders: as tasks arrive, in a tie by
+    the least time or the least part of a cluster, times slots, that they take per weight. Then a
+    task that is drawn moves to a place nearby, which is kept unless the plan becomes worse.
 
     Parameters
     ----------
     problem
         The tasks.
-    """
-    from edgeopt.models.tapfinger.horizon import shortest
+    tries
+        Number of moves; by default a thousand, fewer where there are over 200 tasks.
+    rng
+        Where the moves come from.
 
+    Raises
+    ------
+    OptionError
+        If the number of moves is negative.
+    """
+    if tries is None:
+        tries = min(1000, 200_000 // max(1, problem.tasks))
+    if tries < 0:
+        raise OptionError(f"tries = {tries}: must not be negative")
+    bundles = efficient(problem.duration)
+    orders = _orders(problem, bundles)
+    draw = np.random.default_rng(rng)
+    step = draw.integers(1, max(2, min(REACH, problem.tasks)), tries)
+    moves = np.stack([draw.integers(0, max(1, problem.tasks), tries), step], axis=1)
+    moves[:, 1] *= draw.choice([-1, 1], tries)
+    cluster, option, start = _search(
+        orders, np.array(PRESSURES), moves, draw.integers(0, len(PRESSURES), tries),
+        *_arrays(problem, bundles),
+    )  # fmt: skip
+    return Schedule(cluster, bundles.bundle[option], start)
+
+
+def _orders(problem: SchedulingProblem, bundles: Bundles) -> Ints:
+    """Return orders to begin with, shape [o, J]."""
     assert problem.weight is not None
-    least = shortest(problem)
-    with np.errstate(divide="ignore"):
-        urgency = np.where(problem.weight > 0, least / problem.weight, np.inf)
-    tasks = np.arange(problem.tasks)
-    orders = {
-        tuple(np.lexsort(keys).tolist())
-        for keys in (
-            (tasks, urgency, problem.arrival),
-            (tasks, problem.arrival, problem.arrival + least),
-        )
-    }
-    plans = [
-        list_schedule(problem, np.array(order, dtype=np.int64), pressure=pressure)
-        for order in sorted(orders)
-        for pressure in PRESSURES
-    ]
-    return min(plans, key=lambda plan: plan.flow_time(problem))
+    clusters, kinds = problem.duration.shape[:2]
+    place = np.repeat(np.arange(clusters * kinds), np.diff(bundles.first))
+    capacity = np.maximum(problem.capacity[place // kinds], 1)
+    work = bundles.duration * (bundles.bundle / capacity).max(axis=1)
+    tasks, keys = np.arange(problem.tasks), []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for cost in (bundles.duration, work):
+            table = np.full(clusters * kinds, np.inf)
+            np.minimum.at(table, place, cost)
+            of_task = table.reshape(clusters, kinds)[:, problem.kind].T
+            least = np.where(problem.eligible, of_task, np.inf).min(axis=1, initial=np.inf)
+            keys.append(np.where(problem.weight > 0, least / problem.weight, np.inf))
+    return np.array([np.lexsort((tasks, key, problem.arrival)) for key in keys], dtype=np.int64)
+
+
+def _arrays(problem: SchedulingProblem, bundles: Bundles) -> tuple[Any, ...]:
+    """Return what the compiled functions take of a problem."""
+    return (
+        problem.arrival, problem.kind, problem.weight, problem.eligible, problem.capacity,
+        problem.occupied, problem.started, problem.single_start, bundles.first, bundles.bundle,
+        bundles.duration,
+    )  # fmt: skip
 
 
 @njit(cache=True)
-def _place(
-    order: Ints,
+def _search(
+    orders: Ints,
+    pressures: Floats,
+    moves: Ints,
+    changes: Ints,
     arrival: Ints,
     kind: Ints,
+    weight: Floats,
     eligible: Flags,
     capacity: Ints,
     occupied: Ints,
@@ -118,7 +155,56 @@ def _place(
     first: Ints,
     bundle: Ints,
     duration: Ints,
+) -> tuple[Ints, Ints, Ints]:
+    tasks = arrival.size
+    best = np.inf
+    order, trial = np.zeros(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.int64)
+    found = np.zeros((3, tasks), dtype=np.int64)
+    begun = orders.shape[0] * pressures.size
+    for turn in range(begun + moves.shape[0]):
+        if turn < begun:
+            for at in range(tasks):
+                trial[at] = orders[turn // pressures.size, at]
+            pressure = pressures[turn % pressures.size]
+        else:
+            place = moves[turn - begun, 0]
+            to = min(max(place + moves[turn - begun, 1], 0), tasks - 1)
+            for at in range(tasks):
+                # Those between the two places move up or down by one.
+                passed = int(place <= at < to) - int(to < at <= place)
+                trial[at] = order[place if at == to else at + passed]
+            pressure = pressures[changes[turn - begun]]
+        plan = _place(
+            trial, pressure, arrival, kind, weight, eligible, capacity, occupied, started, single,
+            first, bundle, duration,
+        )  # fmt: skip
+        value = 0.0
+        for j in range(tasks):
+            value += weight[j] * (plan[2][j] + duration[plan[1][j]] - arrival[j])
+        if value <= best:
+            best = value
+            for at in range(tasks):
+                order[at] = trial[at]
+                for part in range(3):
+                    found[part, at] = plan[part][at]
+    return found[0], found[1], found[2]
+
+
+@njit(cache=True)
+def _place(
+    order: Ints,
     pressure: float,
+    arrival: Ints,
+    kind: Ints,
+    weight: Floats,
+    eligible: Flags,
+    capacity: Ints,
+    occupied: Ints,
+    started: Flags,
+    single: bool,
+    first: Ints,
+    bundle: Ints,
+    duration: Ints,
 ) -> tuple[Ints, Ints, Ints]:
     tasks, clusters = eligible.shape
     kinds = (first.size - 1) // clusters
@@ -127,10 +213,10 @@ def _place(
     free = np.empty((clusters, max(64, 2 * known), 2), dtype=np.int64)
     begun = np.zeros((clusters, free.shape[1]), dtype=np.bool_)
     for n in range(clusters):
-        free[n] = capacity[n]
         begun[n, 0] = started[n]
-        for t in range(known):
-            free[n, t] -= occupied[t, n]
+        for t in range(free.shape[1]):
+            for r in range(2):
+                free[n, t, r] = capacity[n, r] - (occupied[t, n, r] if t < known else 0)
     to_cluster = np.zeros(tasks, dtype=np.int64)
     to_option = np.zeros(tasks, dtype=np.int64)
     to_start = np.zeros(tasks, dtype=np.int64)
@@ -168,11 +254,13 @@ def _place(
             more = np.empty((clusters, 2 * end, 2), dtype=np.int64)
             longer = np.zeros((clusters, 2 * end), dtype=np.bool_)
             for m in range(clusters):
-                more[m] = capacity[m]
-                more[m, :old] = free[m]
-                longer[m, :old] = begun[m]
+                for t in range(2 * end):
+                    for r in range(2):
+                        more[m, t, r] = free[m, t, r] if t < old else capacity[m, r]
+                    longer[m, t] = t < old and begun[m, t]
             free, begun = more, longer
         for t in range(s, end):
-            free[n, t] -= bundle[b]
+            for r in range(2):
+                free[n, t, r] -= bundle[b, r]
         begun[n, s] = True
     return to_cluster, to_option, to_start

@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import (
     SchedulingProblem,
+    best_list,
+    efficient,
     list_schedule,
     optimal_schedule,
     start_matrix,
     verify,
 )
 from edgeopt.models.tapfinger import exact as exact_module
+from edgeopt.models.tapfinger.listing import PRESSURES
 from edgeopt.models.tapfinger.windows import improved, value_step
 from edgeopt.solvers import solve
 from tests.strategies import scheduling_problems
@@ -34,6 +38,56 @@ def test_windows_improve_plans(problem, size):
     end = int(plan.completion(problem).max())
     in_time = solve(start_matrix(problem, horizon=end)).objective
     assert whole.flow_time(problem) <= in_time + 1e-6
+
+
+def plain_search(problem, tries, seed):
+    """Return the value that `best_list` finds, and move tasks in a list as it does."""
+    orders = []
+    for of in (lambda d, _: d, lambda d, share: d * share):
+        key = []
+        for j in range(problem.tasks):
+            least = min(
+                of(slots, max(x / c for x, c in zip(bundle, problem.capacity[n], strict=True) if x))
+                for n in np.flatnonzero(problem.eligible[j]).tolist()
+                for bundle, slots in zip(
+                    *efficient(problem.duration).of(n, int(problem.kind[j])), strict=True
+                )
+            )
+            weight = problem.weight[j]
+            key.append((int(problem.arrival[j]), least / weight if weight else np.inf, j))
+        orders.append([j for *_, j in sorted(key)])
+    trials = [(order, pressure) for order in orders for pressure in PRESSURES]
+    rng = np.random.default_rng(seed)
+    step = rng.integers(1, max(2, min(16, problem.tasks)), tries)
+    place = rng.integers(0, problem.tasks, tries)
+    step *= rng.choice([-1, 1], tries)
+    pressures = rng.integers(0, len(PRESSURES), tries)
+    best, kept = np.inf, []
+    for turn in range(len(trials) + tries):
+        if turn < len(trials):
+            order, pressure = trials[turn]
+        else:
+            at = turn - len(trials)
+            order, pressure = list(kept), PRESSURES[pressures[at]]
+            moved = order.pop(place[at])
+            order.insert(min(max(place[at] + step[at], 0), problem.tasks - 1), moved)
+        value = list_schedule(problem, order, pressure=pressure).flow_time(problem)
+        if value <= best:
+            best, kept = value, order
+    return best
+
+
+@given(scheduling_problems(tasks=6), st.integers(0, 12), st.integers(0, 9))
+@settings(max_examples=30)
+def test_orders_are_searched_by_moving_tasks(problem, tries, seed):
+    plan = best_list(problem, tries=tries, rng=seed)
+    verify(problem, plan)
+    assert plan.flow_time(problem) == pytest.approx(plain_search(problem, tries, seed))
+
+
+def test_a_negative_number_of_moves_is_refused():
+    with pytest.raises(OptionError, match="tries = -1: must not be negative"):
+        best_list(queue(3), tries=-1)
 
 
 def queue(tasks):

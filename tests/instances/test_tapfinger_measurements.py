@@ -18,7 +18,8 @@ PLACES = ("container", "testbed")
 def seconds(place, task, cpus, gpus):
     """Made-up running times, all different, faster with more."""
     start = {"audio": 40, "lm": 300, "mnist": 100}[task] + 7 * (place == "testbed")
-    return round(start / (1 + 0.1 * cpus) + 10 / (gpus if task != "audio" else 1), 3)
+    more = 10 / gpus if task != "audio" else 9 * (gpus == 1)
+    return round(start / (1 + 0.1 * cpus) + more, 3)
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_tables_hold_whole_seconds(raw, tmp_path):
     back = read_tables(out)
     kept = np.array(CORES) - 1
     for one, other in zip(back, measured, strict=True):
-        assert np.abs(one[:, kept] - other[:, kept]).max() <= 0.5
+        other[0] = other[0, :, 1:2]  # the first one of eight is no median
         np.testing.assert_array_equal(one[:, kept], np.rint(other[:, kept]))
         # In between, on the line from the next smaller to the next larger number of cores.
         np.testing.assert_allclose(one[:, 8], (one[:, 7] + one[:, 9]) / 2)

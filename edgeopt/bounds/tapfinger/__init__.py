@@ -15,10 +15,13 @@ from edgeopt.bounds.tapfinger import (
     changes,
     conflicts,
     lower,
+    noise,
     placements,
     program,
     progress,
+    recorded,
     rounds,
+    worlds,
 )
 from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
@@ -33,8 +36,11 @@ CLAIMS = (
     *rounds.CLAIMS,
     *conflicts.CLAIMS,
     *progress.CLAIMS,
+    *noise.CLAIMS,
     *lower.CLAIMS,
     *changes.CLAIMS,
     *baselines.CLAIMS,
+    *worlds.CLAIMS,
+    *recorded.CLAIMS,
 )
 """All claims."""

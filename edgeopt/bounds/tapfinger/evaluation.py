@@ -13,8 +13,13 @@ from edgeopt.bounds.tapfinger.restless import Restless
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger import flow_bound, scheduling_problem
 from edgeopt.online.simulate import simulate
-from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
+from edgeopt.online.tapfinger import (
+    Optimus,
+    RandomAllocation,
+    ReservationSpt,
+    TapFingerEnvironment,
+    Tiresias,
+)
 
 if TYPE_CHECKING:
     from edgeopt.models.tapfinger import FlowBound, SchedulingProblem
@@ -110,15 +115,15 @@ class Evaluation:
 
         The noise of the instance is in them.
         """
-        return self._runs(RandomAllocation())
+        return self._runs(RandomAllocation(), ReservationSpt())
 
     @cached_property
     def runs(self) -> tuple[TapFingerTrajectory, ...]:
-        """Those runs, and some of a policy that changes bundles at random."""
-        return self.steady_runs + self._runs(Restless()) + self._runs(Restless(change=1.0))
+        """Those runs, and some of policies that change bundles."""
+        return self.steady_runs + self._runs(Restless(), Optimus(), Tiresias())
 
-    def _runs(self, policy: RandomAllocation | Restless) -> tuple[TapFingerTrajectory, ...]:
+    def _runs(self, *policies: Any) -> tuple[TapFingerTrajectory, ...]:
         if self.instance is None:
             return ()
         environment = TapFingerEnvironment(self.instance)
-        return (simulate(environment, policy, runs=DRAWN),)
+        return tuple(simulate(environment, policy, runs=DRAWN) for policy in policies)

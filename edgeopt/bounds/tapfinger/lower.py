@@ -15,7 +15,7 @@ from edgeopt.bounds.tapfinger.preempted import least_preempted_flow
 from edgeopt.bounds.tapfinger.statement import PLANNED, SOLVED, claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance, shortest_durations
-from edgeopt.models.tapfinger import scheduling_problem, trivial_bound
+from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_bound
 from edgeopt.models.tapfinger.volume import fastest
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def _below_plans(method: str, view: Evaluation) -> Measurement:
     try:
         least = view.optimum
     except NotApplicableError:
-        least = min(plan.schedule.flow_time(view.problem) for plan in view.feasible)
+        plans = [plan.schedule for plan in view.feasible]
+        if view.given is None:
+            plans.append(list_schedule(view.problem))
+        least = min(plan.flow_time(view.problem) for plan in plans)
     return Measurement(value, least)
 
 

@@ -9,8 +9,7 @@ from edgeopt.bounds.tapfinger.families import drawn_instance
 from edgeopt.bounds.tapfinger.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.simulate import simulate
-from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.uniform import Min
+from edgeopt.online.tapfinger import Min, TapFingerEnvironment
 
 __all__ = ["CLAIMS", "Agents", "Timesteps", "short_and_long", "two_at_once"]
 

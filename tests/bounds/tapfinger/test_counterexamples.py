@@ -8,12 +8,15 @@ import pytest
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.tapfinger import counterexamples as named
 from edgeopt.bounds.tapfinger.accumulation import early_and_late
-from edgeopt.bounds.tapfinger.baselines import InTurn, three_clusters
+from edgeopt.bounds.tapfinger.baselines import InTurn
 from edgeopt.bounds.tapfinger.changes import five_and_twice_seven
 from edgeopt.bounds.tapfinger.conflicts import empty_handed, keen_or_roomy
+from edgeopt.bounds.tapfinger.noise import Gain
 from edgeopt.bounds.tapfinger.placements import no_bundle, one_resource, two_clusters
-from edgeopt.bounds.tapfinger.progress import Curve, Gain, Synthetic
+from edgeopt.bounds.tapfinger.progress import Curve, Synthetic
+from edgeopt.bounds.tapfinger.recorded import three_clusters, tiresias_in_rounds
 from edgeopt.bounds.tapfinger.rounds import Agents, short_and_long, two_at_once
+from edgeopt.bounds.tapfinger.worlds import Streams
 
 DISCOUNTED = [(1 - 0.99**n) / (1 - 0.99) for n in (11, 1, 22)]
 
@@ -49,6 +52,8 @@ REFUTED = [
     ("volume.fixed", five_and_twice_seven(), 5 + 7 + 7, 4 * 5),
     ("min.printed", InTurn((1, 10)), 10 + 11, 1 + 11),
     ("optimus.printed", named.sensitive_task(), -0.237918, 0),
+    ("worlds.shared", Streams((1, 1), (2, 1)), 1, 0),
+    ("tiresias.printed", tiresias_in_rounds(), 11.96, 11.98 / 2),
     ("headline.printed", three_clusters(), 100 * (1 - 6.417 / 8.562), 28.55),
 ]
 

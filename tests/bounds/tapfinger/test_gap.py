@@ -16,8 +16,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
 from edgeopt.models.tapfinger import flow_bound
 from edgeopt.online.simulate import simulate
-from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.uniform import Min
+from edgeopt.online.tapfinger import Decision, Min, TapFingerEnvironment
 from tests.strategies import scheduling_problems, tapfinger_instances
 
 

@@ -120,6 +120,9 @@ def _printed(gain: Floats) -> Floats:
     def excess(coefficients: Floats) -> Floats:
         return np.asarray(1.0 / (believed @ coefficients) - speeds)
 
-    coefficients = least_squares(excess, np.ones(5), method="lm").x
+    start = np.ones(believed.shape[1])
+    # The usual method wants as many bundles as coefficients.
+    method = "lm" if speeds.size >= start.size else "trf"
+    coefficients = least_squares(excess, start, method=method).x
     true = _terms(np.repeat(cpu, gpus), np.tile(gpu, cpus))
     return np.asarray(true @ coefficients).reshape(gain.shape)

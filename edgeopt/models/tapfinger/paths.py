@@ -35,8 +35,10 @@ class _Menu:
     """
 
     def __init__(
-        self, speed: Floats, slowing: bool, limits: Limits, noise: float, switching: float
+        self, pool: int, speed: Floats, slowing: bool, limits: Limits, instance: TapFingerInstance
     ) -> None:
+        self.pool, self.profiles = pool, list[int]()
+        noise, switching = instance.noise, instance.switching
         cpu, gpu = np.nonzero(_worthwhile(speed))
         self.size = limits.size[:, cpu, gpu].T.astype(np.float64)
         speeds = speed[cpu, gpu]
@@ -113,12 +115,14 @@ class PathPricing:
         )  # fmt: skip
         self.classes = classify(instance.arrival, instance.weight, profile)
         self.limits = limits
-        self._menus = {
-            (p, g): _Menu(
-                profiles[p, g], bool(labels[p]), limits, instance.noise, instance.switching
-            )
-            for p, g in np.argwhere((profiles > 0).any(axis=(2, 3))).tolist()
-        }
+        # Many profiles share what one pool offers.
+        menus: dict[tuple[int, int, bytes], _Menu] = {}
+        for p, g in np.argwhere((profiles > 0).any(axis=(2, 3))).tolist():
+            key = g, int(labels[p]), profiles[p, g].tobytes()
+            if key not in menus:
+                menus[key] = _Menu(g, profiles[p, g], bool(labels[p]), limits, instance)
+            menus[key].profiles.append(p)
+        self._menus = tuple(menus.values())
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
         """Return the least cost of a task of each class, prices included, and the ways to it.
@@ -129,43 +133,39 @@ class PathPricing:
             Price of each limit, none negative, shape [rows].
         """
         resource, start = self.limits.prices(prices)
-        classes, pools = self.classes, resource.shape[1]
+        classes = self.classes
         least = np.full(classes.arrival.size, np.inf)
         found = []
-        kinds = np.stack([classes.profile, classes.weight], axis=1)
-        for p, weight in np.unique(kinds, axis=0).tolist():
-            mine = np.flatnonzero((classes.profile == p) & (classes.weight == weight))
-            for g in range(pools):
-                menu = self._menus.get((int(p), g))
-                if menu is None:
-                    continue
-                cost = menu.size @ resource[:, g]
-                fee = start[g] if start.size else np.zeros(cost.shape[1])
+        for menu in self._menus:
+            cost = menu.size @ resource[:, menu.pool]
+            fee = start[menu.pool] if start.size else np.zeros(cost.shape[1])
+            member = np.isin(classes.profile, menu.profiles)
+            for weight in np.unique(classes.weight[member]).tolist():
+                mine = np.flatnonzero(member & (classes.weight == weight))
                 from_slot, place, first, keeps, swaps = _search(
                     weight, cost, fee, menu.keep, menu.swap, menu.rest
                 )
                 begin = np.minimum(classes.arrival[mine], cost.shape[1])
                 least[mine] = np.minimum(least[mine], from_slot[begin])
                 way = _follow(begin, place, first, keeps, swaps, menu.keep, menu.swap, menu.rest)
-                found.append(self._columns(mine, g, menu, *way))
+                found.append(self._columns(mine, menu, *way))
         return least, joined(found)
 
     def late_columns(self) -> Columns:
         """Return the columns that run after all priced slots; with them all tasks can be run."""
         slots = self.limits.room.shape[2]
         found = []
-        for (p, g), menu in self._menus.items():
-            mine = np.flatnonzero(self.classes.profile == p)
+        for menu in self._menus:
+            mine = np.flatnonzero(np.isin(self.classes.profile, menu.profiles))
             begin = np.full(mine.size, slots)
             used = np.full((mine.size, slots), -1, dtype=np.int64)
-            found.append(self._columns(mine, g, menu, used, begin, begin + menu.rest[0]))
+            found.append(self._columns(mine, menu, used, begin, begin + menu.rest[0]))
         return joined(found)
 
-    def _columns(
-        self, owner: Ints, g: int, menu: _Menu, used: Ints, placed: Ints, end: Ints
-    ) -> Columns:
+    def _columns(self, owner: Ints, menu: _Menu, used: Ints, placed: Ints, end: Ints) -> Columns:
         """Return the columns of classes that follow paths on a pool."""
         (resources, pools, slots), starts = self.limits.room.shape, self.limits.starts
+        g = menu.pool
         column, slot = np.nonzero(used >= 0)
         size = menu.size[used[column, slot]]
         rows = [(i * pools + g) * slots + slot for i in range(resources)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numba import njit
 
-from edgeopt.instances.tapfinger.laws import COMPLETE, SLOWING, progress_gain
+from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.instances.validate import frozen
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["expected_durations", "shortest_durations"]
 
 _POINTS: Final = (2048, 262_144)  # fewest and most points of progress
 _PER_NOISE: Final = 64  # points within the noise
-_ROUNDING: Final = 1e-9
+_ROUNDING: Final = 1e-9  # what rounding may take from a bound
 
 
 def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
@@ -62,12 +62,11 @@ def expected_durations(instance: TapFingerInstance) -> NDArray[np.float64]:
 
 
 def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:
-    r"""Return a number of slots below which no noise brings a task to its end with one bundle.
+    r"""Return the fewest slots in which a task may be complete with one bundle, by its noise.
 
-    Let P be the most progress that can have been made. After one more slot it is at most the
-    largest :math:`p + g(p) + \varepsilon` over all p from 0 to P. With progress that slows down,
-    :math:`g(p) = v \sqrt{1.2 - p}`, that sum falls in p from :math:`1.2 - v^2 / 4` on, so more
-    progress may bring less: with the smaller of the two it is largest.
+    They are those of the largest noise in every slot. For with progress p a slot leads to
+    :math:`p + g(p)` but for the noise, which is concave in p and above 1 for p = 1: wherever it is
+    below 1 it grows with p, so that less progress never leads to more.
 
     Parameters
     ----------
@@ -101,12 +100,9 @@ def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -
 
 @njit(cache=True)
 def _fewest(speed: float, slowing: bool, noise: float) -> int:
-    # The sum p + g(p) is largest there, if slowing.
-    top = SLOWING - speed * speed / 4.0 if slowing else np.inf
-    reached, slots = 0.0, 0
-    while reached < COMPLETE - _ROUNDING:
-        best = min(max(0.0, top), reached)
-        reached = max(reached, best + progress_gain(speed, slowing, best) + noise)
+    progress, slots = 0.0, 0
+    while progress < COMPLETE - _ROUNDING:
+        progress += progress_gain(speed, slowing, progress) + noise
         slots += 1
     return slots
 

@@ -124,5 +124,17 @@ def test_what_has_changed_in_this_slot_is_paid_for_only_if_it_changes_again() ->
         assert shown.running.progress[0] == progress
 
 
+def test_what_has_started_in_this_slot_may_still_change() -> None:
+    episode = TapFingerEnvironment(two_clusters()).episode(0)
+    episode.act(named(2, {0: (0, (1, 1))}))
+    seen = episode.observe()
+    assert seen is not None
+    resumed = TapFingerEpisode.resumed(two_clusters(), seen)
+    resumed.act(named(2, other={0: (3, 1)}))
+    shown = resumed.observe()
+    assert shown is not None
+    assert shown.running.progress.tolist() == [0.5]
+
+
 def _columns(part: Any) -> tuple[Any, ...]:
     return part if isinstance(part, tuple) else (part,)

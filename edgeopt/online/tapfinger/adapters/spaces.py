@@ -119,6 +119,6 @@ def shown(observation: Observation, cluster: int | None = None) -> Mapping[str, 
         Cluster whose rows are wanted; None for all.
     """
     rows = slice(None) if cluster is None else cluster
-    named = {name: part[rows].copy() for name, part in observation._asdict().items()}
+    named = {name: part[rows] for name, part in observation._asdict().items()}
     named["mask"] = named["mask"].astype(np.int8)
     return named

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from itertools import product
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from edgeopt.instances.tapfinger.durations import expected_durations
 from edgeopt.online.tapfinger.events import Decision
 
 if TYPE_CHECKING:
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.events import Round
 
 Bundle = tuple[int, int]
+
+
+def whole(slots: float) -> int:
+    return ceil(slots - 1e-9)
 
 
 class Pick(NamedTuple):
@@ -22,16 +28,12 @@ class Pick(NamedTuple):
     full: int
     task: int
     cluster: int
-    duration: int
+    duration: float
     size: tuple[int, int, int]
 
     @property
     def bundle(self) -> Bundle:
         return self.size[1], self.size[2]
-
-
-def duration(instance: TapFingerInstance, n: int, k: int, bundle: Bundle) -> int:
-    return slots_left(instance, n, k, bundle, 0.0)
 
 
 def slots_left(instance: TapFingerInstance, n: int, k: int, bundle: Bundle, progress: float) -> int:
@@ -42,14 +44,14 @@ def slots_left(instance: TapFingerInstance, n: int, k: int, bundle: Bundle, prog
     return slots
 
 
-def unbeaten(instance: TapFingerInstance, n: int, k: int) -> dict[Bundle, int]:
-    """Return the bundles that no other beats, and what they take."""
+def unbeaten(instance: TapFingerInstance, n: int, k: int) -> dict[Bundle, float]:
+    """Return the bundles that no other beats, and what they take, on average if there is noise."""
     ends = [min(instance.largest[r], int(instance.capacity[n, r])) for r in range(2)]
     low = [int(least) for least in instance.minimum[k]]
+    mean = expected_durations(instance)[n, k] if instance.noise else None
     takes = {
-        (cpu, gpu): duration(instance, n, k, (cpu, gpu))
-        for cpu in range(low[0], ends[0] + 1)
-        for gpu in range(low[1], ends[1] + 1)
+        x: slots_left(instance, n, k, x, 0.0) if mean is None else float(mean[x])
+        for x in product(range(low[0], ends[0] + 1), range(low[1], ends[1] + 1))
     }
     return {
         x: d
@@ -58,7 +60,7 @@ def unbeaten(instance: TapFingerInstance, n: int, k: int) -> dict[Bundle, int]:
     }
 
 
-Lists = dict[tuple[int, int], dict[Bundle, int]]
+Lists = dict[tuple[int, int], dict[Bundle, float]]
 
 
 def bundle_lists(instance: TapFingerInstance) -> Lists:
@@ -90,7 +92,7 @@ class PlainScheduler:
         others = sum(1 / sum(self.may[i]) for i in self.waiting if self.may[i][n] and i != j)
         return self.pressure * others * self.share(n, bundle)
 
-    def pick(self, j: int, n: int, wait: int, bundle: Bundle, d: int, full: int) -> Pick:
+    def pick(self, j: int, n: int, wait: int, bundle: Bundle, d: float, full: int) -> Pick:
         cost = (wait + d * (1 + self.price(j, n, bundle))) / max(
             1e-9, float(self.seen.tasks.weight[j])
         )
@@ -140,7 +142,8 @@ def reserved(
     """Answer a round as `ReservationSpt` does."""
     plain = PlainScheduler(instance, seen, pressure, lists)
     if look is None:
-        look = max(30, 2 * max(d for found in plain.lists.values() for d in found.values()))
+        longest = max(d for found in plain.lists.values() for d in found.values())
+        look = max(30, 2 * whole(longest))
     free = [[[int(units) for units in row] for _ in range(look)] for row in seen.free]
     for i, j in enumerate(seen.running.task.tolist()):
         n, bundle = int(seen.running.cluster[i]), tuple(seen.running.bundle[i].tolist())
@@ -165,14 +168,14 @@ def reserved(
         for n in plain.clusters:
             for j in plain.pending[n]:
                 for x, d in plain.lists[n, int(seen.tasks.kind[j])].items():
-                    s = earliest(n, x, d)
+                    s = earliest(n, x, whole(d))
                     if s is not None:
                         picks.append((plain.pick(j, n, s, x, d, -sum(free[n][0])), s))
         if not picks:
             return decision
         best, s = min(picks)
         n = best.cluster
-        for t in range(s, s + best.duration):
+        for t in range(s, s + whole(best.duration)):
             for r in range(2):
                 free[n][t][r] -= best.bundle[r]
         if instance.single_start:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @settings(max_examples=60)
 @given(
-    tapfinger_instances(tasks=6),
+    tapfinger_instances(tasks=6, noise=None),
     st.sampled_from([1.0, 0.0, 0.3, 4.0]),
     st.sampled_from([None, 12, 6]),
 )

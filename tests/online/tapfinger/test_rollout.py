@@ -25,7 +25,7 @@ GENEROUS = PricedSpt(pressure=0.0)
 STUCK = ReservationSpt(look=1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(tapfinger_instances(tasks=5, weighted=None), st.integers(1, 3))
 def test_no_worse_than_the_best_where_all_tasks_are_known(
     instance: TapFingerInstance, every: int

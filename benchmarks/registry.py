@@ -28,6 +28,7 @@ from benchmarks.specs import (
     rounding,
     rounding_batch,
     tapfinger_build,
+    tapfinger_pooled,
     tapfinger_reservation,
     tapfinger_slots,
 )
@@ -61,6 +62,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     oinc_run.BENCHMARK,
     oinc_strong.BENCHMARK,
     tapfinger_build.BENCHMARK,
+    tapfinger_pooled.BENCHMARK,
+    tapfinger_pooled.APART,
     tapfinger_slots.BENCHMARK,
     tapfinger_reservation.BENCHMARK,
     tapfinger_reservation.MANY,

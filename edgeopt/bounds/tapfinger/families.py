@@ -96,7 +96,7 @@ def drawn_instance(seed: int) -> TapFingerInstance:
     )
 
 
-TASKS: Family = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in range(12)}
+TASKS: Family = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in range(9)}
 """Random tasks, few enough to try every plan."""
 
 
@@ -111,8 +111,8 @@ def noisy_instance(seed: int) -> TapFingerInstance:
     return drawn_instance(seed).replace(noise=(0.05, 0.1, 0.3)[seed % 3])
 
 
-INSTANCES: Family = {f"drawn_instance({seed})": kept(drawn_instance, seed) for seed in range(8)}
+INSTANCES: Family = {f"drawn_instance({seed})": kept(drawn_instance, seed) for seed in range(6)}
 """Random instances with as few tasks."""
 
-NOISY: Family = {f"noisy_instance({seed})": kept(noisy_instance, seed) for seed in range(6)}
+NOISY: Family = {f"noisy_instance({seed})": kept(noisy_instance, seed) for seed in range(4)}
 """Random instances with noise."""

@@ -14,7 +14,7 @@ from edgeopt.bounds.tapfinger.exhaustive import best_plan, least_flow
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.bounds.tapfinger.preempted import least_preempted_flow
 from edgeopt.bounds.tapfinger.restless import Restless
-from edgeopt.instances.tapfinger import TapFingerInstance, generate
+from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import Schedule, horizon, scheduling_problem
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
@@ -76,7 +76,7 @@ def test_no_run_of_a_single_task_is_better(instance):
     assert found == min(flows) if flows else found == 6
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(tapfinger_instances(tasks=3, clusters=2, capacity=3), st.integers(0, 99))
 def test_changes_never_hurt_and_no_drawn_run_is_better(instance, seed):
     try:
@@ -121,6 +121,15 @@ def test_a_start_that_is_kept_for_later_may_pay():
     episode.act(Decision(np.array([2]), ones, changed=np.array([1]), other=ones))
     assert episode.over
     assert (episode.state.completion - instance.arrival).sum() == 5
+
+
+@pytest.mark.parametrize(("single_start", "least"), [(True, 1 + 2), (False, 1 + 1)])
+def test_one_start_per_slot_holds_beside_changes_too(single_start, least):
+    instance = from_durations(
+        np.ones((1, 3, 3)), minimum=[[1, 1]], capacity=[[2, 2]], arrival=[0, 0], kind=[0, 0],
+        single_start=single_start,
+    )  # fmt: skip
+    assert least_preempted_flow(instance) == least
 
 
 def test_large_problems_are_left_alone(monkeypatch):

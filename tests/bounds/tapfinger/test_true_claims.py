@@ -75,7 +75,7 @@ def test_no_claim_goes_untested():
     """Count the verdicts that say something."""
     said = Counter()
     makers = (drawn_tasks, drawn_instance, noisy_instance, drawn_placement, drawn_rivals)
-    for case in (make(seed) for make in makers for seed in range(20, 27)):
+    for case in (make(seed) for make in makers for seed in range(20, 26)):
         ids = [id for id in about(type(case)) if not id.startswith("tapfinger.bound.preemptive")]
         for found in verdicts(ids, case):
             assert found.verdict != "violated", found

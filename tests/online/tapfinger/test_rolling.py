@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.models.tapfinger import OptimalSchedule, SchedulingProblem
 
 
 @settings(max_examples=15)
@@ -25,7 +27,7 @@ def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerI
     """Every slot plans the rest of a best plan, next to what it has begun."""
     instance = instance.replace(arrival=np.zeros_like(instance.arrival), pending=10)
     best = optimal_schedule(scheduling_problem(instance)).objective
-    trajectory = lived(instance, RollingHorizon())
+    trajectory = lived(instance, RollingHorizon(gap=0.0))
     assert trajectory.complete.all()
     assert trajectory.weighted_flow_time()[0] == pytest.approx(best, abs=1e-9)
 
@@ -57,6 +59,19 @@ def test_an_echo_saves_for_those_to_come() -> None:
     slow = gpus([0], capacity=[[0, 2]], speed=[[[0.0, 0.2, 0.25]]])
     assert held(lived(slow, RollingHorizon()))[0] == (0, 2, 0, 4)
     assert held(lived(slow, RollingHorizon(echo=1)))[0] == (0, 1, 0, 5)
+
+
+def test_a_plan_that_idles_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Task 0 does not wait for the slot of its plan; task 1 does, since task 0 runs."""
+
+    def late(problem: SchedulingProblem, **_: object) -> OptimalSchedule:
+        best = optimal_schedule(problem)
+        plan = replace(best.schedule, start=best.schedule.start + 1)
+        return replace(best, schedule=plan)
+
+    monkeypatch.setattr("edgeopt.models.tapfinger.exact.optimal_schedule", late)
+    runs = held(lived(gpus([0, 1]), RollingHorizon()))
+    assert runs == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4)}
 
 
 def test_tasks_without_weight_do_not_wait_for_nothing() -> None:

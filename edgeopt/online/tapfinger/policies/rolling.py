@@ -61,8 +61,8 @@ class RollingHorizon(Deterministic):
 
     The tasks are those that were first to arrive among all that are in a pending set, so many at
     most, each on the clusters that show it; what running tasks hold is free once they are complete.
-    What the best plan starts in the present slot is started in the rounds of the slot, one task per
-    cluster in each. The next slot plans anew.
+    What the plan starts in the present slot is started in the rounds of the slot, one task per
+    cluster in each; if nothing runs, what it starts first is. The next slot plans anew.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class RollingHorizon(Deterministic):
 
     tasks: int = 12
     echo: int = 0
-    gap: float = 0.0
+    gap: float = 0.01
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
@@ -162,7 +162,11 @@ class RollingHorizon(Deterministic):
         plan = optimal_schedule(problem, gap=self.gap, time_limit=self.time_limit).schedule
         mine = slice(task.size)
         rows = np.column_stack([task, plan.cluster[mine], plan.bundle[mine]])
-        return np.asarray(rows[plan.start[mine] == 0])
+        begin = plan.start[mine]
+        if not (seen.running.task.size or seen.started.any()):
+            # A plan that is not the best one might put it off, in every slot anew.
+            begin = begin - begin.min()
+        return np.asarray(rows[begin == 0])
 
     def _problem(self, state: RollingState, seen: Round, task: Ints) -> SchedulingProblem:
         """Return the problem of tasks that wait, followed by those that are expected."""

@@ -31,8 +31,8 @@ def _title(case: Case) -> str:
     rows = {str(row["policy"]): row for row in case.table.to_dict("records")}
     mine = rows[name]
     said = (
-        f"{case.entries[name].title} has {percent(mine['gpu'], 0)} of all GPUs and "
-        f"{percent(mine['cpu'], 0)} of all CPU cores in use"
+        f"{case.entries[name].title} holds {percent(mine['gpu'], 0)} of all GPUs and "
+        f"{percent(mine['cpu'], 0)} of all CPU cores on average"
     )
     fuller = [
         n for n, row in rows.items() if row["gpu"] > mine["gpu"] and row["mean"] > mine["mean"]
@@ -41,7 +41,7 @@ def _title(case: Case) -> str:
         return said
     most = max(fuller, key=lambda n: float(rows[n]["gpu"]))
     return (
-        f"{said}; {case.entries[most].title} uses {percent(rows[most]['gpu'], 0)} of the GPUs and "
+        f"{said}; {case.entries[most].title} holds {percent(rows[most]['gpu'], 0)} of the GPUs and "
         "is slower"
     )
 

@@ -68,8 +68,8 @@ MEASURES = (
     Measure("median", "Median (slots)", _median),
     Measure("p95", "95th percentile (slots)", _late),
     Measure("makespan", "Makespan (slots)", _makespan),
-    Measure("gpu", "GPUs in use", _gpu, percent=True),
-    Measure("cpu", "CPU cores in use", _cpu, percent=True),
+    Measure("gpu", "Share of GPUs held", _gpu, percent=True),
+    Measure("cpu", "Share of CPU cores held", _cpu, percent=True),
     Measure("preemptions", "Changes of bundles", _preemptions),
 )
 """Flow times count from the arrival of a task; use is counted before a slot's end frees any."""

@@ -180,8 +180,8 @@ THREE_CLUSTERS = Comparison(
         "p95": "95th percentile (slots)",
         "gap": "Gap to the bound",
         "seconds": "Seconds per decision",
-        "gpu": "GPUs in use",
-        "cpu": "CPU cores in use",
+        "gpu": "Share of GPUs held",
+        "cpu": "Share of CPU cores held",
     },
     percent=("gap", "gpu", "cpu"),
     caption="The gap is that of the sum of flow times to the bound that is valid for the policy: "

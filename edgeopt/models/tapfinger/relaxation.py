@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.instances.validate import frozen_array, require
+from edgeopt.models.tapfinger.horizon import horizon
 from edgeopt.models.tapfinger.listing import best_list
 from edgeopt.models.tapfinger.matrix import assembled, start_cost
 from edgeopt.models.tapfinger.starts import interchangeable, starts
@@ -124,14 +125,15 @@ def relaxation(
     began = time.perf_counter()
     known = best_list(problem) if known is None else known
     slots = int(known.completion(problem).max(initial=0))
+    enough = horizon(problem)
     options: dict[str, Any] = {"threads": 1} | solver
     while True:
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)
         found = _solved(problem, slots, left, options, began)
-        short = found.objective - found.value > 1e-7 * max(1.0, abs(found.objective))
-        if not short or (left is not None and left <= 0):
+        short = found.objective - found.value > 1e-6 * max(1.0, abs(found.objective))
+        if not short or slots >= enough or (left is not None and left <= 0):
             return found
-        slots += max(8, slots // 2)
+        slots = min(slots + max(8, slots // 2), enough)
 
 
 def _solved(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger.policies.estimates import estimates
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from tests.online.tapfinger.plain_schedulers import bundle_lists, reserved
 from tests.online.tapfinger.served import gpus, held, lived
@@ -71,6 +72,11 @@ def test_a_plan_that_ends_too_soon_starts_nothing() -> None:
     policy = ReservationSpt(look=1)
     decision, _ = policy.decide(policy.start(environment.instance), seen, np.random.default_rng(0))
     assert decision.task.tolist() == [-1]
+
+
+def test_slots_planned_ahead_are_twice_the_longest_duration_and_no_fewer_than_30() -> None:
+    assert estimates(gpus([0])).ahead == 30
+    assert estimates(gpus([0], speed=[[[0.0, 0.05, 0.5]]])).ahead == 40
 
 
 def test_options_and_names() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
+from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from tests.online.tapfinger.served import gpus, held, lived
 from tests.strategies import tapfinger_instances
@@ -74,8 +75,32 @@ def test_a_plan_that_idles_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert runs == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4)}
 
 
-def test_tasks_without_weight_do_not_wait_for_nothing() -> None:
-    assert held(lived(gpus([0], weight=[0.0]), RollingHorizon()))[0] == (0, 3, 0, 2)
+def test_a_cluster_that_has_started_a_task_starts_no_other_where_it_may_not() -> None:
+    for single, expected in ((False, 0), (True, -1)):
+        instance = gpus([0], single_start=single)
+        seen = TapFingerEnvironment(instance).episode(0).observe()
+        assert seen is not None
+        policy = RollingHorizon()
+        state = policy.start(instance)
+        begun = seen._replace(started=np.ones(1, dtype=bool))
+        decision, _ = policy.decide(state, begun, np.random.default_rng(0))
+        assert decision.task.tolist() == [expected]
+
+
+def test_tasks_without_weight_are_planned_as_well_if_there_are_no_others() -> None:
+    alike, none = gpus([0] * 5), gpus([0] * 5, weight=[0.0] * 5)
+    total = lived(alike, RollingHorizon(gap=0.0)).total[0]
+    assert lived(none, RollingHorizon(gap=0.0)).total[0] == total
+
+
+def test_a_task_is_planned_where_it_is_shown() -> None:
+    """On cluster 0 task 1 would take one slot instead of four, but task 0 has the only place."""
+    two = gpus(
+        [0, 0], clusters=2, pending=1, eligible=[[1, 0], [1, 1]], capacity=[[0, 1], [0, 1]],
+        minimum=[[0, 1]] * 2, kind=[0, 1],
+        speed=[[[[0.0, 0.5]], [[0.0, 1.0]]], [[[0.0, 0.5]], [[0.0, 0.25]]]],
+    )  # fmt: skip
+    assert held(lived(two, RollingHorizon())) == {0: (0, 1, 0, 2), 1: (1, 1, 0, 4)}
 
 
 def test_options_and_names() -> None:

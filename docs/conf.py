@@ -30,6 +30,7 @@ study_pictures = {
     "idn": ("topology_1", 5, None, ("network", "value_over_time", "allocation", "trade_off")),
     "oinc": ("drawn", 2, None, ("weighted", "latency", "load", "gantt", "gaps")),
     "edr": ("drawn", 2, None, ("energy", "frames", "cost", "progress", "flows", "growth")),
+    "tapfinger": ("several", 4, None, ("means", "flow_times", "accumulation", "load", "gantt")),
 }
 nitpicky = False
 
@@ -53,7 +54,8 @@ html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
 html_sidebars = {
-    page: [] for page in ("index", "start", "rescue", "idn", "oinc", "edr", "rounding", "rooms")
+    page: []
+    for page in ("index", "start", "rescue", "idn", "oinc", "edr", "tapfinger", "rounding", "rooms")
 }
 html_sidebars |= {page: [] for page in ("extending", "benchmarks", "changelog")}
 html_theme_options = {

@@ -87,18 +87,37 @@ def test_beside_requests_answers_and_retrains(tmp_path: Path) -> None:
         assert 0 <= jobs <= 1
 
 
+def test_across_clusters_compares_within_valid_bounds(tmp_path: Path) -> None:
+    text = printed("across_clusters", tmp_path)
+    mean, gap = re.findall(r"^(\S+) slots, gap (\S+)%$", text, re.M)[0]
+    assert 2 < float(mean) < 8
+    assert 0 <= float(gap) < 50
+    rows = [row.split() for row in re.findall(r"^\d+ .*$", text, re.M)]
+    assert [row[1] for row in rows] == ["rollout", "optimus", "tiresias+elastic", "min"]
+    assert [row[4] for row in rows] == ["BOUND(fixed)", "BOUND(any)", "BOUND(any)", "BOUND(fixed)"]
+    assert all(float(row[3]) >= 0 for row in rows)
+
+
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert examples == {"ten_lines", "own_policy", "rounding", "energy_cap", "beside_requests"}
+    assert examples == {
+        "ten_lines", "own_policy", "rounding", "energy_cap", "beside_requests", "across_clusters",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("place", "example"),
-    [(0, "ten_lines"), (1, "rounding"), (2, "energy_cap"), (3, "beside_requests")],
+    [
+        (0, "ten_lines"),
+        (1, "rounding"),
+        (2, "energy_cap"),
+        (3, "beside_requests"),
+        (4, "across_clusters"),
+    ],
 )
 def test_readme_shows_the_examples(place: int, example: str) -> None:
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert len(shown) == 4
+    assert len(shown) == 5
     assert shown[place] in (ROOT / "examples" / f"{example}.py").read_text()
     # So that the ten lines are ten.
     assert len([line for line in shown[place].splitlines() if line.strip()]) <= 10

@@ -31,8 +31,8 @@ METHODS: Final[tuple[Method, ...]] = get_args(Method)
 FEW: Final = 12
 """Tasks up to which the plan is searched for by branch and bound as well."""
 
-SECONDS: Final = 10.0
-"""Time that branch and bound gets."""
+SECONDS: Final = 15.0
+"""Time that branch and bound gets, and every search for the prices of a bound."""
 
 
 class Plan(NamedTuple):
@@ -72,7 +72,7 @@ def solve(
     began = time.perf_counter()
     problem = scheduling_problem(instance)
     schedule = _schedule(instance, problem)
-    least = flow_bound(instance, preemptive=preemptive, method=method)
+    least = flow_bound(instance, preemptive=preemptive, method=method, time_limit=SECONDS)
     value = schedule.flow_time(problem)
     return Benchmark(
         value=value,

@@ -1,0 +1,15 @@
+"""Tasks that want CPU cores and GPUs of several clusters: one scheduler alone, then several."""
+
+# start of the example across clusters
+from edgeopt import study
+from edgeopt.bounds.tapfinger import flow_gap
+from edgeopt.instances.tapfinger import generate
+from edgeopt.online import simulate
+from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
+
+world = generate(tasks=60, rng=7)  # or from_durations(...), TapFingerInstance(...)
+lived = simulate(TapFingerEnvironment(world), ReservationSpt(), runs=1)
+print(f"{lived.mean_flow_time()[0]:.2f} slots, gap {flow_gap(lived).relative:.1%}")
+found = study(world, ["rollout", "optimus", "tiresias+elastic", "min"], runs=4)
+print(found.comparison("over_instances")[["policy", "mean", "gap", "bound"]].to_string())
+# end of the example across clusters

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.models.tapfinger import (
+    Schedule,
     SchedulingProblem,
     SlotPrices,
     efficient,
     list_schedule,
+    optimal_schedule,
     price_bound,
     relaxation,
     start_matrix,
@@ -93,6 +95,20 @@ def test_two_tasks_on_one_core_wait_for_each_other():
     prices = SlotPrices(np.array([[core, [0.0] * 6]]), np.zeros((1, 6)))
     assert price_bound(problem, prices)[0] == pytest.approx(12.0)
     assert found.mean_start == pytest.approx([3.0, 0.0])
+
+
+def test_prices_of_a_plan_that_hurries_are_not_the_last_word():
+    # The light, long task ends first; in the best plan it ends last, a slot later than all here.
+    problem = SchedulingProblem(
+        capacity=[[0, 2]], duration=[[[[0, 2, 0]], [[0, 5, 0]]]], arrival=[0] * 4,
+        kind=[0, 0, 0, 1], eligible=[[True]] * 4, weight=[10.0, 10.0, 10.0, 1.0],
+    )  # fmt: skip
+    hurried = Schedule(np.zeros(4, int), np.array([[0, 1]] * 4), np.array([0, 2, 4, 0]))
+    verify(problem, hurried)
+    assert solve(start_matrix(problem, relax=True, horizon=6)).objective == pytest.approx(125.0)
+    found = relaxation(problem, known=hurried)
+    assert found.value == pytest.approx(87.0)
+    assert found.value == pytest.approx(optimal_schedule(problem).objective)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,14 @@
-"""What the tasks of a slot share: the rows on which prices of relaxations rest."""
+r"""What the tasks of a slot share: the rows on which prices of relaxations rest.
+
+Bundles are whole, so a cluster cannot be filled with parts of them. A function f with
+:math:`f(x) + f(y) \le f(x + y)` turns :math:`\sum x \le C` into :math:`\sum f(x) \le f(C)`, which
+all sets of bundles obey and many mixes of parts do not.
+
+References
+----------
+Carlier, Clautiaux, Moukrim: New reduction procedures and lower bounds for the two-dimensional bin
+packing problem with fixed orientation, Computers & Operations Research 34, 2007.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +23,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
-__all__ = ["Limits", "Prices", "shared_limits"]
+__all__ = ["Limits", "Prices", "rounded_sizes", "shared_limits"]
 
 
 class Limits(NamedTuple):
@@ -23,8 +34,8 @@ class Limits(NamedTuple):
     Attributes
     ----------
     size
-        How much of each shared thing a bundle takes, shape [I, A, B]: CPU cores, GPUs, and one of
-        the places for tasks where places bind before cores and GPUs do.
+        How much of each shared thing a bundle takes, shape [I, G, A, B]: CPU cores and GPUs, and
+        superadditive functions of them.
     room
         How much of it a pool of clusters has in each slot, shape [I, G, T].
     starts
@@ -65,11 +76,33 @@ class Prices(NamedTuple):
     start: Floats
 
 
-def shared_limits(problem: SchedulingProblem, pool: Ints, slots: int) -> Limits:
-    r"""Return the limits of pools of clusters in the first slots.
+def rounded_sizes(capacity: int, step: int) -> Ints:
+    r"""Return a superadditive function of what a bundle takes, shape [C + 1].
 
-    A cluster has places for :math:`\min_r \lfloor C_r / b_r \rfloor` tasks, b being the smallest
-    amount that any bundle takes; they are kept where that is less than cores and GPUs say.
+    .. math::
+        f(x) = \begin{cases}
+            2 \lfloor x / k \rfloor & x < C / 2 \\
+            \lfloor C / k \rfloor & x = C / 2 \\
+            2 (\lfloor C / k \rfloor - \lfloor (C - x) / k \rfloor) & x > C / 2
+        \end{cases}
+
+    Parameters
+    ----------
+    capacity
+        What there is, C.
+    step
+        Step k, from 1 to (C + 1) / 2.
+    """
+    x = np.arange(capacity + 1)
+    all_steps = capacity // step
+    large = 2 * (all_steps - (capacity - x) // step)
+    return np.where(2 * x > capacity, large, np.where(2 * x < capacity, 2 * (x // step), all_steps))
+
+
+def shared_limits(
+    problem: SchedulingProblem, pool: Ints, slots: int, used: Flags | None = None
+) -> Limits:
+    """Return the limits of pools of clusters in the first slots.
 
     Parameters
     ----------
@@ -79,6 +112,9 @@ def shared_limits(problem: SchedulingProblem, pool: Ints, slots: int) -> Limits:
         Pool of each cluster, from 0, shape [N].
     slots
         Number of slots T.
+    used
+        Bundles that anything uses, shape [A, B]: limits that follow from others for these are left
+        out. All that some cluster allows by default.
     """
     assert problem.occupied is not None
     assert problem.started is not None
@@ -86,27 +122,52 @@ def shared_limits(problem: SchedulingProblem, pool: Ints, slots: int) -> Limits:
     free = np.repeat(problem.capacity[None], slots, axis=0)
     busy = min(slots, problem.occupied.shape[0])
     free[:busy] -= problem.occupied[:busy]
-    room = [_by_pool(free[:, :, r], pool, pools) for r in range(2)]
-    size = [np.asarray(one) for one in np.indices(problem.duration.shape[2:])]
-    allowed = np.asarray((problem.duration > 0).any(axis=(0, 1)))
-    smallest = np.array([one[allowed].min(initial=one.max()) for one in size])
-    asked = np.flatnonzero(smallest > 0)
-    if asked.size:
-        places = np.asarray((free[:, :, asked] // smallest[asked]).min(axis=2))
-        count = _by_pool(places, pool, pools)
-        if any((count < room[r] / smallest[r]).any() for r in asked.tolist()):
-            size.append(np.ones_like(size[0]))
-            room.append(count)
+    some = np.asarray((problem.duration > 0).any(axis=(0, 1))) if used is None else used
+    sizes, rooms, full = [], [], []
+    for r in range(2):
+        amount, capacity = np.indices(some.shape)[r], problem.capacity[:, r]
+        for step in range(1, max(1, int(capacity.max())) + 1):
+            steps = [
+                _stepped(capacity[pool == g], free[:, pool == g, r], step, amount)
+                for g in range(pools)
+            ]
+            sizes.append([size for size, _, _ in steps])
+            rooms.append([room for _, room, _ in steps])
+            full.append([most for _, _, most in steps])
+    size, room = np.array(sizes), np.array(rooms).reshape(len(rooms), pools, slots)
+    share = size[:, :, some] / np.maximum(1, np.array(full))[:, :, None]
+    kept = _undominated(share.reshape(len(full), -1))
     starts = np.zeros((pools, 0), dtype=np.int64)
     if problem.single_start:
         each = np.ones((slots, problem.clusters), dtype=np.int64)
         each[:1] -= problem.started
-        starts = _by_pool(each, pool, pools)
-    return Limits(np.array(size), np.array(room), starts)
+        starts = np.zeros((pools, slots), dtype=np.int64)
+        np.add.at(starts, pool, each.T)
+    if busy:  # what is left free may bind where a whole cluster would not
+        kept[0] = kept[max(1, int(problem.capacity[:, 0].max()))] = True
+    return Limits(size[kept], room[kept], starts)
 
 
-def _by_pool(value: Ints, pool: Ints, pools: int) -> Ints:
-    """Add up what the clusters of a pool have, shape [T, N] to [G, T]."""
-    total = np.zeros((pools, value.shape[0]), dtype=np.int64)
-    np.add.at(total, pool, value.T)
-    return total
+def _stepped(capacity: Ints, free: Ints, step: int, amount: Ints) -> tuple[Ints, Ints, int]:
+    """Return sizes of bundles, room in every slot and with nothing running, for one pool."""
+    total = int(capacity.max())
+    if step == 1:
+        return amount, free.sum(axis=1), int(capacity.sum())
+    if (capacity != total).any():
+        return amount // step, np.asarray((free // step).sum(axis=1)), int((capacity // step).sum())
+    if 2 * step > total + 1:  # the same as for the largest step below
+        return np.zeros_like(amount), np.zeros(free.shape[0], dtype=np.int64), 0
+    size = rounded_sizes(total, step)
+    # Whatever earlier tasks hold counts as one bundle.
+    room = (size[total] - size[total - free]).sum(axis=1)
+    return size[np.minimum(amount, total)], np.asarray(room), int(size[total]) * capacity.size
+
+
+def _undominated(share: Floats) -> Flags:
+    """Return the rows that no other row exceeds in all places, the first of equals."""
+    kept = np.ones(share.shape[0], dtype=bool)
+    for i in range(share.shape[0]):
+        above = np.asarray((share >= share[i] - 1e-12).all(axis=1)) & kept
+        above[i] = False
+        kept[i] = not above.any()
+    return kept

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bytes = NDArray[np.uint8]
 
-__all__ = ["PathPricing"]
+__all__ = ["PathPricing", "worthwhile"]
 
 POINTS: Final = 256
 """Values of progress that are told apart, beside those that fixed bundles come to."""
@@ -39,8 +39,8 @@ class _Menu:
     ) -> None:
         self.pool, self.profiles = pool, list[int]()
         noise, switching = instance.noise, instance.switching
-        cpu, gpu = np.nonzero(_worthwhile(speed))
-        self.size = limits.size[:, cpu, gpu].T.astype(np.float64)
+        cpu, gpu = np.nonzero(worthwhile(speed))
+        self.size = limits.size[:, pool, cpu, gpu].T.astype(np.float64)
         speeds = speed[cpu, gpu]
         points = np.concatenate([np.arange(POINTS) / POINTS, _fixed(speeds, slowing, noise)])
         self.progress = np.unique(points[points < ENOUGH])
@@ -49,8 +49,14 @@ class _Menu:
         self.rest = _rest(self.progress.size, self.keep)
 
 
-def _worthwhile(speed: Floats) -> NDArray[np.bool_]:
-    """Return the bundles that are faster than all smaller ones."""
+def worthwhile(speed: Floats) -> NDArray[np.bool_]:
+    """Return the bundles that are faster than all smaller ones, shape [A, B].
+
+    Parameters
+    ----------
+    speed
+        Speed with each bundle, 0 where it is not allowed, shape [A, B].
+    """
     best = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)
     below = np.zeros_like(speed)
     below[1:] = best[:-1]

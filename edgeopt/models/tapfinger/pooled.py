@@ -11,10 +11,11 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.instances.validate import frozen, frozen_integers, require
-from edgeopt.models.tapfinger.generation import best_prices
-from edgeopt.models.tapfinger.limits import shared_limits
+from edgeopt.models.tapfinger.bundles import efficient
+from edgeopt.models.tapfinger.generation import BestPrices, best_prices
+from edgeopt.models.tapfinger.limits import Prices, shared_limits
 from edgeopt.models.tapfinger.listing import list_schedule
-from edgeopt.models.tapfinger.paths import PathPricing
+from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
 from edgeopt.models.tapfinger.pricing import StartPricing
 from edgeopt.models.tapfinger.problem import scheduling_problem
 
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.models.tapfinger.generation import BestPrices
-    from edgeopt.models.tapfinger.limits import Prices
+    from edgeopt.models.tapfinger.limits import Limits
     from edgeopt.models.tapfinger.problem import SchedulingProblem
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-    Search = Callable[[int, Floats | None, float | None], tuple[BestPrices, Prices]]
+    Search = Callable[[int, Floats | None, float | None], tuple[BestPrices, Limits]]
 
 __all__ = ["GAP", "PooledBound", "pooled_bound", "pooled_preemptive_bound"]
 
@@ -59,8 +59,10 @@ class PooledBound:
         Value of a point of the relaxation, which no prices can exceed.
     pools
         Pool of each cluster, shape [N].
+    limits
+        What the tasks share.
     prices
-        The prices.
+        The prices of it.
     preemptive
         Whether schedules are bounded in which bundles change.
     rounds
@@ -72,6 +74,7 @@ class PooledBound:
     value: float
     objective: float
     pools: NDArray[np.int64] = field(repr=False)
+    limits: Limits = field(repr=False)
     prices: Prices = field(repr=False)
     preemptive: bool
     rounds: int
@@ -79,7 +82,12 @@ class PooledBound:
 
     @property
     def gap(self) -> float:
-        """How far the bound may lie below the optimum of the relaxation, relative."""
+        """How far the bound may lie below the optimum of the relaxation, relative.
+
+        Infinite if time ran out before the relaxation was solved once.
+        """
+        if not np.isfinite(self.objective):
+            return float("inf")
         return (self.objective - self.value) / max(1.0, abs(self.objective))
 
 
@@ -97,13 +105,12 @@ def pooled_bound(
 
     .. math::
         \sum_j \min_{n, x, s} \Big( w_j (s + d_{njx} - a_j)
-            + \sum_r x_r \sum_{t=s}^{s+d_{njx}-1} \pi_{g(n)rt} + \sigma_{g(n)s} \Big)
+            + \sum_r f_r(x) \sum_{t=s}^{s+d_{njx}-1} \pi_{g(n)rt} + \sigma_{g(n)s} \Big)
         - \sum_{g,r,t} C_{grt} \pi_{grt} - \sum_{g,t} S_{gt} \sigma_{gt},
 
     in which s is any slot from :math:`a_j` on; those after the last priced slot are free. The best
-    prices solve the relaxation of the time-indexed program in which each pool is one cluster;
-    column generation finds them, and the value is computed from them and the data alone. With
-    each cluster a pool of its own this is the relaxation of the offline problem itself.
+    prices solve a relaxation of the time-indexed program in which each pool is one cluster; column
+    generation finds them, and the value is computed from them and the data alone.
 
     Parameters
     ----------
@@ -131,17 +138,20 @@ def pooled_bound(
 
     Notes
     -----
-    Li et al., problem (1) to (8). Where all bundles need at least some cores or GPUs, a pool also
-    has no more places for tasks than its clusters have, which may be less than the cores say.
+    Li et al., problem (1) to (8). Beside cores and GPUs themselves, r runs over superadditive
+    functions f of them, which account for bundles being whole. With each cluster a pool of its own
+    the bound is thus at least that of the linear relaxation, and often far better.
     """
     pool = _pools(problem, pools)
+    used = np.zeros(problem.duration.shape[2:], dtype=bool)
+    used[tuple(efficient(problem.duration).bundle.T)] = True
 
-    def search(slots: int, start: Floats | None, left: float | None) -> tuple[BestPrices, Prices]:
-        limits = shared_limits(problem, pool, slots)
+    def search(slots: int, start: Floats | None, left: float | None) -> tuple[BestPrices, Limits]:
+        limits = shared_limits(problem, pool, slots, used)
         pricing = StartPricing(problem, pool, limits)
         first = pricing.first_columns(WAIT)
         found = best_prices(pricing, first, gap=gap, time_limit=left, prices=start)
-        return found, limits.prices(found.prices)
+        return found, limits
 
     return _bound(problem, pool, search, gap, time_limit, preemptive=False)
 
@@ -177,13 +187,16 @@ def pooled_preemptive_bound(
     """
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     pool = _pools(problem, pools)
+    speed = np.where(instance.duration > 0, instance.speed, 0.0)
+    tables = np.unique(speed.reshape(-1, *speed.shape[2:]), axis=0)
+    used = np.asarray(np.array([worthwhile(table) for table in tables]).any(axis=0))
 
-    def search(slots: int, start: Floats | None, left: float | None) -> tuple[BestPrices, Prices]:
-        limits = shared_limits(problem, pool, slots)
+    def search(slots: int, start: Floats | None, left: float | None) -> tuple[BestPrices, Limits]:
+        limits = shared_limits(problem, pool, slots, used)
         pricing = PathPricing(instance, pool, limits)
         first = pricing.late_columns()
         found = best_prices(pricing, first, gap=gap, time_limit=left, prices=start)
-        return found, limits.prices(found.prices)
+        return found, limits
 
     return _bound(problem, pool, search, gap, time_limit, preemptive=True)
 
@@ -212,25 +225,38 @@ def _bound(
     assert problem.weight is not None
     if not problem.weight.any():
         limits = shared_limits(problem, pool, 0)
-        free = limits.prices(np.zeros(limits.rows))
-        return PooledBound(0.0, 0.0, pool, free, preemptive, 0, time.perf_counter() - began)
+        found = BestPrices(0.0, np.zeros(limits.rows), 0.0, 0.0, 0)
+        return _proof(found, limits, pool, preemptive, 0, began)
     slots = int(list_schedule(problem).completion(problem).max(initial=0))
     start, rounds = None, 0
     for _ in range(TRIES):
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)
-        found, prices = search(slots, start, left)
+        found, limits = search(slots, start, left)
         rounds += found.rounds
         if found.late <= LATE or (left is not None and left <= 0.0):
             break
         more = slots // 4 + 1
-        padded = [np.pad(one, [(0, 0)] * (one.ndim - 1) + [(0, more)]) for one in prices]
-        slots += more
-        start = np.concatenate([padded[0].ravel(), padded[1].ravel() if prices.start.size else []])
+        start, slots = _longer(limits.prices(found.prices), more), slots + more
+    return _proof(found, limits, pool, preemptive, rounds, began)
+
+
+def _longer(prices: Prices, more: int) -> Floats:
+    """Return the prices with nothing to pay in some more slots."""
+    resource = np.pad(prices.resource, ((0, 0), (0, 0), (0, more)))
+    start = np.pad(prices.start, ((0, 0), (0, more if prices.start.size else 0)))
+    return np.concatenate([resource.ravel(), start.ravel()])
+
+
+def _proof(
+    found: BestPrices, limits: Limits, pool: Ints, preemptive: bool, rounds: int, began: float
+) -> PooledBound:
+    prices = limits.prices(found.prices)
     return PooledBound(
         value=found.value,
         objective=found.objective,
         pools=pool,
-        prices=type(prices)(*(frozen(one) for one in prices)),
+        limits=limits,
+        prices=Prices(frozen(prices.resource), frozen(prices.start)),
         preemptive=preemptive,
         rounds=rounds,
         seconds=time.perf_counter() - began,

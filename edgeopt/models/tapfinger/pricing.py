@@ -85,7 +85,7 @@ class StartPricing:
         self._first = bundles.first[:: self.pools].copy()
         self._pool = np.repeat(np.arange(bundles.first.size - 1), np.diff(bundles.first))
         self._pool %= self.pools
-        self._size = limits.size[:, cpu, gpu].T.astype(np.float64)
+        self._size = limits.size[:, self._pool, cpu, gpu].T.astype(np.float64)
         self._duration = bundles.duration
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:

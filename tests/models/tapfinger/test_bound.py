@@ -1,0 +1,106 @@
+"""The best bound for a kind of policy: below all runs, of every policy and under every noise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from edgeopt import simulate
+from edgeopt.errors import OptionError
+from edgeopt.instances.tapfinger import generate
+from edgeopt.instances.tapfinger.durations import shortest_durations
+from edgeopt.models.tapfinger import best_list, flow_bound, scheduling_problem
+from edgeopt.models.tapfinger.bound import METHODS
+from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger.policies.optimus import Optimus
+from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.tiresias import Tiresias
+from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
+from tests.models.tapfinger.preempted import TooManyStatesError, least_flow
+from tests.strategies import tapfinger_instances
+
+CROWDED = st.one_of(
+    tapfinger_instances(clusters=1, tasks=4, noise=None),
+    tapfinger_instances(clusters=2, tasks=3, capacity=2, noise=None),
+)
+
+
+@given(CROWDED)
+@settings(max_examples=25)
+def test_no_run_with_changing_bundles_is_below(instance):
+    instance = instance.replace(
+        arrival=instance.arrival // 2, weight=np.maximum(instance.weight, 0.25)
+    )
+    problem = scheduling_problem(instance, duration=shortest_durations(instance))
+    try:
+        least = least_flow(instance, best_list(problem).flow_time(problem))
+    except TooManyStatesError:
+        assume(False)
+    for method in METHODS:
+        bound = flow_bound(instance, preemptive=True, method=method)
+        assert bound.value <= least * (1.0 + 1e-9)
+    assert bound.value >= 0.6 * least
+
+
+@given(tapfinger_instances(noise=True), st.integers(0, 99))
+@settings(max_examples=25)
+def test_no_policy_is_below_whatever_the_noise(instance, seed):
+    fixed, changing = (flow_bound(instance, preemptive=which) for which in (False, True))
+    assert fixed.noisy
+    environment = TapFingerEnvironment(instance)
+    for policy, bound in (
+        (RandomAllocation(), fixed),
+        (ReservationSpt(), fixed),
+        (Optimus(), changing),
+        (Tiresias(), changing),
+    ):
+        run = simulate(environment, policy, rng=seed, runs=2)
+        done = (run.completion >= 0).all(axis=1)
+        assert (run.flow_time[done] @ instance.weight >= bound.value * (1.0 - 1e-9)).all()
+
+
+def test_the_best_is_the_largest_of_all():
+    instance = generate(tasks=40)
+    for preemptive in (False, True):
+        best = flow_bound(instance, preemptive=preemptive)
+        each = {
+            method: flow_bound(instance, preemptive=preemptive, method=method) for method in METHODS
+        }
+        assert best.value == max(one.value for one in each.values())
+        assert best.values == {method: one.value for method, one in each.items()}
+        assert each[best.method].value == best.value
+        assert best.mean == best.value / 40
+        assert (best.proof is None) == (best.method in METHODS[:2])
+        assert best.preemptive == preemptive
+        assert not best.noisy
+
+
+def test_noise_and_preemption_lower_the_bound():
+    calm = generate(tasks=40, switching=0.5)
+    loud = replace(calm, noise=0.1)
+    fixed, changing = (flow_bound(calm, preemptive=which).value for which in (False, True))
+    assert flow_bound(loud).value < fixed
+    assert flow_bound(loud, preemptive=True).value < changing <= fixed * 1.001
+
+
+def test_large_instances_get_what_they_can_afford():
+    instance = generate(tasks=1000)
+    assert set(flow_bound(instance).values) == set(METHODS[:3])
+
+
+def test_nothing_to_bound():
+    nothing = generate(tasks=1).replace(
+        arrival=np.zeros(0), kind=np.zeros(0), eligible=np.zeros((0, 3)), weight=np.zeros(0)
+    )
+    bound = flow_bound(nothing)
+    assert bound.value == 0.0
+    assert np.isnan(bound.mean)
+
+
+def test_unknown_methods_are_refused():
+    with pytest.raises(OptionError, match="method = 'guess'"):
+        flow_bound(generate(tasks=1), method="guess")

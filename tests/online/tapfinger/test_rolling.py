@@ -28,7 +28,7 @@ def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerI
     """Every slot plans the rest of a best plan, next to what it has begun."""
     instance = instance.replace(arrival=np.zeros_like(instance.arrival), pending=10)
     best = optimal_schedule(scheduling_problem(instance)).objective
-    trajectory = lived(instance, RollingHorizon(gap=0.0))
+    trajectory = lived(instance, RollingHorizon())
     assert trajectory.complete.all()
     assert trajectory.weighted_flow_time()[0] == pytest.approx(best, abs=1e-9)
 
@@ -89,8 +89,8 @@ def test_a_cluster_that_has_started_a_task_starts_no_other_where_it_may_not() ->
 
 def test_tasks_without_weight_are_planned_as_well_if_there_are_no_others() -> None:
     alike, none = gpus([0] * 5), gpus([0] * 5, weight=[0.0] * 5)
-    total = lived(alike, RollingHorizon(gap=0.0)).total[0]
-    assert lived(none, RollingHorizon(gap=0.0)).total[0] == total
+    total = lived(alike, RollingHorizon()).total[0]
+    assert lived(none, RollingHorizon()).total[0] == total
 
 
 def test_a_task_is_planned_where_it_is_shown() -> None:

@@ -54,6 +54,14 @@ def test_the_one_that_would_be_best_is_followed_until_it_is_not() -> None:
     assert held(lived(two, late))[1] == (0, 1, 1, 5)
 
 
+def test_flow_times_count_by_weight() -> None:
+    """Priced, tasks 1 and 2 are complete at 5 and 4; reserved, at 4 and 5."""
+    heavy = gpus([0, 1, 1], weight=[1.0, 2.0, 1.0])
+    either = Rollout(policies=(PricedSpt(), ReservationSpt()))
+    assert held(lived(heavy, PricedSpt()))[1] == (0, 1, 1, 5)
+    assert held(lived(heavy, either))[1] == (0, 3, 2, 4)
+
+
 def test_who_leaves_tasks_behind_is_not_followed() -> None:
     assert lived(gpus([0]), Rollout(policies=(STUCK, PricedSpt()))).complete.all()
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["OptimalSchedule", "optimal_schedule"]
+__all__ = ["OptimalSchedule", "optimal_schedule", "promising", "raised", "schedule_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def optimal_schedule(
     order = np.argsort(relaxed.mean_start, kind="stable")
     known = min(known, list_schedule(problem, order), key=lambda plan: plan.flow_time(problem))
     step = value_step(problem)
-    bound = _raised(relaxed.value, step)
+    bound = raised(relaxed.value, step)
     if problem.tasks > WINDOW and not _close(known.flow_time(problem), bound, gap):
         limit = left()
         known = improved(problem, known, time_limit=None if limit is None else limit / 3)
@@ -119,14 +119,14 @@ def optimal_schedule(
     status = Status.CONVERGENCE_CRITERIA_SATISFIED
     if not _close(value, bound, gap):
         groups = interchangeable(problem)
-        listed = _promising(problem, groups, bundles, relaxed, value - step)
+        listed = promising(problem, groups, bundles, relaxed, value - step)
         if np.unique(listed.task).size < groups.first.size:  # nothing is better
             bound = value
         else:
             known, proven, status = _searched(
                 problem, groups, listed, known, backend=backend, time_limit=left(), gap=gap
             )
-            bound = min(max(_raised(proven, step), bound), value)
+            bound = min(max(raised(proven, step), bound), value)
     objective = known.flow_time(problem)
     seconds = time.perf_counter() - began
     return OptimalSchedule(known, objective, min(bound, objective), status, seconds)
@@ -160,14 +160,23 @@ def _close(value: float, bound: float, gap: float) -> bool:
     return value - bound <= gap * max(1.0, abs(value))
 
 
-def _raised(bound: float, step: float) -> float:
-    """Return the least value of a plan that a bound leaves."""
+def raised(bound: float, step: float) -> float:
+    """Return the least value of a plan that a bound leaves.
+
+    Parameters
+    ----------
+    bound
+        A lower bound.
+    step
+        A number that divides all differences of values, 0 where none is known. All weights are
+        multiples of it then, so that it divides the values too.
+    """
     if step == 0.0 or not np.isfinite(bound):
         return bound
     return step * float(np.ceil(bound / step - 1e-6))
 
 
-def _promising(
+def promising(
     problem: SchedulingProblem,
     groups: Groups,
     bundles: Choice,

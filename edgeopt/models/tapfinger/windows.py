@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["WINDOW", "improved", "value_step"]
+__all__ = ["WINDOW", "improved", "replanned", "value_step"]
 
 WINDOW: Final = 24
 """Tasks that are planned anew at a time."""
@@ -59,7 +59,7 @@ def improved(
     value, at, in_vain = plan.flow_time(problem), 0, 0
     while in_vain < len(firsts) and time.perf_counter() < end:
         window = np.argsort(plan.start, kind="stable")[firsts[at] : firsts[at] + size]
-        plan = _replanned(problem, plan, window, each)
+        plan = replanned(problem, plan, window, each)
         now = plan.flow_time(problem)
         in_vain = 0 if now < value else in_vain + 1
         value, at = now, (at + 1) % len(firsts)
@@ -73,10 +73,26 @@ def value_step(problem: SchedulingProblem) -> float:
     return float(np.gcd.reduce(problem.weight.astype(np.int64))) if whole else 0.0
 
 
-def _replanned(
+def replanned(
     problem: SchedulingProblem, plan: Schedule, window: Ints, time_limit: float
 ) -> Schedule:
-    """Plan some tasks anew, none of which may end later than the last of them does."""
+    """Plan some tasks anew, none of which may end later than the last of them does.
+
+    Parameters
+    ----------
+    problem
+        The tasks.
+    plan
+        A feasible plan.
+    window
+        Tasks to plan anew, in any order; the others stay where they are.
+    time_limit
+        Seconds for the relaxation, and for the search.
+
+    Returns
+    -------
+    A plan that is at least as good.
+    """
     completion, value = plan.completion(problem), plan.flow_time(problem)
     groups = interchangeable(problem, grouped=False)
     free = np.zeros(problem.tasks, dtype=bool)

@@ -12,14 +12,20 @@ from edgeopt.models.tapfinger import (
     SchedulingProblem,
     best_list,
     efficient,
+    horizon,
     list_schedule,
     optimal_schedule,
+    relaxation,
     start_matrix,
     verify,
 )
 from edgeopt.models.tapfinger import exact as exact_module
+from edgeopt.models.tapfinger.exact import promising, raised
 from edgeopt.models.tapfinger.listing import PRESSURES
-from edgeopt.models.tapfinger.windows import improved, value_step
+from edgeopt.models.tapfinger.matrix import assembled
+from edgeopt.models.tapfinger.relaxation import priced
+from edgeopt.models.tapfinger.starts import interchangeable, starts
+from edgeopt.models.tapfinger.windows import improved, replanned, value_step
 from edgeopt.solvers import solve
 from tests.strategies import scheduling_problems
 
@@ -34,10 +40,45 @@ def test_windows_improve_plans(problem, size):
     value = better.flow_time(problem)
     assert best.objective - 1e-9 <= value <= plan.flow_time(problem) + 1e-9
     # A window of all tasks finds the best plan that ends no later than the plan it improves.
-    whole = improved(problem, plan, size=problem.tasks)
+    whole = replanned(problem, plan, np.arange(problem.tasks), 60.0)
     end = int(plan.completion(problem).max())
     in_time = solve(start_matrix(problem, horizon=end)).objective
-    assert whole.flow_time(problem) <= in_time + 1e-6
+    assert whole.flow_time(problem) == pytest.approx(in_time)
+
+
+@given(scheduling_problems(combinations=10**5), st.integers(0, 4))
+@settings(max_examples=20)
+def test_starts_left_out_of_the_search_are_in_no_plan_as_good(problem, worse):
+    value = optimal_schedule(problem).objective + worse
+    groups, relaxed = interchangeable(problem), relaxation(problem)
+    listed = promising(problem, groups, "allowed", relaxed, value)
+    slots = horizon(problem)
+    every = starts(problem, bundles="allowed", tasks=groups.first, latest=slots)
+    kept = set(zip(*(field.tolist() for field in listed), strict=True))
+    out = [i for i, one in enumerate(zip(*map(np.ndarray.tolist, every), strict=True))
+           if one not in kept]  # fmt: skip
+    assert len(kept) + len(out) == every.task.size
+    program = assembled(problem, groups, every, slots)
+    # Those that seem the best of what is left out.
+    out.sort(key=lambda i: priced(problem, every, relaxed.prices)[i])
+    for i in out[:3]:
+        forced = program.replace(lower=np.eye(every.task.size)[i])
+        found = solve(forced, raises=False)
+        assert found.values is None or found.objective > value + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("bound", "step", "value"),
+    [
+        (4.2, 1.0, 5.0),
+        (4.0 + 1e-9, 1.0, 4.0),
+        (5.0, 2.0, 6.0),
+        (3.3, 0.0, 3.3),
+        (-np.inf, 1.0, -np.inf),
+    ],
+)
+def test_bounds_are_raised_to_what_a_plan_may_cost(bound, step, value):
+    assert raised(bound, step) == value
 
 
 def plain_search(problem, tries, seed):
@@ -77,7 +118,7 @@ def plain_search(problem, tries, seed):
     return best
 
 
-@given(scheduling_problems(tasks=6), st.integers(0, 12), st.integers(0, 9))
+@given(scheduling_problems(tasks=6), st.sampled_from([0, 5, 60]), st.integers(0, 9))
 @settings(max_examples=30)
 def test_orders_are_searched_by_moving_tasks(problem, tries, seed):
     plan = best_list(problem, tries=tries, rng=seed)
@@ -103,6 +144,16 @@ def test_without_time_the_plan_stays_as_it_is():
     plan = list_schedule(problem)
     assert improved(problem, plan, time_limit=0.0) is plan
     assert improved(problem, plan, size=6, stride=2).flow_time(problem) < plan.flow_time(problem)
+
+
+def test_a_window_of_all_tasks_leaves_out_no_better_plan():
+    problem = queue(8)
+    for order in (np.arange(8)[::-1], np.roll(np.arange(8), 3)):
+        plan = list_schedule(problem, order)
+        end = int(plan.completion(problem).max())
+        best = solve(start_matrix(problem, horizon=end)).objective
+        found = replanned(problem, plan, np.arange(8), 60.0)
+        assert found.flow_time(problem) == pytest.approx(best)
 
 
 def test_many_tasks_are_improved_before_the_search(monkeypatch):

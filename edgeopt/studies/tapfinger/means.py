@@ -10,7 +10,7 @@ from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank
 from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
 from edgeopt.studies.tapfinger.ledger import average, doublings, lines, own_bound, plays
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import listed, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +56,9 @@ def _title(case: Case) -> str:
     best = min(found, key=lambda name: found[name])
     if not np.isfinite(found[best]):
         return "No policy completes all tasks"
-    title = case.entries[best].title
-    said = f"{title} has the least mean flow time, {number(found[best])} slots"
+    first = [case.entries[name].title for name in found if np.isclose(found[name], found[best])]
+    has = "has" if len(first) == 1 else "have"
+    said = f"{listed(first)} {has} the least mean flow time, {number(found[best])} slots"
     gap = gaps(case)[best]
     if np.isnan(gap):
         return f"{said}; nothing proves how much less it could be"

@@ -94,10 +94,10 @@ class PlainScheduler:
 
     def pick(self, j: int, n: int, wait: int, bundle: Bundle, d: float, full: int) -> Pick:
         cost = (wait + d * (1 + self.price(j, n, bundle))) / max(
-            1e-9, float(self.seen.tasks.weight[j])
+            1e-280, float(self.seen.tasks.weight[j])
         )
         size = (sum(bundle), *bundle)
-        return Pick(round(cost, 9), sum(self.may[j]), full, j, n, d, size)
+        return Pick(float(f"{cost:.11e}"), sum(self.may[j]), full, j, n, d, size)
 
     def remove(self, j: int) -> None:
         self.waiting.remove(j)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Bundle = tuple[int, int]
 WAITS = -1
+NOTHING: Bundle = (0, 0)
 
 
 def least_flow_time(instance: TapFingerInstance) -> float:
@@ -58,6 +59,8 @@ def _allocations(instance, state, here) -> Iterator[dict[int, tuple[int, Bundle]
         for m in places:
             cpus, gpus = instance.duration[m, kind].nonzero()
             own += [(m, bundle) for bundle in zip(cpus.tolist(), gpus.tolist(), strict=True)]
+            if n == WAITS:  # placed to wait there, it leaves a later start to another task
+                own.append((m, NOTHING))
         options.append(own)
     for chosen in product(*options):
         held = {j: one for j, one in zip(here, chosen, strict=True) if one is not None}
@@ -80,8 +83,10 @@ def _served(instance, j, task, holding):
     n, before, progress = task
     if holding is None:
         # A task that has not been placed goes on waiting; one that has been placed is paused.
-        return (n, None if n == WAITS else (0, 0), progress)
+        return (n, None if n == WAITS else NOTHING, progress)
     m, bundle = holding
+    if bundle == NOTHING:
+        return (m, NOTHING, progress)
     kind = instance.kind[j]
     gain = float(instance.speed[(m, kind, *bundle)])
     if instance.slowing[kind]:

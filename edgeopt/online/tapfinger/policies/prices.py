@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import frexp, ldexp
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LIGHTEST", "choices", "crowding", "rank"]
 
-LIGHTEST: Final = 1e-9
+LIGHTEST: Final = 1e-280
 """Weights below this count as this much, so that bundles are told apart without weight as well."""
+
+_DIGITS: Final = 40
 
 
 @njit(cache=True)
@@ -50,5 +53,6 @@ def crowding(crowd: Ints) -> float:
 
 @njit(cache=True)
 def rank(cost: float, weight: float) -> float:
-    """Return the cost per weight in units of a billionth, so that rounding breaks no tie."""
-    return float(np.rint(cost / max(weight, LIGHTEST) * 1e9))
+    """Return the cost per weight to forty binary digits, so that rounding breaks no tie."""
+    mantissa, exponent = frexp(cost / max(weight, LIGHTEST))
+    return ldexp(np.rint(ldexp(mantissa, _DIGITS)), exponent - _DIGITS)

@@ -33,7 +33,7 @@ class TapFingerInstance(Identified):
     Parameters
     ----------
     capacity
-        CPU cores and GPUs of each cluster, :math:`C_{nr} \ge 0`, shape [N, 2].
+        CPU cores and GPUs of each cluster, :math:`C_{nr} \ge 0`, at most a million, shape [N, 2].
     minimum
         Smallest bundle with which a kind of task makes progress, :math:`b_{kr} \ge 0`, not (0, 0),
         shape [K, 2].
@@ -43,7 +43,7 @@ class TapFingerInstance(Identified):
         no task is given more than (A - 1, B - 1). Positive from the smallest bundle on; entries
         below it mean nothing and become 0.
     arrival
-        Slot at whose beginning each task becomes known, ascending, shape [J].
+        Slot at whose beginning each task becomes known, ascending, at most a million, shape [J].
     kind
         Kind of each task, shape [J].
     eligible
@@ -53,7 +53,8 @@ class TapFingerInstance(Identified):
         Whether the progress of a kind slows down as ``speed * sqrt(1.2 - progress)``, shape [K];
         otherwise it is the speed in every slot, which is the default.
     weight
-        Weight :math:`w_j \ge 0` of the flow time of each task, shape [J]; 1 by default.
+        Weight :math:`w_j \ge 0` of the flow time of each task, at most 1e12, shape [J]; 1 by
+        default.
     noise
         The progress of a slot differs from the law by at most this, uniformly, and is never
         negative; in [0, 1].

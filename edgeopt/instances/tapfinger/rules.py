@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
 
 __all__ = [
+    "HEAVY",
+    "MANY",
     "check_bundles",
     "check_durations",
     "check_numbers",
@@ -27,6 +29,13 @@ __all__ = [
     "own_labels",
     "own_speeds",
 ]
+
+
+MANY: Final = 1_000_000
+"""Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
+
+HEAVY: Final = 1e12
+"""Largest weight of a task: sums of weighted flow times keep some digits behind the point."""
 
 
 def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -55,6 +64,7 @@ def check_bundles(instance: TapFingerInstance) -> None:
     """
     capacity, minimum = instance.capacity, instance.minimum
     require("capacity", capacity >= 0, capacity, "must not be negative")
+    require("capacity", capacity <= MANY, capacity, f"must be at most {MANY}")
     require("minimum", minimum >= 0, minimum, "must not be negative")
     asked = minimum.sum(axis=1)
     require("minimum", asked > 0, asked, "must ask for a CPU core or a GPU")
@@ -121,11 +131,13 @@ def check_tasks(instance: TapFingerInstance) -> None:
     arrival, kind, weight = instance.arrival, instance.kind, instance.weight
     assert weight is not None
     require("arrival", arrival >= 0, arrival, "must not be negative")
+    require("arrival", arrival <= MANY, arrival, f"must be at most {MANY}")
     ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
     require("arrival", ordered, arrival, "must ascend: list tasks as they arrive")
     known = (kind >= 0) & (kind < instance.task_kinds)
     require("kind", known, kind, f"must be one of the {instance.task_kinds} kinds of tasks")
     require("weight", weight >= 0, weight, "must not be negative")
+    require("weight", weight <= HEAVY, weight, f"must be at most {HEAVY:g}")
 
 
 def own_eligibility(instance: TapFingerInstance, sizes: Mapping[str, int]) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.instances.tapfinger.rules import HEAVY, MANY
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,
@@ -82,7 +83,8 @@ class SchedulingProblem:
     def __post_init__(self) -> None:
         self._set_clusters()
         arrival = frozen_integers("arrival", self.arrival, ("task",), empty=True)
-        require("arrival", arrival >= 0, arrival, "must not be negative")
+        sound = (arrival >= 0) & (arrival <= MANY)
+        require("arrival", sound, arrival, f"must lie between 0 and {MANY}")
         ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
         require("arrival", ordered, arrival, "must ascend: list tasks as they arrive")
         sizes = {"task": arrival.size, "cluster": self.clusters}
@@ -94,7 +96,8 @@ class SchedulingProblem:
         require("eligible", runs, runs, "must name a cluster where some bundle is allowed")
         weight = np.ones(arrival.size) if self.weight is None else self.weight
         weight = frozen_array("weight", weight, ("task",), sizes, empty=True)
-        require("weight", weight >= 0, weight, "must not be negative")
+        sound = (weight >= 0) & (weight <= HEAVY)
+        require("weight", sound, weight, f"must lie between 0 and {HEAVY:g}")
         single = bool(frozen_flags("single_start", self.single_start, ()))
         self._set(arrival=arrival, kind=kind, eligible=eligible, weight=weight, single_start=single)
 
@@ -105,12 +108,14 @@ class SchedulingProblem:
     def _set_clusters(self) -> None:
         sizes = {"resource": 2}
         capacity = frozen_integers("capacity", self.capacity, ("cluster", "resource"), sizes)
-        require("capacity", capacity >= 0, capacity, "must not be negative")
+        sound = (capacity >= 0) & (capacity <= MANY)
+        require("capacity", sound, capacity, f"must lie between 0 and {MANY}")
         sizes["cluster"] = capacity.shape[0]
         duration = frozen_integers(
             "duration", self.duration, ("cluster", "kind", "cpu", "gpu"), sizes
         )
-        require("duration", duration >= 0, duration, "must not be negative")
+        sound = (duration >= 0) & (duration <= MANY)
+        require("duration", sound, duration, f"must lie between 0 and {MANY}")
         cpu, gpu = np.indices(duration.shape[2:])
         large = (cpu > capacity[:, 0, None, None]) | (gpu > capacity[:, 1, None, None])
         fits = ~large[:, None] | (duration == 0)

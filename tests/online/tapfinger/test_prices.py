@@ -11,7 +11,7 @@ from edgeopt.online.tapfinger import PricedSpt, ReservationSpt
 from tests.online.tapfinger.served import gpus, lived
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e10, 1e270])
+@pytest.mark.parametrize("scale", [1e-100, 1e-12, 1e11])
 @pytest.mark.parametrize("policy", [PricedSpt(), ReservationSpt()], ids=lambda policy: policy.name)
 def test_the_unit_of_the_weights_does_not_matter(policy: Any, scale: float) -> None:
     weight = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
+from edgeopt.models.tapfinger.listing import best_list
 from edgeopt.models.tapfinger.mixed import mixed_volume_bound
 from edgeopt.models.tapfinger.pooled import pooled_bound, pooled_preemptive_bound
 from edgeopt.models.tapfinger.problem import scheduling_problem
@@ -26,11 +27,14 @@ __all__ = ["FlowBound", "flow_bound"]
 Method = Literal["trivial", "volume", "pooled", "relaxation"]
 METHODS: Final[tuple[Method, ...]] = ("trivial", "volume", "pooled", "relaxation")
 
-POOLED: Final = 4000
-"""Most tasks up to which all clusters in one pool are affordable."""
+GAP: Final = 1e-3
+"""Relative gap to the optima of relaxations."""
 
-APART: Final = 1500
-"""Most tasks times clusters up to which each cluster by itself is."""
+POOLED: Final = 40_000
+"""Flow time of a known plan, all tasks together, up to which all clusters as one are affordable."""
+
+APART: Final = 12_000
+"""Flow time times clusters up to which each cluster by itself is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +136,13 @@ def flow_bound(
 
 
 def _affordable(instance: TapFingerInstance) -> tuple[Method, ...]:
-    if instance.tasks > POOLED or not instance.tasks:
+    """Return the methods that take seconds: columns grow with the slots that tasks are there."""
+    problem = scheduling_problem(instance)
+    plan = best_list(problem)
+    flow = int((plan.completion(problem) - problem.arrival).sum())
+    if flow > POOLED or not flow:
         return METHODS[:2]
-    return METHODS if instance.tasks * instance.clusters <= APART else METHODS[:3]
+    return METHODS if flow * instance.clusters <= APART else METHODS[:3]
 
 
 def _prove(
@@ -147,5 +155,5 @@ def _prove(
         return mixed_volume_bound(instance) if preemptive else volume_bound(problem)
     pools = np.arange(instance.clusters) * (method == "relaxation")
     if preemptive:
-        return pooled_preemptive_bound(instance, pools, time_limit=time_limit)
-    return pooled_bound(problem, pools, time_limit=time_limit)
+        return pooled_preemptive_bound(instance, pools, gap=GAP, time_limit=time_limit)
+    return pooled_bound(problem, pools, gap=GAP, time_limit=time_limit)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.tapfinger.pricing import Columns, joined
+from edgeopt.models.tapfinger.pricing import Columns, joined, stacked
 from edgeopt.solvers import LinearProgram, Reusable
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ __all__ = ["BestPrices", "Pricing", "best_prices"]
 
 BLENDS: Final = (1.0, 0.5, 0.2)
 """Parts of the way from the best prices to those of the program that are tried in a round."""
+
+COARSE: Final = 1e-3
+"""Relative gap at which to go on to smaller blocks of slots."""
 
 ROUNDING: Final = 1e-9
 """Relative reduced cost below which a column is worth adding."""
@@ -68,6 +71,7 @@ def best_prices(
     first: Columns,
     *,
     gap: float,
+    blocks: tuple[int, ...] = (1,),
     time_limit: float | None = None,
     prices: Floats | None = None,
 ) -> BestPrices:
@@ -81,66 +85,88 @@ def best_prices(
         Columns to begin with; with them all tasks can be run.
     gap
         Relative gap between the bound and the relaxation at which to stop.
+    blocks
+        Numbers of slots that share their prices, one search after the other.
     time_limit
         Seconds after which to stop.
     prices
         Prices to begin with, shape [rows]; none by default.
     """
-    began = time.perf_counter()
-    counts, sides = pricing.classes.tasks.astype(np.float64), pricing.limits.sides()
-    model = Reusable(_program(counts, sides, first), threads=1)
-    late = [np.diff(first.use.indptr) == 0]  # those take nothing that is shared
-    best_value, best = -np.inf, np.zeros(sides.size)
-    rounds, objective, later = 0, np.inf, 0.0
-    attempts = [best] if prices is None else [best, prices]
-    while True:
-        if rounds:
-            solution = model.solve()
-            objective = min(objective, solution.objective)
-            theta, price = (
-                solution.duals[: counts.size],
-                np.maximum(-solution.duals[counts.size :], 0),
-            )
-            later = float(solution.values @ np.concatenate(late))
-            attempts = [best + part * (price - best) for part in BLENDS]
+    search = _Search(pricing, first, prices, time_limit)
+    for block in blocks:
+        if search.has_time():
+            search.run(block, gap if block == blocks[-1] else max(gap, COARSE))
+    return BestPrices(search.value, search.best, search.objective, search.late, search.rounds)
+
+
+class _Search:
+    """The best prices so far, and all columns that have been found."""
+
+    def __init__(
+        self, pricing: Pricing, first: Columns, prices: Floats | None, time_limit: float | None
+    ) -> None:
+        self.pricing, self.began, self.time_limit = pricing, time.perf_counter(), time_limit
+        self.counts = pricing.classes.tasks.astype(np.float64)
+        self.sides = pricing.limits.sides()
+        self.value, self.best = -np.inf, np.zeros(self.sides.size)
+        self.rounds, self.objective, self.late = 0, np.inf, 0.0
+        begin = [self.best] if prices is None else [self.best, prices]
+        self.columns = stacked([first, self.attempt(begin)])
+
+    def has_time(self) -> bool:
+        """Return whether there is time for another round."""
+        spent = time.perf_counter() - self.began
+        return self.time_limit is None or spent <= self.time_limit
+
+    def attempt(self, several: list[Floats]) -> Columns:
+        """Keep the best of several prices, and return the columns that they ask for."""
         found = []
-        for attempt in attempts:
-            least, cheap = pricing(attempt)
-            value = float(counts @ least - attempt @ sides)
+        for prices in several:
+            least, cheap = self.pricing(prices)
+            value = float(self.counts @ least - prices @ self.sides)
             found.append(cheap)
-            if value > best_value:
-                best_value, best = value, attempt
-        rounds += 1
-        spent = time.perf_counter() - began
-        done = rounds > 1 and objective - best_value <= gap * max(1.0, abs(objective))
-        if done or (time_limit is not None and spent > time_limit):
-            break
-        new = joined(found)
-        if rounds > 1:
-            reduced = new.cost + new.use.T @ price - theta[new.owner]
-            new = new.chosen(np.flatnonzero(reduced < -ROUNDING * np.maximum(1.0, new.cost)))
+            if value > self.value:
+                self.value, self.best = value, prices
+        self.rounds += 1
+        return joined(found)
+
+    def run(self, block: int, gap: float) -> None:
+        """Improve prices that are the same in each block of slots."""
+        merge, classes = self.pricing.limits.merging(block), self.counts.size
+        model = Reusable(self._program(merge), threads=1)
+        self.objective = np.inf
+        while True:
+            solution = model.solve()
+            self.objective = min(self.objective, solution.objective)
+            theta, paid = solution.duals[:classes], np.maximum(-solution.duals[classes:], 0.0)
+            self.late = float(solution.values[np.diff(self.columns.use.indptr) == 0].sum())
+            price = merge.T @ paid
+            found = self.attempt([self.best + part * (price - self.best) for part in BLENDS])
+            reached = self.objective - self.value <= gap * max(1.0, abs(self.objective))
+            if reached or not self.has_time():
+                return
+            reduced = found.cost + found.use.T @ price - theta[found.owner]
+            new = found.chosen(np.flatnonzero(reduced < -ROUNDING * np.maximum(1.0, found.cost)))
             if not new.owner.size:
-                break
-        model.add_columns(new.cost, _entries(counts.size, new))
-        late.append(np.diff(new.use.indptr) == 0)
-    return BestPrices(best_value, best, objective, later, rounds)
+                return
+            self.columns = stacked([self.columns, new])
+            model.add_columns(new.cost, _entries(classes, new, merge))
+
+    def _program(self, merge: sparse.csr_array) -> LinearProgram:
+        """Return the program in which all tasks of a class run, within the limits of blocks."""
+        nothing = np.full(merge.shape[0], -np.inf)
+        return LinearProgram(
+            self.columns.cost,
+            _entries(self.counts.size, self.columns, merge),
+            np.concatenate([self.counts, nothing]),
+            np.concatenate([self.counts, merge @ self.sides]),
+        )
 
 
-def _entries(classes: int, columns: Columns) -> sparse.csc_array:
+def _entries(classes: int, columns: Columns, merge: sparse.csr_array) -> sparse.csc_array:
     """Return the entries of columns in all rows of the program."""
     many = columns.owner.size
     owner = sparse.csc_array(
         (np.ones(many), columns.owner, np.arange(many + 1)), shape=(classes, many)
     )
-    return sparse.csc_array(sparse.vstack([owner, columns.use], format="csc"))
-
-
-def _program(counts: Floats, sides: Floats, columns: Columns) -> LinearProgram:
-    """Return the program in which all tasks of a class run, within the limits."""
-    nothing = np.full(sides.size, -np.inf)
-    return LinearProgram(
-        columns.cost,
-        _entries(counts.size, columns),
-        np.concatenate([counts, nothing]),
-        np.concatenate([counts, sides]),
-    )
+    return sparse.csc_array(sparse.vstack([owner, merge @ columns.use], format="csc"))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +55,23 @@ class Limits(NamedTuple):
     def sides(self) -> Floats:
         """Return the room in all rows, shape [rows]."""
         return np.concatenate([self.room.ravel(), self.starts.ravel()]).astype(np.float64)
+
+    def merging(self, block: int) -> sparse.csr_array:
+        """Return which rows become one if a block of slots shares its prices, shape [m, rows].
+
+        Parameters
+        ----------
+        block
+            Number of slots.
+        """
+        slots = self.room.shape[2]
+        if not slots:
+            return sparse.csr_array((0, 0))
+        blocks = -(-slots // block)
+        row = np.arange(self.rows)
+        merged = row // slots * blocks + row % slots // block
+        shape = self.rows // slots * blocks, self.rows
+        return sparse.csr_array((np.ones(row.size), (merged, row)), shape=shape)
 
     def prices(self, flat: Floats) -> Prices:
         """Return prices of rows, shape [rows], as prices of resources and starts."""

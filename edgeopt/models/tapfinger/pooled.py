@@ -14,10 +14,11 @@ from edgeopt.instances.validate import frozen, frozen_integers, require
 from edgeopt.models.tapfinger.bundles import efficient
 from edgeopt.models.tapfinger.generation import BestPrices, best_prices
 from edgeopt.models.tapfinger.limits import Prices, shared_limits
-from edgeopt.models.tapfinger.listing import list_schedule
+from edgeopt.models.tapfinger.listing import best_list
 from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
 from edgeopt.models.tapfinger.pricing import StartPricing
 from edgeopt.models.tapfinger.problem import scheduling_problem
+from edgeopt.models.tapfinger.volume import fastest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,9 @@ GAP: Final = 1e-4
 
 WAIT: Final = 2
 """Slots that tasks may wait in the columns that the search begins with."""
+
+FIRST: Final = 4
+"""How many times as long the first blocks are where slots share their prices."""
 
 LATE: Final = 1e-6
 """Tasks after the last priced slot from which on more slots are given prices."""
@@ -96,6 +100,7 @@ def pooled_bound(
     pools: ArrayLike | None = None,
     *,
     gap: float = GAP,
+    block: int | None = None,
     time_limit: float | None = None,
 ) -> PooledBound:
     r"""Bound the weighted sum of flow times of every schedule that changes no bundle.
@@ -120,6 +125,9 @@ def pooled_bound(
         Pool of each cluster, from 0, shape [N]; all in one by default.
     gap
         Relative gap between bound and relaxation at which to stop.
+    block
+        Slots that share their prices, which is faster and proves a little less. By default a third
+        of the median of the shortest durations of tasks.
     time_limit
         Seconds after which to stop with what is proven by then.
 
@@ -132,7 +140,7 @@ def pooled_bound(
     InputError
         If the pools are not one for each cluster, numbered from 0.
     OptionError
-        If the gap is not positive.
+        If the gap or the block is not positive.
     SolverError
         If HiGHS fails.
 
@@ -143,6 +151,7 @@ def pooled_bound(
     the bound is thus at least that of the linear relaxation, and often far better.
     """
     pool = _pools(problem, pools)
+    blocks = _blocks(problem, block)
     used = np.zeros(problem.duration.shape[2:], dtype=bool)
     used[tuple(efficient(problem.duration).bundle.T)] = True
 
@@ -150,7 +159,7 @@ def pooled_bound(
         limits = shared_limits(problem, pool, slots, used)
         pricing = StartPricing(problem, pool, limits)
         first = pricing.first_columns(WAIT)
-        found = best_prices(pricing, first, gap=gap, time_limit=left, prices=start)
+        found = best_prices(pricing, first, gap=gap, blocks=blocks, time_limit=left, prices=start)
         return found, limits
 
     return _bound(problem, pool, search, gap, time_limit, preemptive=False)
@@ -161,6 +170,7 @@ def pooled_preemptive_bound(
     pools: ArrayLike | None = None,
     *,
     gap: float = GAP,
+    block: int | None = None,
     time_limit: float | None = None,
 ) -> PooledBound:
     r"""Bound the weighted sum of flow times of every run, preemption and noise included.
@@ -173,7 +183,7 @@ def pooled_preemptive_bound(
     ----------
     instance
         The instance.
-    pools, gap, time_limit
+    pools, gap, block, time_limit
         As for `pooled_bound`.
 
     Returns
@@ -187,6 +197,7 @@ def pooled_preemptive_bound(
     """
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     pool = _pools(problem, pools)
+    blocks = _blocks(problem, block)
     speed = np.where(instance.duration > 0, instance.speed, 0.0)
     tables = np.unique(speed.reshape(-1, *speed.shape[2:]), axis=0)
     used = np.asarray(np.array([worthwhile(table) for table in tables]).any(axis=0))
@@ -195,7 +206,7 @@ def pooled_preemptive_bound(
         limits = shared_limits(problem, pool, slots, used)
         pricing = PathPricing(instance, pool, limits)
         first = pricing.late_columns()
-        found = best_prices(pricing, first, gap=gap, time_limit=left, prices=start)
+        found = best_prices(pricing, first, gap=gap, blocks=blocks, time_limit=left, prices=start)
         return found, limits
 
     return _bound(problem, pool, search, gap, time_limit, preemptive=True)
@@ -207,6 +218,16 @@ def _pools(problem: SchedulingProblem, pools: ArrayLike | None) -> Ints:
     known = np.isin(np.arange(pool.max(initial=0) + 1), pool).all()
     require("pools", (pool >= 0) & known, pool, "must be numbered from 0 on, none left out")
     return pool
+
+
+def _blocks(problem: SchedulingProblem, block: int | None) -> tuple[int, ...]:
+    """Return the numbers of slots that share their prices in one search after the other."""
+    if block is not None and block < 1:
+        raise OptionError(f"block = {block}: must be at least 1")
+    last = block
+    if last is None:
+        last = max(1, int(np.median(fastest(problem))) // 3) if problem.tasks else 1
+    return (last,) if last == 1 else (FIRST * last, last)
 
 
 def _bound(
@@ -227,7 +248,7 @@ def _bound(
         limits = shared_limits(problem, pool, 0)
         found = BestPrices(0.0, np.zeros(limits.rows), 0.0, 0.0, 0)
         return _proof(found, limits, pool, preemptive, 0, began)
-    slots = int(list_schedule(problem).completion(problem).max(initial=0))
+    slots = int(best_list(problem).completion(problem).max(initial=0))
     start, rounds = None, 0
     for _ in range(TRIES):
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Columns", "StartPricing", "joined"]
+__all__ = ["Columns", "StartPricing", "joined", "stacked"]
 
 
 class Columns(NamedTuple):
@@ -48,14 +48,20 @@ class Columns(NamedTuple):
         return Columns(self.owner[which], self.cost[which], self.use[:, which], self.key[which])
 
 
-def joined(several: list[Columns]) -> Columns:
-    """Put columns together, each once."""
+def stacked(several: list[Columns]) -> Columns:
+    """Put columns together."""
     owner, cost, key = (
         np.concatenate([getattr(one, name) for one in several]) for name in ("owner", "cost", "key")
     )
     use = sparse.hstack([one.use for one in several], format="csc")
-    _, once = np.unique(key, return_index=True)
-    return Columns(owner, cost, use, key).chosen(np.sort(once))
+    return Columns(owner, cost, use, key)
+
+
+def joined(several: list[Columns]) -> Columns:
+    """Put columns together, each once."""
+    everything = stacked(several)
+    _, once = np.unique(everything.key, return_index=True)
+    return everything.chosen(np.sort(once))
 
 
 class StartPricing:

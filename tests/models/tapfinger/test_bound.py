@@ -14,6 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.models.tapfinger import best_list, flow_bound, scheduling_problem
+from edgeopt.models.tapfinger import bound as bound_module
 from edgeopt.models.tapfinger.bound import METHODS
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.optimus import Optimus
@@ -87,9 +88,13 @@ def test_noise_and_preemption_lower_the_bound():
     assert flow_bound(loud, preemptive=True).value < changing <= fixed * 1.001
 
 
-def test_large_instances_get_what_they_can_afford():
-    instance = generate(tasks=1000)
-    assert set(flow_bound(instance).values) == set(METHODS[:3])
+def test_crowded_instances_get_what_they_can_afford(monkeypatch):
+    instance = generate(tasks=20)
+    assert tuple(flow_bound(instance).values) == METHODS
+    monkeypatch.setattr(bound_module, "APART", 10)
+    assert tuple(flow_bound(instance).values) == METHODS[:3]
+    monkeypatch.setattr(bound_module, "POOLED", 10)
+    assert tuple(flow_bound(instance).values) == METHODS[:2]
 
 
 def test_nothing_to_bound():

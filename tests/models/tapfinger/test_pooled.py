@@ -56,9 +56,9 @@ def test_bounds_come_in_order_below_the_optimum(problem, data):
     )
     pools = np.unique(drawn, return_inverse=True)[1]
     best = optimal_schedule(problem, bundles="efficient").objective
-    one = pooled_bound(problem, gap=GAP)
-    some = pooled_bound(problem, pools, gap=GAP)
-    apart = pooled_bound(problem, np.arange(problem.clusters), gap=GAP)
+    one = pooled_bound(problem, gap=GAP, block=1)
+    some = pooled_bound(problem, pools, gap=GAP, block=1)
+    apart = pooled_bound(problem, np.arange(problem.clusters), gap=GAP, block=1)
     slack = 2.0 * GAP * max(1.0, best)
     assert max(trivial_bound(problem), volume_bound(problem)) <= best * (1.0 + 1e-9)
     assert trivial_bound(problem) - slack <= one.value
@@ -117,6 +117,16 @@ def test_in_the_setting_of_the_paper():
     assert max(one.gap, apart.gap, mixed.gap, costly.gap) <= GAP
 
 
+def test_slots_that_share_prices_prove_a_little_less():
+    problem = scheduling_problem(generate(tasks=48, workload="pointer"))
+    fine, coarse = (pooled_bound(problem, block=block) for block in (1, 3))
+    assert 0.9 * fine.value <= coarse.value <= fine.objective * (1 + GAP)
+    whole = coarse.prices.resource.shape[2] // 3 * 3
+    shared = coarse.prices.resource[:, :, :whole].reshape(*coarse.prices.resource.shape[:2], -1, 3)
+    assert (shared == shared[..., :1]).all()
+    assert shared.any()
+
+
 def test_no_time_still_proves_something():
     problem = scheduling_problem(generate(tasks=20))
     bound = pooled_bound(problem, time_limit=0.0)
@@ -138,3 +148,5 @@ def test_bad_input_is_named():
         pooled_bound(problem, [0, 1])
     with pytest.raises(OptionError, match="gap"):
         pooled_bound(problem, gap=0.0)
+    with pytest.raises(OptionError, match="block"):
+        pooled_bound(problem, block=0)

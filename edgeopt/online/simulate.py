@@ -191,8 +191,10 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
 class Kernel(Protocol):
     """A compiled stand-in for the plain loop: all worlds in one call, the same trajectory."""
 
-    def __call__(self, worlds: Any, *, record: bool = False) -> Trajectory:
-        """Live through all worlds."""
+    def __call__(
+        self, worlds: Any, streams: Sequence[np.random.Generator], *, record: bool = False
+    ) -> Trajectory:
+        """Live through all worlds, with the policy's own random numbers in each of them."""
         ...
 
 
@@ -257,15 +259,15 @@ def simulate(
         raise OptionError(f"runs = {runs}: must be at least 1")
     world_stream, policy_stream = np.random.default_rng(rng).spawn(2)
     start = policy.start(environment.instance)
-    worlds = environment.worlds(world_stream, runs)
+    worlds, streams = environment.worlds(world_stream, runs), policy_stream.spawn(runs)
     if compiled and isinstance(policy, CompilablePolicy):
         kernel = policy.compiled(environment, start)
         if kernel is not None:
-            return kernel(worlds, record=record)  # type: ignore[return-value]
+            return kernel(worlds, streams, record=record)  # type: ignore[return-value]
 
     episodes = []
     seconds = 0.0
-    for world, stream in zip(worlds, policy_stream.spawn(runs), strict=True):
+    for world, stream in zip(worlds, streams, strict=True):
         episode = environment.episode(world, record=record)
         seconds += play(episode, policy, start, stream)
         episodes.append(episode)

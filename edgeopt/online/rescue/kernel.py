@@ -28,6 +28,8 @@ from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule
 from edgeopt.online.rescue.trajectory import RescueTrajectory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from edgeopt.online.rescue.environment import RescueEnvironment
@@ -62,7 +64,13 @@ class RescueKernel:
         self._name = name
         self(np.empty((0, environment.instance.horizon, environment.steps, 3)))
 
-    def __call__(self, worlds: NDArray[np.float64], *, record: bool = False) -> RescueTrajectory:
+    def __call__(
+        self,
+        worlds: NDArray[np.float64],
+        streams: Sequence[np.random.Generator] = (),
+        *,
+        record: bool = False,
+    ) -> RescueTrajectory:
         """Live through all worlds, shape [runs, T, S, 3].
 
         `seconds` of the trajectory is the time of the whole compiled loop.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
-from edgeopt.online.tapfinger.kernels import place
-from edgeopt.online.tapfinger.state import ARRIVED
+from edgeopt.online.tapfinger.kernels import place, refill
+from edgeopt.online.tapfinger.state import ARRIVED, LOST, NUMBER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def _free_after(
 
 @njit(cache=True)
 def _named(
-    rules: Rules, truth: Truth, state: State, orders: Orders, single: bool, free: Ints
+    rules: Rules, truth: Truth, state: State, orders: Orders, free: Ints
 ) -> tuple[int, int, int]:
     """Check what every cluster names."""
     task, bundle, placed = orders.task, orders.bundle, orders.place
@@ -91,7 +91,7 @@ def _named(
                 return 7, j, n
             if bundle[n, r] > free[n, r]:
                 return 8, j, n
-        if single and state.started[n] and (not nothing or placed[n]):
+        if rules.single_start and state.started[n] and (not nothing or placed[n]):
             return 9, j, n
     return 0, -1, -1
 
@@ -149,24 +149,23 @@ def settle(
 
 @njit(cache=True)
 def carry_out(
-    rules: Rules, truth: Truth, state: State, single: bool, orders: Orders, started: Ints
-) -> tuple[int, int, int, int, int]:
+    rules: Rules, truth: Truth, state: State, orders: Orders, started: Ints
+) -> tuple[int, int, int, bool]:
     """Carry a round out, or nothing of it.
 
     Returns
     -------
-    Reason of a refusal and the task and cluster that it concerns, or 0; then how many clusters
-    have lost a task that they named to another one, and how many have placed one. `started` says
-    what each cluster has placed.
+    Reason of a refusal and the task and cluster that it concerns, or 0; then whether the slot has
+    another round. `started` says what each cluster has placed.
     """
     task, bundle, placed = orders.task, orders.bundle, orders.place
     changed, other = orders.changed, orders.other
     free = np.empty_like(state.free)
     code, j, n = _free_after(rules, state, changed, other, free)
     if code == 0:
-        code, j, n = _named(rules, truth, state, orders, single, free)
+        code, j, n = _named(rules, truth, state, orders, free)
     if code != 0:
-        return code, j, n, 0, 0
+        return code, j, n, False
     void = (bundle[:, 0] == 0) & (bundle[:, 1] == 0) & ~placed
     wins = np.empty(task.size, np.bool_)
     settle(rules, truth.kind, task, void, orders.score, free, wins)
@@ -174,12 +173,16 @@ def carry_out(
         for r in range(2):
             state.free[state.cluster[changed[i]], r] += state.bundle[changed[i], r] - other[i, r]
             state.bundle[changed[i], r] = other[i, r]
-    lost, count = 0, 0
+    count = 0
     for n in range(task.size):
         started[n] = -1
         if wins[n] and not void[n]:
             place(truth, state, task[n], n, bundle[n, 0], bundle[n, 1])
             started[n] = task[n]
             count += 1
-        lost += task[n] >= 0 and not wins[n] and not void[n]
-    return 0, -1, -1, lost, count
+        state.clock[LOST] += task[n] >= 0 and not wins[n] and not void[n]
+    state.clock[NUMBER] += 1
+    goes_on = count > 0 and not rules.single_start
+    if goes_on and rules.each_round:
+        refill(truth, state)
+    return 0, -1, -1, goes_on

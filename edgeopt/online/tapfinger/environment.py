@@ -110,15 +110,14 @@ class TapFingerEnvironment:
     ) -> TapFingerTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, TapFingerEpisode)]
-        end = np.array([len(one.alive) for one in mine])
-        alive = _padded([np.array(one.alive, dtype=np.float64) for one in mine])
+        end = np.array([one.alive.size for one in mine])
+        alive = _padded([one.alive.astype(np.float64) for one in mine])
         completion = np.stack([one.state.completion for one in mine])
-        no_slot = np.zeros((0, self.truth.clusters, 2), dtype=np.int64)
         return TapFingerTrajectory(
             name=name,
             reward=alive,
             violations=np.zeros(alive.shape, dtype=np.int64),
-            decisions=_padded([np.array(one.rounds, dtype=np.int64) for one in mine]),
+            decisions=_padded([one.rounds for one in mine]),
             seconds=seconds,
             compiled=False,
             instance=self.truth,
@@ -126,7 +125,7 @@ class TapFingerEnvironment:
             start=np.stack([one.state.start for one in mine]),
             completion=np.where(completion < 0, np.inf, completion),
             preemptions=np.stack([one.state.switches for one in mine]),
-            used=_padded([np.array(one.used) if one.used else no_slot for one in mine]),
+            used=_padded([one.used for one in mine]),
             end=end,
             lost=np.array([one.lost for one in mine]),
             held=mine[0].held if record else None,

@@ -15,9 +15,13 @@ from edgeopt.online.tapfinger.orders import orders_of
 from edgeopt.online.tapfinger.state import (
     ACTIVE,
     ARRIVED,
+    BOOKED,
     COMPLETED,
+    IDLE,
+    LOST,
     NUMBER,
     SLOT,
+    emptied,
     opened,
     placed,
     rules_of,
@@ -25,6 +29,7 @@ from edgeopt.online.tapfinger.state import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from numpy.typing import NDArray
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Decision
     from edgeopt.online.tapfinger.held import Held
-    from edgeopt.online.tapfinger.state import State
+    from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
 
     Ints = NDArray[np.int64]
 
@@ -42,7 +47,7 @@ _NONE: Final = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
 
 _BLOCK: Final = 64
-"""Slots of service for which the noise is drawn at a time."""
+"""Slots of service for which the noise is drawn at a time, and rows of a new log."""
 
 
 class TapFingerEpisode:
@@ -93,21 +98,17 @@ class TapFingerEpisode:
         self._tasks, self._truth = tasks, truth_of(tasks)
         self._rules = rules_of(
             instance, by_ratio=conflict == "ratio", pass_on=pass_on, preemption=preemption,
-            noisy=world is not None,
+            each_round=refill == "round", patience=patience, noisy=world is not None,
         )  # fmt: skip
-        self._single, self._each_round = instance.single_start, refill == "round"
-        self._world, self._patience = world, patience
+        self._world = world
         self.state: State = opened(self._rules, instance.pending, tasks.arrival.size)
         self._clusters = instance.clusters
         self._round: Round | None = None
-        self._idle = 0
-        self.alive: list[int] = []
-        self.used: list[Ints] = []
-        self.rounds: list[int] = []
-        self.lost = 0
+        self._log = emptied(instance.clusters, _BLOCK)
         self._recorded: list[Row] | None = [] if record else None
         kernels.arrive(self._truth, self.state)
-        self._skip()
+        if tasks.arrival.size and not self.state.clock[ARRIVED]:
+            self._pass()
 
     @classmethod
     def resumed(
@@ -147,7 +148,7 @@ class TapFingerEpisode:
         complete = ~seen.tasks.waits
         complete[task] = False
         done = int(complete.sum())
-        state.clock[:] = (seen.slot, seen.number, seen.tasks.waits.size, active, done)
+        state.clock[:5] = (seen.slot, seen.number, seen.tasks.waits.size, active, done)
         state.free[:], state.waiting[:], state.crowd[:] = seen.free, seen.waiting, seen.crowd
         state.started[:], state.pending[:] = seen.started, seen.pending
         state.in_pending[:] = (seen.pending >= 0).sum(axis=1)
@@ -166,10 +167,10 @@ class TapFingerEpisode:
     @property
     def over(self) -> bool:
         """Whether the run has ended."""
-        arrived, completed = self.state.clock[ARRIVED], self.state.clock[COMPLETED]
-        if arrived < self._tasks.arrival.size:
+        clock, tasks = self.state.clock, self._tasks.arrival.size
+        if clock[ARRIVED] < tasks:
             return False
-        return bool(completed == arrived or self._idle >= self._patience)
+        return bool(clock[COMPLETED] == tasks or clock[IDLE] >= self._rules.patience)
 
     def observe(self) -> Round | None:
         """Show the clusters before the next decision, or None if the run is over."""
@@ -209,24 +210,33 @@ class TapFingerEpisode:
         clock = self.state.clock
         orders = orders_of(decision, self._clusters)
         if orders is None:
-            self._round = None
             clock[NUMBER] += 1
+            self._round = None
             return Outcome(np.full(self._clusters, -1), True, self._pass())
         started = np.empty(self._clusters, dtype=np.int64)
-        code, task, cluster, lost, count = carry_out(
-            self._rules, self._truth, self.state, self._single, orders, started
+        code, task, cluster, goes_on = carry_out(
+            self._rules, self._truth, self.state, orders, started
         )
         if code:
             reason = REFUSALS[code].format(task=task, cluster=cluster)
             raise OptionError(f"slot {clock[SLOT]}, round {clock[NUMBER]}: {reason}")
-        self.lost += lost
         self._round = None
-        clock[NUMBER] += 1
-        if count and not self._single:
-            if self._each_round:
-                kernels.refill(self._truth, self.state)
+        if goes_on:
             return Outcome(started, False, _NONE)
         return Outcome(started, True, self._pass())
+
+    def drive(self, live: Callable[[Rules, Truth, State, Log], int]) -> None:
+        """Let compiled decisions change the state themselves.
+
+        Parameters
+        ----------
+        live
+            Lives through rounds and slots as `act` does until something is `missing`, which it
+            returns, or it has decided enough, when it returns 0.
+        """
+        self._round = None
+        while lacking := live(self._rules, self._truth, self.state, self._log):
+            self._provide(lacking)
 
     # --- time ------------------------------------------------------------------------------
 
@@ -235,44 +245,49 @@ class TapFingerEpisode:
         state = self.state
         active = state.active[: state.clock[ACTIVE]].copy()
         slot = int(state.clock[SLOT])
-        used = self._rules.capacity - state.free
-        if self._recorded is not None:
+        if self._recorded is not None and active.size:
             self._recorded.append(Row(slot, active, state.cluster[active], state.bundle[active]))
-        self._book(
-            int(state.clock[ARRIVED] - state.clock[COMPLETED]), used, int(state.clock[NUMBER])
-        )
-        last = state.clock[ARRIVED] == self._tasks.arrival.size
-        served = kernels.elapse(self._rules, self._truth, state)
-        if served < 0:
-            self._draw_noise()
-            served = kernels.elapse(self._rules, self._truth, self.state)
-        self._idle = self._idle + 1 if last and served == 0 else 0
-        self._skip()
+        while lacking := kernels.missing(self._rules, self._truth, self.state, self._log):
+            self._provide(lacking)
+        kernels.pass_slot(self._rules, self._truth, self.state, self._log)
         return np.asarray(active[self.state.completion[active] == slot + 1])
 
-    def _skip(self) -> None:
-        """Let slots pass while no task is in the system and some are to come."""
-        clock, arrival = self.state.clock, self._tasks.arrival
-        if clock[ARRIVED] == clock[COMPLETED] and clock[ARRIVED] < arrival.size:
-            following = int(arrival[clock[ARRIVED]])
-            for _ in range(following - int(clock[SLOT])):
-                self._book(0, np.zeros_like(self.state.free), 0)
-            clock[SLOT] = following
-            kernels.arrive(self._truth, self.state)
+    def _provide(self, lacking: int) -> None:
+        """Draw more noise, or make room in the log."""
+        if lacking == kernels.NOISE:
+            assert self._world is not None
+            noise = self.state.noise
+            rng = np.random.default_rng([self._world, noise.shape[1] // _BLOCK])
+            more = rng.uniform(-1.0, 1.0, size=(noise.shape[0], _BLOCK))
+            self.state = self.state._replace(noise=np.concatenate([noise, more], axis=1))
+            return
+        rows = max(lacking, 2 * self._log.alive.size)
+        longer, booked = emptied(self._clusters, rows), self._log.alive.size
+        for new, old in zip(longer, self._log, strict=True):
+            new[:booked] = old
+        self._log = longer
 
-    def _book(self, alive: int, used: Ints, rounds: int) -> None:
-        self.alive.append(alive)
-        self.used.append(used)
-        self.rounds.append(rounds)
+    # --- what has been booked of every slot ---------------------------------------------------
 
-    def _draw_noise(self) -> None:
-        assert self._world is not None
-        noise = self.state.noise
-        rng = np.random.default_rng([self._world, noise.shape[1] // _BLOCK])
-        more = rng.uniform(-1.0, 1.0, size=(noise.shape[0], _BLOCK))
-        self.state = self.state._replace(noise=np.concatenate([noise, more], axis=1))
+    @property
+    def alive(self) -> Ints:
+        """Tasks in the system during each slot, shape [T]."""
+        return self._log.alive[: self.state.clock[BOOKED]]
 
-    # --- what a recorded run has kept --------------------------------------------------------
+    @property
+    def used(self) -> Ints:
+        """CPU cores and GPUs held during each slot, shape [T, N, 2]."""
+        return self._log.used[: self.state.clock[BOOKED]]
+
+    @property
+    def rounds(self) -> Ints:
+        """Rounds of decisions in each slot, shape [T]."""
+        return self._log.rounds[: self.state.clock[BOOKED]]
+
+    @property
+    def lost(self) -> int:
+        """How often a cluster has lost a task that it would have started."""
+        return int(self.state.clock[LOST])
 
     @property
     def held(self) -> Held:

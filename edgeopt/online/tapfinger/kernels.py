@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from numba import njit
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
-from edgeopt.online.tapfinger.state import ACTIVE, ARRIVED, COMPLETED, NUMBER, SLOT
+from edgeopt.online.tapfinger.state import (
+    ACTIVE,
+    ARRIVED,
+    BOOKED,
+    COMPLETED,
+    IDLE,
+    NUMBER,
+    SLOT,
+)
 
 if TYPE_CHECKING:
-    from edgeopt.online.tapfinger.state import Rules, State, Truth
+    from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
 
 
-__all__ = ["arrive", "elapse", "place", "refill"]
+__all__ = ["NOISE", "arrive", "missing", "over", "pass_slot", "place", "refill"]
+
+NOISE: Final = -1
+"""What may be missing: the noise of a slot in which some task is served."""
 
 
 @njit(cache=True)
@@ -74,52 +85,102 @@ def place(truth: Truth, state: State, j: int, n: int, cpu: int, gpu: int) -> Non
 
 
 @njit(cache=True)
-def elapse(rules: Rules, truth: Truth, state: State) -> int:
-    """Let the slot pass and the next one begin.
-
-    Completed tasks release what they hold. If the noise of some task is not known far enough,
-    nothing happens at all.
-
-    Returns
-    -------
-    Number of tasks that made progress, or -1 if the noise has to be continued first.
-    """
-    active = state.clock[ACTIVE]
+def _serve(rules: Rules, truth: Truth, state: State, j: int) -> bool:
+    """Let a task run for a slot; return whether it made progress."""
+    n, cpu, gpu = state.cluster[j], state.bundle[j, 0], state.bundle[j, 1]
+    new = state.before[j, 0] < 0
+    switched = not new and (cpu != state.before[j, 0] or gpu != state.before[j, 1])
+    state.before[j, 0], state.before[j, 1] = cpu, gpu
+    state.attained[j, 0] += cpu
+    state.attained[j, 1] += gpu
+    state.switches[j] += switched
+    speed = rules.speed[n, truth.kind[j], cpu, gpu]
+    if speed <= 0.0:
+        return False
+    gain = progress_gain(speed, rules.slowing[truth.kind[j]], state.progress[j])
     if rules.noise > 0.0:
-        for i in range(active):
-            if state.service[state.active[i]] >= state.noise.shape[1]:
-                return -1
-    slot = state.clock[SLOT]
+        gain = max(0.0, gain + rules.noise * state.noise[j, state.service[j]])
+    state.service[j] += 1
+    if switched:
+        gain *= rules.switching
+    state.progress[j] += gain
+    return gain > 0.0
+
+
+@njit(cache=True)
+def _elapse(rules: Rules, truth: Truth, state: State) -> None:
+    """Let a slot pass and the next one begin; complete tasks release what they hold."""
+    clock = state.clock
+    last = clock[ARRIVED] == truth.arrival.size
     kept, served = 0, 0
-    for i in range(active):
+    for i in range(clock[ACTIVE]):
         j = state.active[i]
-        n, cpu, gpu = state.cluster[j], state.bundle[j, 0], state.bundle[j, 1]
-        new = state.before[j, 0] < 0
-        switched = not new and (cpu != state.before[j, 0] or gpu != state.before[j, 1])
-        state.before[j, 0], state.before[j, 1] = cpu, gpu
-        state.attained[j, 0] += cpu
-        state.attained[j, 1] += gpu
-        state.switches[j] += switched
-        speed = rules.speed[n, truth.kind[j], cpu, gpu]
-        if speed > 0.0:
-            gain = progress_gain(speed, rules.slowing[truth.kind[j]], state.progress[j])
-            if rules.noise > 0.0:
-                gain = max(0.0, gain + rules.noise * state.noise[j, state.service[j]])
-            state.service[j] += 1
-            if switched:
-                gain *= rules.switching
-            served += gain > 0.0
-            state.progress[j] += gain
+        served += _serve(rules, truth, state, j)
         if state.progress[j] >= COMPLETE:
-            state.completion[j] = slot + 1
-            state.free[n, 0] += cpu
-            state.free[n, 1] += gpu
-            state.clock[COMPLETED] += 1
+            state.completion[j] = clock[SLOT] + 1
+            for r in range(2):
+                state.free[state.cluster[j], r] += state.bundle[j, r]
+            clock[COMPLETED] += 1
         else:
             state.active[kept] = j
             kept += 1
-    state.clock[ACTIVE] = kept
-    state.clock[SLOT], state.clock[NUMBER] = slot + 1, 0
+    clock[ACTIVE] = kept
+    clock[IDLE] = clock[IDLE] + 1 if last and served == 0 else 0
+    clock[SLOT] += 1
+    clock[NUMBER] = 0
     state.started[:] = False
     arrive(truth, state)
-    return served
+
+
+@njit(cache=True)
+def missing(rules: Rules, truth: Truth, state: State, log: Log) -> int:
+    """Return what a slot needs to pass and does not have.
+
+    Returns
+    -------
+    0 for nothing, `NOISE`, or a positive number of rows that the log has to have.
+    """
+    clock = state.clock
+    upcoming = 0
+    if clock[ARRIVED] < truth.arrival.size:
+        upcoming = truth.arrival[clock[ARRIVED]] - clock[SLOT]
+    if clock[BOOKED] + 1 + upcoming > log.alive.size:
+        return int(clock[BOOKED] + 1 + upcoming)
+    if rules.noise > 0.0:
+        known = state.noise.shape[1]
+        if known == 0:
+            return NOISE
+        for i in range(clock[ACTIVE]):
+            if state.service[state.active[i]] >= known:
+                return NOISE
+    return 0
+
+
+@njit(cache=True)
+def pass_slot(rules: Rules, truth: Truth, state: State, log: Log) -> None:
+    """Book a slot and let it pass, and those after it in which no task is in the system.
+
+    Nothing may be `missing`.
+    """
+    clock = state.clock
+    if clock[ARRIVED] > clock[COMPLETED]:
+        at = clock[BOOKED]
+        log.alive[at], log.rounds[at] = clock[ARRIVED] - clock[COMPLETED], clock[NUMBER]
+        log.used[at] = rules.capacity - state.free
+        clock[BOOKED] += 1
+        _elapse(rules, truth, state)
+    if clock[ARRIVED] == clock[COMPLETED] and clock[ARRIVED] < truth.arrival.size:
+        gap = truth.arrival[clock[ARRIVED]] - clock[SLOT]
+        # The rows of these slots are empty already.
+        clock[BOOKED] += gap
+        clock[SLOT] += gap
+        arrive(truth, state)
+
+
+@njit(cache=True)
+def over(rules: Rules, truth: Truth, state: State) -> bool:
+    """Return whether the run has ended."""
+    clock, tasks = state.clock, truth.arrival.size
+    if clock[ARRIVED] < tasks:
+        return False
+    return bool(clock[COMPLETED] == tasks or clock[IDLE] >= rules.patience)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 __all__ = [
-    "ACTIVE", "ARRIVED", "COMPLETED", "NUMBER", "SLOT", "Rules", "State", "Truth",
-    "opened", "placed", "rules_of", "truth_of",
+    "ACTIVE", "ARRIVED", "BOOKED", "COMPLETED", "IDLE", "LOST", "NUMBER", "SLOT", "Log", "Rules",
+    "State", "Truth", "emptied", "opened", "placed", "rules_of", "truth_of",
 ]  # fmt: skip
 
 SLOT: Final = 0
@@ -28,6 +28,9 @@ NUMBER: Final = 1
 ARRIVED: Final = 2
 ACTIVE: Final = 3
 COMPLETED: Final = 4
+BOOKED: Final = 5
+IDLE: Final = 6
+LOST: Final = 7
 
 
 class Rules(NamedTuple):
@@ -43,6 +46,10 @@ class Rules(NamedTuple):
         How conflicts are settled.
     preemption
         Whether bundles of running tasks may change.
+    single_start, each_round
+        Whether a slot has one round; whether pending sets are filled after every round.
+    patience
+        Slots in a row without progress after which a run ends.
     """
 
     capacity: Ints
@@ -54,6 +61,9 @@ class Rules(NamedTuple):
     by_ratio: bool
     pass_on: bool
     preemption: bool
+    single_start: bool
+    each_round: bool
+    patience: int
 
 
 class Truth(NamedTuple):
@@ -74,7 +84,8 @@ class State(NamedTuple):
     Attributes
     ----------
     clock
-        Slot, number of the round, tasks arrived, tasks active, tasks completed, shape [5].
+        Slot, number of the round, tasks arrived, tasks active, tasks completed, slots booked, slots
+        in a row in which nothing has made progress since the last arrival, tasks lost, shape [8].
     free, waiting, crowd, started
         As a round shows them.
     pending, in_pending
@@ -121,9 +132,28 @@ class State(NamedTuple):
     noise: Floats
 
 
+class Log(NamedTuple):
+    """What is booked of every slot.
+
+    Attributes
+    ----------
+    alive
+        Tasks in the system, shape [L].
+    used
+        CPU cores and GPUs held on each cluster before releases, shape [L, N, 2].
+    rounds
+        Rounds of decisions, shape [L].
+    """
+
+    alive: Ints
+    used: Ints
+    rounds: Ints
+
+
 def rules_of(
-    instance: TapFingerInstance, *, by_ratio: bool, pass_on: bool, preemption: bool, noisy: bool
-) -> Rules:
+    instance: TapFingerInstance, *, by_ratio: bool, pass_on: bool, preemption: bool,
+    each_round: bool, patience: int, noisy: bool,
+) -> Rules:  # fmt: skip
     """Return what holds for an instance."""
     assert instance.slowing is not None
     return Rules(
@@ -136,6 +166,9 @@ def rules_of(
         by_ratio=by_ratio,
         pass_on=pass_on,
         preemption=preemption,
+        single_start=instance.single_start,
+        each_round=each_round,
+        patience=patience,
     )
 
 
@@ -145,7 +178,7 @@ def truth_of(tasks: Tasks) -> Truth:
     return Truth(tasks.arrival, tasks.kind, tasks.eligible, np.asarray(choice))
 
 
-def opened(rules: Rules, places: int, tasks: int, slot: int = 0) -> State:
+def opened(rules: Rules, places: int, tasks: int) -> State:
     """Return empty clusters before the first of a number of tasks has arrived."""
     clusters = rules.capacity.shape[0]
 
@@ -153,7 +186,7 @@ def opened(rules: Rules, places: int, tasks: int, slot: int = 0) -> State:
         return np.full(shape, value, dtype=np.int64)
 
     return State(
-        clock=np.array([slot, 0, 0, 0, 0]),
+        clock=whole(8),
         free=np.array(rules.capacity),
         waiting=whole(clusters),
         crowd=whole(clusters, clusters + 1),
@@ -185,4 +218,13 @@ def placed(state: State) -> Running:
         state.progress.take(task),
         state.start.take(task),
         state.attained.take(task, axis=0),
+    )
+
+
+def emptied(clusters: int, slots: int) -> Log:
+    """Return a log with room for a number of slots."""
+    return Log(
+        np.zeros(slots, dtype=np.int64),
+        np.zeros((slots, clusters, 2), dtype=np.int64),
+        np.zeros(slots, dtype=np.int64),
     )

@@ -64,7 +64,7 @@ def test_a_run_goes_on_as_it_would_have_if_nothing_more_arrives(
             assert np.array_equal(left, right)
     assert resumed.observe() is None
     later = slice(len(episode.alive) - len(resumed.alive), None)
-    assert episode.alive[later] == resumed.alive
+    assert np.array_equal(episode.alive[later], resumed.alive)
 
 
 def test_a_run_goes_on_without_what_is_to_come_and_without_noise() -> None:

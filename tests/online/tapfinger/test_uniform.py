@@ -6,10 +6,15 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from edgeopt.instances.tapfinger import TapFingerInstance
+from edgeopt import simulate
+from edgeopt.instances.tapfinger import TapFingerInstance, generate
+from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from tests.online.tapfinger.plain_baselines import Coins, seen, written
+from tests.strategies import tapfinger_instances
 
 
 def clusters(number: int, capacity: tuple[int, int] = (4, 3), **changes: Any) -> TapFingerInstance:
@@ -88,3 +93,33 @@ def test_empty_pending_sets() -> None:
     instance = clusters(2)
     view = seen(instance, [[], [2]])
     assert decided(Min(), instance, view, (0.9, 0), (0.9, 0)) == {1: (2, (2, 1))}
+
+
+@given(
+    tapfinger_instances(tasks=8, noise=None),
+    st.sampled_from([Min(), RandomAllocation()]),
+    st.sampled_from(["slot", "round"]),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=40)
+def test_compiled_runs_are_those_of_the_plain_loop(instance, policy, refill, seed) -> None:
+    environment = TapFingerEnvironment(instance, refill=refill, patience=50)
+    fast = simulate(environment, policy, rng=seed, runs=2)
+    plain = simulate(environment, policy, rng=seed, runs=2, compiled=False)
+    recorded = simulate(environment, policy, rng=seed, runs=2, record=True)
+    assert (fast.compiled, plain.compiled, recorded.compiled) == (True, False, False)
+    for name in set(vars(plain)) - {"seconds", "compiled", "instance", "held", "name"}:
+        assert np.array_equal(getattr(fast, name), getattr(plain, name)), name
+        assert np.array_equal(getattr(recorded, name), getattr(plain, name)), name
+    assert recorded.held is not None
+
+
+def test_long_runs_take_coins_and_noise_as_they_go() -> None:
+    instance = generate(tasks=400, single_start=True)
+    environment = TapFingerEnvironment(instance.replace(arrival=instance.arrival * 9))
+    fast, plain = (
+        simulate(environment, Min(), rng=3, runs=1, compiled=compiled) for compiled in (True, False)
+    )
+    assert plain.decisions.sum() > 1024
+    assert np.array_equal(fast.completion, plain.completion)
+    assert np.array_equal(fast.reward, plain.reward)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
-from numba import njit
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from edgeopt.online.naming import named
+from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.uniform_choice import name_tasks
+from edgeopt.online.tapfinger.policies.uniform_run import compiled_run
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.simulate import Kernel
     from edgeopt.online.tapfinger.events import Outcome, Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Min", "RandomAllocation"]
+__all__ = ["Min", "RandomAllocation", "Uniform"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Uniform:
+class Uniform:
     """One cluster after the other names a pending task at random."""
 
     title: ClassVar[str]
@@ -58,7 +60,7 @@ class _Uniform:
         -------
         The decision, and the state, which stays as it is.
         """
-        task, bundle = _name(
+        task, bundle = name_tasks(
             rng.random((observation.waiting.size, 2)), observation.pending, observation.free,
             observation.tasks.kind, state.minimum, state.largest, self.smallest,
         )  # fmt: skip
@@ -70,9 +72,15 @@ class _Uniform:
         """Learn nothing."""
         return state
 
+    def compiled(self, environment: Any, state: TapFingerInstance) -> Kernel | None:
+        """Return a stand-in for the loop that lives through whole runs in compiled code."""
+        if isinstance(environment, TapFingerEnvironment):
+            return compiled_run(environment, self)
+        return None
+
 
 @dataclass(frozen=True, eq=False)
-class Min(_Uniform):
+class Min(Uniform):
     """A random pending task with its smallest bundle.
 
     Clusters choose in the order of their numbers, each uniformly among all of its pending set. A
@@ -88,7 +96,7 @@ class Min(_Uniform):
 
 
 @dataclass(frozen=True, eq=False)
-class RandomAllocation(_Uniform):
+class RandomAllocation(Uniform):
     """A random pending task with a random bundle that fits, or with none.
 
     Clusters choose in the order of their numbers, each uniformly among all of its pending set, and
@@ -102,40 +110,3 @@ class RandomAllocation(_Uniform):
 
     title: ClassVar[str] = "Random"
     smallest: ClassVar[bool] = False
-
-
-@njit(cache=True)
-def _name(
-    coins: Floats, pending: Ints, free: Ints, kind: Ints, minimum: Ints, largest: tuple[int, int],
-    smallest: bool,
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return the task that each cluster starts, -1 for none, and its bundle."""
-    clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
-    chosen = np.full(clusters, -1)
-    for n in range(clusters):
-        count = 0
-        while count < places and pending[n, count] >= 0:
-            count += 1
-        if count == 0:
-            continue
-        j = pending[n, int(coins[n, 0] * count)]
-        taken = False
-        for before in range(n):
-            taken |= chosen[before] == j
-        if taken:
-            continue
-        chosen[n] = j
-        least_cpu, least_gpu = minimum[kind[j], 0], minimum[kind[j], 1]
-        cpus = min(free[n, 0], largest[0]) - least_cpu + 1
-        gpus = min(free[n, 1], largest[1]) - least_gpu + 1
-        if cpus <= 0 or gpus <= 0:
-            continue
-        pick = 0
-        if not smallest:
-            pick = int(coins[n, 1] * (cpus * gpus + 1)) - 1
-        if pick >= 0:
-            task[n] = j
-            bundle[n, 0] = least_cpu + pick // gpus
-            bundle[n, 1] = least_gpu + pick % gpus
-    return task, bundle

@@ -455,6 +455,17 @@ def test_sources_and_what_they_are_made_of() -> None:
     assert any("TapFinger" in line for line in SYSTEM.sources["tables"].provenance())
 
 
+def test_rolling_horizon_is_hurried_where_bundles_are_many() -> None:
+    many = SYSTEM.sources["tables"].make(rng=2)
+    for instance, limit in ((many, 0.05), (generate(**SIZES), None)):
+        (entry,) = (one for one in SYSTEM.policies if one.name == "rolling")
+        assert entry.make(instance, {}).time_limit == limit
+    few = many.replace(arrival=[0], kind=[0], eligible=many.eligible[:1], weight=[1.0])
+    for policies, told in ((["rolling", "min"], 1), (["min", "priced"], 0)):
+        case = study({"few": few}, policies, system=NO_CLAIMS, runs=2).cases[0]
+        assert sum("50 ms per slot" in note for note in SYSTEM.notes(case)) == told
+
+
 def test_describe_counts_what_there_is() -> None:
     instance = generate(**SIZES, rng=2)
     found = SYSTEM.describe(instance)

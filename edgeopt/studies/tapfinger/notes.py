@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.tapfinger.policies import SECONDS, has_many_bundles
+from edgeopt.studies.wording import duration, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ def notes(case: Case) -> list[str]:
         "attained, Random and Min nothing; the paper's learner, which is not among them, knows "
         "the kind of a task and learns the rest.",
         _randomness(case),
+        *_hurried(case),
     ]
 
 
@@ -80,6 +82,16 @@ def _bounds(case: Case) -> str:
     if means:
         said += f"They come to {' and '.join(means)}. "
     return said + "Where no bound is valid, the tables say “no bound”."
+
+
+def _hurried(case: Case) -> list[str]:
+    """Say where a policy's decisions depend on how fast the machine is."""
+    if "rolling" not in case.entries or not has_many_bundles(case.instance):
+        return []
+    return [
+        f"The rolling horizon searches for {duration(SECONDS)} per slot, since there are many "
+        "bundles, and slow ones, to choose from; so what it decides may differ between machines."
+    ]
 
 
 def _randomness(case: Case) -> str:

@@ -1,8 +1,8 @@
 """How long does it take to prove a bound on the flow times of a whole workload of TapFinger?
 
 Building is part of it. The peer solves the linear relaxation over all clusters, bundles and slots
-that a known plan needs: a higher bound than with all clusters as one, and the same as with each
-cluster a pool of its own.
+that a known plan needs. The subject accounts for bundles being whole, with all clusters as one and
+with each by itself, so that its bounds are higher.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ BENCHMARK = Benchmark(
     unit="tasks",
     peer_repeats=1,
     race=2.0,
-    # The peer's bound is higher.
-    tolerance=0.05,
+    # Two bounds on the same.
+    tolerance=0.1,
 )
 
 APART = Benchmark(
     name="tapfinger-apart",
-    question="Solving the relaxation of 192 tasks on 3 clusters, proven by its prices",
+    question="Proving a bound on the flow times of 192 tasks, each of 3 clusters by itself",
     build=build,
     sizes={
         "full": {"clusters": 3, "tasks": 192, "apart": True},
@@ -81,5 +81,6 @@ APART = Benchmark(
     unit="tasks",
     peer_repeats=1,
     race=2.0,
-    tolerance=2e-4,
+    # Two bounds on the same.
+    tolerance=0.1,
 )

@@ -141,10 +141,11 @@ def shared_limits(
     busy = min(slots, problem.occupied.shape[0])
     free[:busy] -= problem.occupied[:busy]
     some = np.asarray((problem.duration > 0).any(axis=(0, 1))) if used is None else used
-    sizes, rooms, full = [], [], []
+    sizes, rooms, full, whole = [], [], [], []
     for r in range(2):
         amount, capacity = np.indices(some.shape)[r], problem.capacity[:, r]
-        for step in range(1, max(1, int(capacity.max())) + 1):
+        whole.append(len(sizes))
+        for step in range(1, _steps(int(capacity.max()), int(amount[some].max(initial=0))) + 1):
             steps = [
                 _stepped(capacity[pool == g], free[:, pool == g, r], step, amount)
                 for g in range(pools)
@@ -162,8 +163,13 @@ def shared_limits(
         starts = np.zeros((pools, slots), dtype=np.int64)
         np.add.at(starts, pool, each.T)
     if busy:  # what is left free may bind where a whole cluster would not
-        kept[0] = kept[max(1, int(problem.capacity[:, 0].max()))] = True
+        kept[whole] = True
     return Limits(size[kept], room[kept], starts)
+
+
+def _steps(capacity: int, largest: int) -> int:
+    """Return the largest step by which some bundle takes anything, at least 1."""
+    return max(1, capacity if capacity < 2 * largest else largest)
 
 
 def _stepped(capacity: Ints, free: Ints, step: int, amount: Ints) -> tuple[Ints, Ints, int]:

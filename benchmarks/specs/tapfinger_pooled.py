@@ -64,7 +64,7 @@ BENCHMARK = Benchmark(
     peer_repeats=1,
     race=2.0,
     # Two bounds on the same.
-    tolerance=0.1,
+    tolerance=0.2,
 )
 
 APART = Benchmark(
@@ -82,5 +82,5 @@ APART = Benchmark(
     peer_repeats=1,
     race=2.0,
     # Two bounds on the same.
-    tolerance=0.1,
+    tolerance=0.2,
 )

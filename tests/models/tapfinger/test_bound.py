@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from edgeopt import simulate
 from edgeopt.errors import OptionError
-from edgeopt.instances.tapfinger import generate
+from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.models.tapfinger import best_list, flow_bound, scheduling_problem
+from edgeopt.models.tapfinger import (
+    best_list,
+    flow_bound,
+    mixed_volume_bound,
+    scheduling_problem,
+    volume_bound,
+)
 from edgeopt.models.tapfinger import bound as bound_module
 from edgeopt.models.tapfinger.bound import METHODS
 from edgeopt.online.tapfinger import TapFingerEnvironment
@@ -86,6 +92,37 @@ def test_noise_and_preemption_lower_the_bound():
     fixed, changing = (flow_bound(calm, preemptive=which).value for which in (False, True))
     assert flow_bound(loud).value < fixed
     assert flow_bound(loud, preemptive=True).value < changing <= fixed * 1.001
+
+
+def test_volumes_are_those_of_bundles_that_may_change():
+    instance = generate(tasks=60, rate=30.0, switching=1.0)
+    fixed, changing = (
+        flow_bound(instance, preemptive=which, method="volume").value for which in (False, True)
+    )
+    assert (
+        changing
+        == mixed_volume_bound(instance)
+        < fixed
+        == volume_bound(scheduling_problem(instance))
+    )
+
+
+def test_kinds_that_slow_down_are_not_taken_for_others():
+    # One by one on a single GPU: 2 slots each, or 3 for the task that slows down.
+    instance = TapFingerInstance(
+        capacity=[[1, 1]],
+        minimum=[[0, 1], [0, 1]],
+        speed=np.full((2, 2, 2), 0.5),
+        slowing=[False, True],
+        arrival=[0, 0],
+        kind=[0, 1],
+        eligible=[[True]] * 2,
+    )
+    assert instance.duration[0, :, 0, 1].tolist() == [2, 3]
+    for which in (False, True):
+        for method in METHODS[1:]:
+            bound = flow_bound(instance, preemptive=which, method=method)
+            assert bound.value == pytest.approx(2 + 5, rel=1e-3)
 
 
 def test_crowded_instances_get_what_they_can_afford(monkeypatch):

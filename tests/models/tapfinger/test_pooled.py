@@ -112,7 +112,8 @@ def test_in_the_setting_of_the_paper():
     costly = pooled_preemptive_bound(instance.replace(switching=0.5), pools)
     assert relaxation(problem).value < apart.value
     assert one.value <= apart.value <= best_list(problem).flow_time(problem)
-    assert trivial_bound(problem) <= mixed.value <= costly.value * (1 + GAP)
+    # What switching costs is worth knowing.
+    assert trivial_bound(problem) <= mixed.value < 0.99 * costly.value
     assert costly.value <= apart.value * (1 + GAP)
     assert max(one.gap, apart.gap, mixed.gap, costly.gap) <= GAP
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from edgeopt.online.naming import named
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.settled import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Ints = NDArray[np.int64]
 
@@ -22,7 +22,7 @@ __all__ = ["Restless"]
 
 
 @dataclass(frozen=True, eq=False)
-class Restless:
+class Restless(Settled):
     """Whatever the rules allow, at random.
 
     Parameters
@@ -38,11 +38,6 @@ class Restless:
 
     title: ClassVar[str] = "Restless"
     preemptive: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """Title of the policy."""
-        return named(self.title, self)
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""
@@ -92,12 +87,6 @@ class Restless:
         some = np.array(changed, dtype=np.int64)
         sizes = np.array(other, dtype=np.int64).reshape(-1, 2)
         return Decision(task, bundle, changed=some, other=sizes), state
-
-    def learn(
-        self, state: TapFingerInstance, observation: Round, decision: Decision, feedback: Outcome
-    ) -> TapFingerInstance:
-        """Learn nothing."""
-        return state
 
 
 def _fitting(instance: TapFingerInstance, kind: int, free: Ints) -> list[tuple[int, int]]:

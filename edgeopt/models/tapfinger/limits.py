@@ -141,7 +141,10 @@ def shared_limits(
     busy = min(slots, problem.occupied.shape[0])
     free[:busy] -= problem.occupied[:busy]
     some = np.asarray((problem.duration > 0).any(axis=(0, 1))) if used is None else used
-    sizes, rooms, full, whole = [], [], [], []
+    sizes: list[list[Ints]] = []
+    rooms: list[list[Ints]] = []
+    full: list[list[int]] = []
+    whole: list[int] = []
     for r in range(2):
         amount, capacity = np.indices(some.shape)[r], problem.capacity[:, r]
         whole.append(len(sizes))

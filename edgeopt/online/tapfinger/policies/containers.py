@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from edgeopt.online.naming import named
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
 from edgeopt.online.tapfinger.policies.optimus import Expectations
 from edgeopt.online.tapfinger.policies.reassigning import chosen_by_any, oldest
+from edgeopt.online.tapfinger.policies.settled import Settled
 from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -29,7 +29,7 @@ __all__ = ["OptimusContainers", "TiresiasContainers"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class OptimusContainers(Deterministic):
+class OptimusContainers(Settled, Deterministic):
     """Start the pending task that marginal gains would give the most GPUs.
 
     Clusters choose from the last to the first. Each imagines that all its pending tasks, without
@@ -62,11 +62,6 @@ class OptimusContainers(Deterministic):
     def __post_init__(self) -> None:
         check_fit(self.fit)
 
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
-
     def start(self, instance: TapFingerInstance) -> Expectations:
         """Fit the formula."""
         return Expectations(instance, fitted_slots(instance, self.fit))
@@ -95,15 +90,9 @@ class OptimusContainers(Deterministic):
         )  # fmt: skip
         return Decision(task, bundle), state
 
-    def learn(
-        self, state: Expectations, observation: Round, decision: Decision, feedback: Outcome
-    ) -> Expectations:
-        """Learn nothing."""
-        return state
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TiresiasContainers(Deterministic):
+class TiresiasContainers(Settled, Deterministic):
     """Start the oldest pending task with an equal share of the cluster.
 
     Clusters choose from the last to the first. The oldest pending task that no cluster before it
@@ -118,11 +107,6 @@ class TiresiasContainers(Deterministic):
 
     title: ClassVar[str] = "Tiresias containers"
     preemptive: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Title of the policy."""
-        return named(self.title, self)
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""
@@ -151,12 +135,6 @@ class TiresiasContainers(Deterministic):
             observation.running.cluster, state.capacity, state.minimum, state.largest,
         )  # fmt: skip
         return Decision(task, bundle), state
-
-    def learn(
-        self, state: TapFingerInstance, observation: Round, decision: Decision, feedback: Outcome
-    ) -> TapFingerInstance:
-        """Learn nothing."""
-        return state
 
 
 @njit(cache=True)

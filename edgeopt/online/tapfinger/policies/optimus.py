@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 
-from edgeopt.online.naming import named
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
 from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
@@ -64,11 +63,6 @@ class Optimus(Reassigning):
 
     def __post_init__(self) -> None:
         check_fit(self.fit)
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: TapFingerInstance) -> Expectations:
         """Fit the formula."""

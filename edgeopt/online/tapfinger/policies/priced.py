@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
-from edgeopt.online.naming import named
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates
-from edgeopt.online.tapfinger.policies.prices import choices, crowding, rank
+from edgeopt.online.tapfinger.policies.prices import check_pressure, choices, crowding, rank
+from edgeopt.online.tapfinger.policies.settled import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -29,7 +28,7 @@ __all__ = ["PricedSpt"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PricedSpt(Deterministic):
+class PricedSpt(Settled, Deterministic):
     r"""Start what takes the least time, where time is dearer the more a bundle keeps from others.
 
     In every round, as long as something fits, the pending task j, cluster n without an action in
@@ -65,13 +64,7 @@ class PricedSpt(Deterministic):
     pressure: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.pressure < np.inf:
-            raise OptionError(f"pressure = {self.pressure}: must be a number of at least 0")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
+        check_pressure(self.pressure)
 
     def start(self, instance: TapFingerInstance) -> Estimates:
         """Return what is expected of the tasks."""
@@ -100,12 +93,6 @@ class PricedSpt(Deterministic):
             state.share, decision.task, decision.bundle,
         )  # fmt: skip
         return decision, state
-
-    def learn(
-        self, state: Estimates, observation: Round, decision: Decision, feedback: Outcome
-    ) -> Estimates:
-        """Return the state: nothing is learnt."""
-        return state
 
 
 @njit(cache=True)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
+from edgeopt.errors import OptionError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -15,12 +17,24 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["LIGHTEST", "choices", "crowding", "rank"]
+__all__ = ["LIGHTEST", "check_pressure", "choices", "crowding", "rank"]
 
 LIGHTEST: Final = 1e-280
 """Weights below this count as this much, so that bundles are told apart without weight as well."""
 
 _DIGITS: Final = 40
+
+
+def check_pressure(pressure: float) -> None:
+    """Check how much others that wait count.
+
+    Raises
+    ------
+    OptionError
+        If it is negative or no number.
+    """
+    if not 0 <= pressure < np.inf:
+        raise OptionError(f"pressure = {pressure}: must be a number of at least 0")
 
 
 @njit(cache=True)

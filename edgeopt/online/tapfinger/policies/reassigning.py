@@ -10,18 +10,19 @@ from numba import njit
 
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.settled import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Ints = NDArray[np.int64]
 
 __all__ = ["Reassigning", "chosen_by_any", "oldest", "sharers"]
 
 
-class Reassigning(Deterministic):
+class Reassigning(Settled, Deterministic):
     """A policy that gives all tasks of a cluster new bundles in every round."""
 
     preemptive: ClassVar[bool] = True
@@ -60,10 +61,6 @@ class Reassigning(Deterministic):
             other=other[moved],
         )
         return decision, state
-
-    def learn(self, state: Any, observation: Round, decision: Decision, feedback: Outcome) -> Any:
-        """Learn nothing."""
-        return state
 
 
 @njit(cache=True)

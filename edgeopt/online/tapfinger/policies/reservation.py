@@ -9,17 +9,17 @@ import numpy as np
 from numba import njit
 
 from edgeopt.errors import OptionError
-from edgeopt.online.naming import named
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates, free_ahead
-from edgeopt.online.tapfinger.policies.prices import choices, crowding, rank
+from edgeopt.online.tapfinger.policies.prices import check_pressure, choices, crowding, rank
+from edgeopt.online.tapfinger.policies.settled import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -29,7 +29,7 @@ __all__ = ["ReservationSpt"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReservationSpt(Deterministic):
+class ReservationSpt(Settled, Deterministic):
     r"""Reserve what is complete soonest, where time is dearer the more a bundle keeps from others.
 
     In every round, as long as something fits, the pending task j, cluster n and bundle x are taken
@@ -71,15 +71,9 @@ class ReservationSpt(Deterministic):
     look: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.pressure < np.inf:
-            raise OptionError(f"pressure = {self.pressure}: must be a number of at least 0")
+        check_pressure(self.pressure)
         if self.look is not None and self.look < 1:
             raise OptionError(f"look = {self.look}: must be at least 1")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: TapFingerInstance) -> Estimates:
         """Return what is expected of the tasks."""
@@ -111,12 +105,6 @@ class ReservationSpt(Deterministic):
             decision.task, decision.bundle,
         )  # fmt: skip
         return decision, state
-
-    def learn(
-        self, state: Estimates, observation: Round, decision: Decision, feedback: Outcome
-    ) -> Estimates:
-        """Return the state: nothing is learnt."""
-        return state
 
 
 @njit(cache=True)

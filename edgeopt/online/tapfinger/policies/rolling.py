@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.naming import named
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
@@ -17,13 +16,14 @@ from edgeopt.online.tapfinger.policies.estimates import (
     mean_durations,
     whole_slots,
 )
+from edgeopt.online.tapfinger.policies.settled import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.problem import SchedulingProblem
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Ints = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class RollingState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RollingHorizon(Deterministic):
+class RollingHorizon(Settled, Deterministic):
     """Solve the offline problem of the waiting tasks in every slot, and carry out its first slot.
 
     The tasks are those that were first to arrive among all that are in a pending set, so many at
@@ -109,11 +109,6 @@ class RollingHorizon(Deterministic):
         if self.time_limit is not None and not self.time_limit >= 0:
             raise OptionError(f"time_limit = {self.time_limit}: must not be negative")
 
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
-
     def start(self, instance: TapFingerInstance) -> RollingState:
         """Return the state before the first round."""
         duration = whole_slots(mean_durations(instance))
@@ -144,12 +139,6 @@ class RollingHorizon(Deterministic):
                 decision.task[n], decision.bundle[n] = j, bundle
                 later[row] = False
         return decision, state._replace(starts=state.starts[later])
-
-    def learn(
-        self, state: RollingState, observation: Round, decision: Decision, feedback: Outcome
-    ) -> RollingState:
-        """Return the state: nothing is learnt."""
-        return state
 
     def _planned(self, state: RollingState, seen: Round) -> Ints:
         """Return what the best plan starts now."""

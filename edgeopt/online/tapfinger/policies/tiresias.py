@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 
 from edgeopt.errors import OptionError
-from edgeopt.online.naming import named
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
 
 if TYPE_CHECKING:
@@ -66,11 +65,6 @@ class Tiresias(Reassigning):
         if self.target not in get_args(Target):
             options = ", ".join(get_args(Target))
             raise OptionError(f"target = {self.target!r}: must be one of {options}")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from edgeopt.online.naming import named
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.settled import Settled
 from edgeopt.online.tapfinger.policies.uniform_choice import name_tasks
 from edgeopt.online.tapfinger.policies.uniform_run import compiled_run
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.simulate import Kernel
-    from edgeopt.online.tapfinger.events import Outcome, Round
+    from edgeopt.online.tapfinger.events import Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -26,17 +26,12 @@ __all__ = ["Min", "RandomAllocation", "Uniform"]
 
 
 @dataclass(frozen=True, eq=False)
-class Uniform:
+class Uniform(Settled):
     """One cluster after the other names a pending task at random."""
 
     title: ClassVar[str]
     smallest: ClassVar[bool]
     preemptive: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        """Title of the policy."""
-        return named(self.title, self)
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""
@@ -65,12 +60,6 @@ class Uniform:
             observation.tasks.kind, state.minimum, state.largest, self.smallest,
         )  # fmt: skip
         return Decision(task, bundle), state
-
-    def learn(
-        self, state: TapFingerInstance, observation: Round, decision: Decision, feedback: Outcome
-    ) -> TapFingerInstance:
-        """Learn nothing."""
-        return state
 
     def compiled(self, environment: Any, state: TapFingerInstance) -> Kernel | None:
         """Return a stand-in for the loop that lives through whole runs in compiled code."""

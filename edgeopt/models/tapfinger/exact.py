@@ -127,6 +127,7 @@ def optimal_schedule(
                 problem, groups, listed, known, backend=backend, time_limit=left(), gap=gap
             )
             bound = min(max(raised(proven, step), bound), value)
+    verify(problem, known)
     objective = known.flow_time(problem)
     seconds = time.perf_counter() - began
     return OptimalSchedule(known, objective, min(bound, objective), status, seconds)
@@ -151,7 +152,6 @@ def _searched(
     if solution.quality.usable:
         count = np.rint(solution.values).astype(np.int64)
         found = schedule_of(problem, groups, listed, count)
-        verify(problem, found)
         known = min(known, found, key=lambda plan: plan.flow_time(problem))
     return known, solution.bound if np.isfinite(solution.bound) else -np.inf, solution.status
 

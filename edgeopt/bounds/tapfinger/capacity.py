@@ -97,7 +97,7 @@ CLAIMS = (
         "equation5.running",
         r"A plan that keeps (5) can be carried out if $\phi_j$ is the time for which task j runs. "
         "But a task that has waited would hold its bundle for too short a time.",
-        "Equation (5), with $\\phi_j$ counted from the start",
+        "Equation (5), with phi counted from the start",
         _by_running_time,
         Relation.AT_MOST,
         one(named.cut_off),

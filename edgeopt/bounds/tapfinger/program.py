@@ -105,7 +105,7 @@ CLAIMS = (
         "equation1.printed",
         r"Of the plans that minimise $\sum_j \phi_j$ one has the least flow time if $\phi_j$ is "
         "the time for which task j runs, which bundle and cluster determine.",
-        "Equation (1), with $\\phi_j$ counted from the start",
+        "Equation (1), with phi counted from the start",
         _least_running,
         Relation.EQUAL,
         one(named.both_or_halves),

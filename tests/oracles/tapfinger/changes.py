@@ -57,8 +57,7 @@ def _allocations(instance, state, here) -> Iterator[dict[int, tuple[int, Bundle]
         kind = instance.kind[j]
         own = [None]
         for m in places:
-            cpus, gpus = instance.duration[m, kind].nonzero()
-            own += [(m, bundle) for bundle in zip(cpus.tolist(), gpus.tolist(), strict=True)]
+            own += [(m, bundle) for bundle in _useful(instance, m, kind)]
             if n == WAITS:  # placed to wait there, it leaves a later start to another task
                 own.append((m, NOTHING))
         options.append(own)
@@ -66,6 +65,22 @@ def _allocations(instance, state, here) -> Iterator[dict[int, tuple[int, Bundle]
         held = {j: one for j, one in zip(here, chosen, strict=True) if one is not None}
         if _fits(instance, state, held):
             yield held
+
+
+def _useful(instance, m, kind) -> list[Bundle]:
+    """List the bundles that no smaller one equals in speed.
+
+    Whoever holds another one could hold that smaller one instead, whenever it holds the other: it
+    would change no more often.
+    """
+    cpus, gpus = instance.duration[m, kind].nonzero()
+    found = list(zip(cpus.tolist(), gpus.tolist(), strict=True))
+    speed = {bundle: float(instance.speed[(m, kind, *bundle)]) for bundle in found}
+    return [
+        x
+        for x in found
+        if not any(y != x and y[0] <= x[0] and y[1] <= x[1] and speed[y] >= speed[x] for y in found)
+    ]
 
 
 def _fits(instance, state, held) -> bool:

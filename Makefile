@@ -28,7 +28,7 @@ demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
 	@echo "The page is $(DEMO)/index.html: open it in a browser."
 
 test: $(DEV) ## the whole test suite and the examples in the docstrings
-	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
 
 lint: $(DEV) ## style, format, types and the layering of the rooms
 	$(BIN)/ruff check .

@@ -37,7 +37,7 @@ def repeated(
         time per decision is what was measured.
     """
 
-    def once(worlds: Any, streams: Any = (), *, record: bool = False) -> Any:
+    def once(worlds: Any, rng: Any = None, *, record: bool = False) -> Any:
         episode = environment.episode(worlds[0], record=record)
         seconds = play(episode, policy, state, np.random.default_rng(0))
         runs = len(worlds)

@@ -192,9 +192,12 @@ class Kernel(Protocol):
     """A compiled stand-in for the plain loop: all worlds in one call, the same trajectory."""
 
     def __call__(
-        self, worlds: Any, streams: Sequence[np.random.Generator], *, record: bool = False
+        self, worlds: Any, rng: np.random.Generator, *, record: bool = False
     ) -> Trajectory:
-        """Live through all worlds, with the policy's own random numbers in each of them."""
+        """Live through all worlds.
+
+        `rng` is the policy's stream; a kernel that tosses coins splits it by world.
+        """
         ...
 
 
@@ -259,15 +262,15 @@ def simulate(
         raise OptionError(f"runs = {runs}: must be at least 1")
     world_stream, policy_stream = np.random.default_rng(rng).spawn(2)
     start = policy.start(environment.instance)
-    worlds, streams = environment.worlds(world_stream, runs), policy_stream.spawn(runs)
+    worlds = environment.worlds(world_stream, runs)
     if compiled and isinstance(policy, CompilablePolicy):
         kernel = policy.compiled(environment, start)
         if kernel is not None:
-            return kernel(worlds, streams, record=record)  # type: ignore[return-value]
+            return kernel(worlds, policy_stream, record=record)  # type: ignore[return-value]
 
     episodes = []
     seconds = 0.0
-    for world, stream in zip(worlds, streams, strict=True):
+    for world, stream in zip(worlds, policy_stream.spawn(runs), strict=True):
         episode = environment.episode(world, record=record)
         seconds += play(episode, policy, start, stream)
         episodes.append(episode)

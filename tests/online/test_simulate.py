@@ -192,7 +192,7 @@ def test_a_kernel_runs_where_there_is_one(compiled: bool) -> None:
         fits = True
 
         def compiled(self, environment: Markets, state: None) -> Any:
-            def kernel(worlds: np.ndarray, streams: Any, *, record: bool = False) -> Trajectory:
+            def kernel(worlds: np.ndarray, rng: Any, *, record: bool = False) -> Trajectory:
                 assert record
                 reward = (worlds[..., 1] - worlds[..., 0]).sum(axis=2)
                 asked = np.full(reward.shape, OFFERS)

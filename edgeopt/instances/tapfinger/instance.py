@@ -126,7 +126,7 @@ class TapFingerInstance(Identified):
         self._set(capacity=capacity, minimum=minimum, slowing=slowing)
         rules.check_bundles(self)
         self._set(speed=rules.own_speeds(self.speed, minimum, sizes))
-        rules.check_durations(self)
+        rules.check_durations(self.speed, self._solo)
 
     def _set_tasks(self) -> None:
         per_task = ("task",)
@@ -166,19 +166,19 @@ class TapFingerInstance(Identified):
     # --- what follows from the data --------------------------------------------------------
 
     @cached_property
+    def _solo(self) -> NDArray[np.int64]:
+        """Slots that a task takes with a bundle whatever the capacity, shape [N, K, A, B]."""
+        assert self.slowing is not None
+        return frozen(solo_durations(self.speed, self.slowing))
+
+    @cached_property
     def duration(self) -> NDArray[np.int64]:
         """Slots that a task takes with a bundle if nothing disturbs it, shape [N, K, A, B].
 
         0 where the bundle is below the smallest one or above the cluster's capacity.
         """
-        assert self.slowing is not None
-        slots = solo_durations(self.speed, self.slowing)
-        slots[
-            ~rules.holdable(self.capacity, self.speed.shape[2:])[:, None].repeat(
-                self.task_kinds, axis=1
-            )
-        ] = 0
-        return frozen(slots)
+        fits = rules.holdable(self.capacity, self.speed.shape[2:])[:, None]
+        return frozen(np.where(fits, self._solo, 0))
 
     # --- files -----------------------------------------------------------------------------
 

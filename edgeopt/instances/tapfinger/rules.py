@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.tapfinger.laws import solo_durations
 from edgeopt.instances.validate import check_names, frozen, frozen_array, frozen_flags, require
 
 if TYPE_CHECKING:
@@ -107,17 +106,23 @@ def own_speeds(
     return frozen_array("speed", table, ("cluster", "kind", "cpu", "gpu"), sizes)
 
 
-def check_durations(instance: TapFingerInstance) -> None:
+def check_durations(speed: NDArray[np.float64], slots: NDArray[np.int64]) -> None:
     """Check that every bundle completes a task before long.
+
+    Parameters
+    ----------
+    speed
+        The table of speeds, shape [N, K, A, B].
+    slots
+        What `solo_durations` says of it.
 
     Raises
     ------
     InstanceError
         If a task would take over a million slots with a bundle.
     """
-    assert instance.slowing is not None
-    ends = (solo_durations(instance.speed, instance.slowing) > 0) | (instance.speed == 0)
-    require("speed", ends, instance.speed, "must complete a task within a million slots")
+    ends = (slots > 0) | (speed == 0)
+    require("speed", ends, speed, "must complete a task within a million slots")
 
 
 def check_tasks(instance: TapFingerInstance) -> None:

@@ -28,8 +28,6 @@ from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule
 from edgeopt.online.rescue.trajectory import RescueTrajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from edgeopt.online.rescue.environment import RescueEnvironment
@@ -67,7 +65,7 @@ class RescueKernel:
     def __call__(
         self,
         worlds: NDArray[np.float64],
-        streams: Sequence[np.random.Generator] = (),
+        rng: np.random.Generator | None = None,
         *,
         record: bool = False,
     ) -> RescueTrajectory:

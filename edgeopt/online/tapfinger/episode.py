@@ -16,8 +16,6 @@ from edgeopt.online.tapfinger.state import (
     ACTIVE,
     ARRIVED,
     BOOKED,
-    COMPLETED,
-    IDLE,
     LOST,
     NUMBER,
     SLOT,
@@ -167,10 +165,8 @@ class TapFingerEpisode:
     @property
     def over(self) -> bool:
         """Whether the run has ended."""
-        clock, tasks = self.state.clock, self._tasks.arrival.size
-        if clock[ARRIVED] < tasks:
-            return False
-        return bool(clock[COMPLETED] == tasks or clock[IDLE] >= self._rules.patience)
+        # Asked so often that a compiled call would cost more than it saves.
+        return bool(kernels.over.py_func(self._rules, self._truth, self.state))
 
     def observe(self) -> Round | None:
         """Show the clusters before the next decision, or None if the run is over."""
@@ -209,7 +205,7 @@ class TapFingerEpisode:
             raise OptionError("the world is over: no decision is asked for")
         clock = self.state.clock
         orders = orders_of(decision, self._clusters)
-        if orders is None:
+        if orders is None:  # as in the last round of most slots: nothing to check or carry out
             clock[NUMBER] += 1
             self._round = None
             return Outcome(np.full(self._clusters, -1), True, self._pass())

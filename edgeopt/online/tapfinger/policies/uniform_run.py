@@ -16,8 +16,6 @@ from edgeopt.online.tapfinger.orders import Orders
 from edgeopt.online.tapfinger.policies.uniform_choice import name_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from edgeopt.online.simulate import Kernel
@@ -46,9 +44,9 @@ def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
         The policy.
     """
 
-    def run(worlds: Any, streams: Sequence[np.random.Generator], *, record: bool = False) -> Any:
+    def run(worlds: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
         seconds, episodes = 0.0, []
-        for world, stream in zip(worlds, streams, strict=True):
+        for world, stream in zip(worlds, rng.spawn(len(worlds)), strict=True):
             episode = environment.episode(world, record=record)
             if record:  # what is held is kept by the plain loop alone
                 seconds += play(episode, policy, policy.start(environment.instance), stream)

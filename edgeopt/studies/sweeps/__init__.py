@@ -1,0 +1,9 @@
+"""Many independent cells of a table: computed anywhere, kept as soon as they are finished."""
+
+from __future__ import annotations
+
+from edgeopt.studies.sweeps.cells import Cell
+from edgeopt.studies.sweeps.run import run_cells
+from edgeopt.studies.sweeps.store import Store, StoreWarning
+
+__all__ = ["Cell", "Store", "StoreWarning", "run_cells"]

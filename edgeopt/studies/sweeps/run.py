@@ -1,0 +1,106 @@
+"""All cells of a sweep, on this machine or on a cluster, those that are finished left alone."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.errors import MissingDependencyError, OptionError
+from edgeopt.studies.progress import progress_bar
+from edgeopt.studies.sweeps.store import Store
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
+
+    import pandas as pd
+
+    from edgeopt.studies.sweeps.cells import Cell
+
+__all__ = ["run_cells"]
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    *,
+    store: str | os.PathLike[str] | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Compute cells and return them as a table, in the order in which they are given.
+
+    Parameters
+    ----------
+    cells
+        The cells. Those of the same identity are computed once.
+    store
+        Folder in which finished cells are kept. What it holds is not computed again; a run that is
+        killed at any moment loses no finished cell.
+    workers
+        Processes on this machine; -1 takes all cores.
+    cluster
+        Address of the scheduler of a Dask cluster, which computes instead.
+    progress
+        Whether to show a progress bar; by default only when standard error is a terminal.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cell: its identity, then what it came to.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+    MissingDependencyError
+        If a cluster is asked for and the extra ``cluster`` is not installed.
+    """
+    import pandas as pd
+    from joblib import Parallel, delayed
+
+    if workers < 1 and workers != -1:
+        raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
+    listed = list(cells)
+    unique = {cell.key: cell for cell in listed}
+    kept = None if store is None else Store(store)
+    rows: dict[str, dict[str, Any]] = {}
+    if kept is not None:
+        found = {key: kept.get(cell) for key, cell in unique.items()}
+        rows = {key: row for key, row in found.items() if row is not None}
+    todo = [cell for key, cell in unique.items() if key not in rows]
+    folder = None if kept is None else kept.folder
+    with progress_bar(len(todo), show=progress) as step, _where(cluster):
+        pool = Parallel(n_jobs=workers, return_as="generator_unordered")
+        for key, row in pool(delayed(_finish)(cell, folder) for cell in todo):
+            rows[key] = row
+            step("cells")
+    return pd.DataFrame([{**cell.identity, **rows[cell.key]} for cell in listed])
+
+
+def _finish(cell: Cell, folder: Any) -> tuple[str, dict[str, Any]]:
+    """Compute a cell and keep it at once, wherever this runs."""
+    row = cell.compute()
+    if folder is not None:
+        Store(folder).put(cell, row)
+    return cell.key, row
+
+
+def _where(cluster: str | None) -> AbstractContextManager[Any]:
+    if cluster is None:
+        return nullcontext()
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs the extra: pip install 'edgeopt[cluster]'"
+        ) from None
+    from contextlib import ExitStack
+
+    from joblib import parallel_config
+
+    stack = ExitStack()
+    stack.enter_context(Client(cluster))
+    stack.enter_context(parallel_config(backend="dask"))
+    return stack

@@ -1,0 +1,133 @@
+"""Sweeps: cells are computed once, kept whole, and never trusted when they are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.sweeps import Cell, Store, StoreWarning, run_cells
+from tests.studies.sweeps.work import cells
+
+ROOT = Path(__file__).parents[3]
+
+
+def done(log: Path) -> list[int]:
+    return sorted(map(int, log.read_text().split())) if log.exists() else []
+
+
+def test_rows_come_in_the_order_of_the_cells(tmp_path: Path) -> None:
+    listed = cells(5, str(tmp_path / "log"))[::-1]
+    table = run_cells(listed)
+    assert table["number"].tolist() == [4, 3, 2, 1, 0]
+    assert table["square"].tolist() == [16.0, 9.0, 4.0, 1.0, 0.0]
+    assert list(table.columns) == ["name", "number", "square"]
+
+
+def test_equal_cells_are_computed_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    table = run_cells([*cells(2, str(log)), *cells(3, str(log))])
+    assert table["square"].tolist() == [0.0, 1.0, 0.0, 1.0, 4.0]
+    assert done(log) == [0, 1, 2]
+
+
+def test_finished_cells_are_left_alone(tmp_path: Path) -> None:
+    log, store = tmp_path / "log", tmp_path / "store"
+    first = run_cells(cells(3, str(log)), store=store)
+    again = run_cells(cells(5, str(log)), store=store)
+    assert again[:3].equals(first)
+    assert done(log) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_run_loses_no_finished_cell(tmp_path: Path, workers: int) -> None:
+    log, store = tmp_path / "log", tmp_path / "store"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.studies.sweeps.work", str(store), str(log), str(workers)],
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    while len(list(store.glob("*.json")) if store.exists() else []) < 3:
+        assert child.poll() is None
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    finished = len(list(store.glob("*.json")))
+    assert 3 <= finished < 12
+    before = done(log)
+    resumed = run_cells(cells(12, str(log)), store=store)
+    undisturbed = run_cells(cells(12, str(tmp_path / "other")))
+    assert resumed.equals(undisturbed)
+    # Work that was done and not kept may be done again, for each process at most once.
+    assert len(done(log)) - len(before) == 12 - finished
+    assert len(before) - finished <= workers
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda text: text[: len(text) // 2], "torn"),
+        (lambda text: "", "torn"),
+        (lambda text: "[]", "foreign"),
+        (lambda text: text.replace('"format": 1', '"format": 0'), "foreign"),
+        (lambda text: text.replace("4.0", "5.0"), "changed"),
+    ],
+)
+def test_what_is_not_sound_is_named_and_computed_again(tmp_path: Path, spoil, why: str) -> None:
+    log = tmp_path / "log"
+    listed = cells(4, str(log))
+    run_cells(listed, store=tmp_path / "store")
+    path = Store(tmp_path / "store").path(listed[2])
+    path.write_text(spoil(path.read_text()))
+    with pytest.warns(StoreWarning, match=f"{path.name}.*{why}"):
+        table = run_cells(listed, store=tmp_path / "store")
+    assert table["square"].tolist() == [0.0, 1.0, 4.0, 9.0]
+    assert done(log) == [0, 1, 2, 2, 3]
+    assert run_cells(listed, store=tmp_path / "store").equals(table)
+
+
+def test_the_file_of_another_cell_is_foreign(tmp_path: Path) -> None:
+    listed = cells(2, str(tmp_path / "log"))
+    store = Store(tmp_path / "store")
+    run_cells(listed, store=store.folder)
+    store.path(listed[0]).write_text(store.path(listed[1]).read_text())
+    with pytest.warns(StoreWarning, match="another cell"):
+        assert store.get(listed[0]) is None
+
+
+def test_identity_and_version_are_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell({"seed": 1, "policy": "min"}, dict)
+    assert cell.key == Cell({"policy": "min", "seed": 1}, list).key
+    assert cell.key != Cell({"policy": "min", "seed": 2}, dict).key
+    assert cell.key != Cell({"policy": "min", "seed": "1"}, dict).key
+    before = cell.key
+    monkeypatch.setattr("edgeopt.__version__", "other")
+    assert cell.key != before
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path: Path) -> None:
+    row = {"whole": np.int64(3), "real": np.float32(0.5), "none": float("nan"), "text": "a"}
+    cell = Cell({"n": 1}, dict, (row,))
+    first = run_cells([cell], store=tmp_path)
+    assert first.equals(run_cells([cell], store=tmp_path))
+    assert json.loads(Store(tmp_path).path(cell).read_text())["row"]["whole"] == 3
+
+
+def test_wrong_use_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="identity"):
+        Cell({"array": np.zeros(2)}, dict)
+    with pytest.raises(OptionError, match="workers = 0"):
+        run_cells([], workers=0)
+    with pytest.raises(OptionError, match="row"):
+        run_cells([Cell({"n": 1}, dict, ({"set": {1}},))], store=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="folder"):
+        Store(tmp_path / "file")

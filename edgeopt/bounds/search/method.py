@@ -80,7 +80,11 @@ class _Looker:
         self.verdicts: dict[Point, Verdict | None] = {}
 
     def slack(self, point: Point) -> float:
-        """Return the relative slack of a point; infinite where the claim says nothing."""
+        """Return the slack of a point, relative to the larger of the two numbers.
+
+        Infinite where the claim says nothing or compares nothing with nothing: otherwise instances
+        without any profit or cost would be the tightest of all.
+        """
         if point not in self.verdicts:
             self.left -= 1
             self.looked += 1
@@ -88,7 +92,8 @@ class _Looker:
         verdict = self.verdicts[point]
         if verdict is None or verdict.verdict is Finding.VACUOUS:
             return math.inf
-        return verdict.slack / max(1.0, abs(verdict.guaranteed))
+        scale = max(abs(verdict.measured), abs(verdict.guaranteed))
+        return verdict.slack / scale if scale > 0.0 else math.inf
 
     def _verdict(self, point: Point) -> Verdict | None:
         try:
@@ -121,7 +126,7 @@ def search(
     Returns
     -------
     Found
-        The least slack relative to what is guaranteed; of a violated claim a simple instance that
+        The least slack, relative to the larger of the two numbers compared; of a violated claim a simple instance that
         violates it.
 
     Raises

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.search import Family, Parameter
-from edgeopt.instances.rescue import ReservedTasks, RescueInstance
+from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,18 +30,18 @@ def few_slots(slots: int = 2, devices: int = 2) -> Family:
     """
     parameters = [Parameter("long", 0.0, 1.0, simple=1.0)]
     for t in range(slots):
-        for l in range(devices):
-            parameters.append(Parameter(f"arrival_{t}_{l}", 0.0, 1.0))
-            parameters.append(Parameter(f"digits_{t}_{l}", -2.0, 2.0, simple=0.0))
+        for d in range(devices):
+            parameters.append(Parameter(f"arrival_{t}_{d}", 0.0, 1.0))
+            parameters.append(Parameter(f"digits_{t}_{d}", -2.0, 2.0, simple=0.0))
 
     def build(point: Mapping[str, Any]) -> RescueInstance:
         arrival, profit = np.zeros((slots, devices + 1)), np.zeros((slots, devices + 1, 1, 1, 1))
         for t in range(slots):
             left = 1.0
-            for l in range(devices):
-                arrival[t, l] = left * point[f"arrival_{t}_{l}"]
-                left -= arrival[t, l]
-                profit[t, l] = 10.0 ** point[f"digits_{t}_{l}"]
+            for d in range(devices):
+                arrival[t, d] = left * point[f"arrival_{t}_{d}"]
+                left -= arrival[t, d]
+                profit[t, d] = 10.0 ** point[f"digits_{t}_{d}"]
             arrival[t, devices] = left
         return RescueInstance(
             arrival=arrival,

@@ -126,7 +126,8 @@ def search(
     Returns
     -------
     Found
-        The least slack, relative to the larger of the two numbers compared; of a violated claim a simple instance that
+        The least slack, relative to the larger of the two numbers compared; of a violated claim a
+        simple instance that
         violates it.
 
     Raises

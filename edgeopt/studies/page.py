@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies import wording
+from edgeopt.studies import rendering
 from edgeopt.studies.claims import claim_rows
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
 from edgeopt.studies.summary import headlines, sentences
@@ -102,17 +102,8 @@ def _figures(study: Study) -> dict[tuple[int, Picture], Figure]:
 
 
 def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("edgeopt.studies", "template"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters |= {name: getattr(wording, name) for name in wording.__all__}
-    return environment.get_template("page.html.j2").render(
+    return rendering.render(
+        "page.html.j2",
         study=study,
         system=study.system,
         settings=study.settings,

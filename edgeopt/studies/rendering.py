@@ -1,0 +1,45 @@
+"""How every page is made: one set of templates, in which the numbers are written in one way."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.studies import wording
+
+if TYPE_CHECKING:
+    import jinja2
+
+__all__ = ["render"]
+
+
+def render(template: str, **context: Any) -> str:
+    """Write a page that needs nothing else: no network, no file beside it.
+
+    Parameters
+    ----------
+    template
+        File in ``edgeopt/studies/template``, which extends ``skeleton.html.j2``.
+    **context
+        What it names; a name that is missing is an error. Every function of
+        :mod:`edgeopt.studies.wording` is a filter, and ``version`` that of edgeopt.
+    """
+    return _environment().get_template(template).render(**context)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    import edgeopt
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("edgeopt.studies", "template"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {name: getattr(wording, name) for name in wording.__all__}
+    environment.globals["version"] = edgeopt.__version__
+    return environment

@@ -12,6 +12,7 @@ __all__ = [
     "InstanceError",
     "MissingDependencyError",
     "OptionError",
+    "PluginWarning",
     "ProblemTypeError",
     "QualityWarning",
     "ScalingWarning",
@@ -101,6 +102,10 @@ class SolverError(EdgeOptError, RuntimeError):
 
 class EdgeOptWarning(UserWarning):
     """Base of every warning that edgeopt gives."""
+
+
+class PluginWarning(EdgeOptWarning):
+    """What another package offers is broken, and was left out."""
 
 
 class ScalingWarning(EdgeOptWarning):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from edgeopt import plugins
 from edgeopt.bounds.claim import Claim, instance_label
 from edgeopt.errors import OptionError
 
@@ -49,7 +50,13 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
     Raises
     ------
     OptionError
-        If a pattern matches nothing (near matches are named) or two claims share an identifier.
+        If a pattern matches nothing (near matches are named).
+
+    Warns
+    -----
+    PluginWarning
+        If what another package offers is broken, or takes an identifier that is in use. It is left
+        out.
     """
     return _select(_all_claims(), pattern)
 
@@ -176,17 +183,22 @@ def _select(known: dict[str, Claim], pattern: str | Iterable[str] | None) -> dic
 def _all_claims() -> dict[str, Claim]:
     table: dict[str, Claim] = {}
     for module in _SYSTEMS.values():
-        _add(table, importlib.import_module(module).CLAIMS, module)
+        table |= {claim.id: claim for claim in importlib.import_module(module).CLAIMS}
     for point in entry_points(group=ENTRY_POINT_GROUP):
-        _add(table, point.load(), point.value)
+        try:
+            offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
+        except OptionError as why:
+            plugins.leave_out(why)
+            continue
+        for claim in offered:
+            if not isinstance(claim, Claim):
+                wrong = f"must hold Claim objects, not a {type(claim).__name__}"
+                plugins.leave_out(plugins.refusal(point, wrong))
+            elif claim.id in table:
+                plugins.leave_out(plugins.refusal(point, f"the claim {claim.id} is already taken"))
+            else:
+                table[claim.id] = claim
     return table
-
-
-def _add(table: dict[str, Claim], offered: Iterable[Claim], origin: str) -> None:
-    for claim in offered:
-        if claim.id in table:
-            raise OptionError(f"{origin}: claim {claim.id} is already taken")
-        table[claim.id] = claim
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import QualityWarning, SolverError
 from edgeopt.solvers.kinds import Kind, kind_of
-from edgeopt.solvers.registry import route
+from edgeopt.solvers.registry import Backend, route
 from edgeopt.solvers.request import ProgressCallback, Request
 from edgeopt.solvers.scaling import warn_if_badly_scaled
 from edgeopt.solvers.status import Quality, Status
@@ -22,7 +22,7 @@ __all__ = ["settle", "solve"]
 
 def solve(
     problem: Any,
-    solver: str = "highs",
+    solver: str | Backend = "highs",
     *,
     algorithm: str | None = None,
     time_limit: float | None = None,
@@ -41,7 +41,7 @@ def solve(
     problem
         A `LinearProgram`, a Pyomo model, a CVXPY problem or a `CasadiNlp`.
     solver
-        Name of a backend; `backends()` lists them.
+        Name of a backend; `backends()` lists them. A `Backend` of your own may stand here itself.
     algorithm
         Method inside the solver: "simplex", "ipm" or "pdlp" for HiGHS.
     time_limit
@@ -94,9 +94,8 @@ def solve(
     >>> round(solution.objective, 6), solution.duals.round(6).tolist()
     (10.0, [2.0, 1.0])
     """
-    request = Request(
-        solver, algorithm, time_limit, gap, tolerance, threads, log, progress, options
-    )
+    name = solver.name if isinstance(solver, Backend) else solver
+    request = Request(name, algorithm, time_limit, gap, tolerance, threads, log, progress, options)
     kind = kind_of(problem)
     run = route(solver, kind)
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from edgeopt import plugins
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.kinds import Kind
 from edgeopt.solvers.request import Request
@@ -53,7 +54,10 @@ class Backend:
     @property
     def installed(self) -> bool:
         """Whether the solver's package can be imported."""
-        return importlib.util.find_spec(self.package) is not None
+        try:
+            return importlib.util.find_spec(self.package) is not None
+        except ModuleNotFoundError:  # of "package.module" not even the package is there
+            return False
 
     @property
     def version(self) -> str | None:
@@ -91,8 +95,11 @@ class Backend:
         if callable(target):
             return target
         module, _, function = target.partition(":")
-        found: BackendSolve = getattr(importlib.import_module(module), function)
-        return found
+        found = getattr(importlib.import_module(module), function, None)
+        if not callable(found):
+            raise OptionError(f"solver {self.name!r}: there is no function {target}")
+        solve: BackendSolve = found
+        return solve
 
 
 _ROOM = "edgeopt.solvers.backend"
@@ -130,7 +137,7 @@ _LIBRARIES: Final = {
 """``"library:solver"`` reaches a solver through one library explicitly, listed or not."""
 
 
-def find_backend(solver: str) -> Backend:
+def find_backend(solver: str | Backend) -> Backend:
     """Return the backend of that name.
 
     Parameters
@@ -144,6 +151,8 @@ def find_backend(solver: str) -> Backend:
     OptionError
         If there is none.
     """
+    if isinstance(solver, Backend):
+        return solver
     for backend in _TABLE:
         if backend.name == solver:
             return backend
@@ -151,8 +160,9 @@ def find_backend(solver: str) -> Backend:
     if colon and library in _LIBRARIES:
         package, routes = _LIBRARIES[library]
         return Backend(solver, package, package, routes)
-    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=solver):
-        return _load(entry)
+    offered = list(importlib.metadata.entry_points(group=ENTRY_POINTS, name=solver))
+    if offered:
+        return _load(plugins.only(offered))
     names = ", ".join(backend.name for backend in _TABLE)
     raise OptionError(
         f"there is no solver {solver!r}; choose one of {names}, or library:solver with the "
@@ -161,16 +171,13 @@ def find_backend(solver: str) -> Backend:
 
 
 def _load(entry: importlib.metadata.EntryPoint) -> Backend:
-    backend = entry.load()
-    if not isinstance(backend, Backend):
-        raise OptionError(
-            f"entry point {entry.name!r} of group {ENTRY_POINTS} must be a Backend, "
-            f"not a {type(backend).__name__}"
-        )
+    backend = plugins.load(entry, Backend)
+    if backend.name != entry.name:
+        raise plugins.refusal(entry, f"the backend calls itself {backend.name!r}; use one name")
     return backend
 
 
-def route(solver: str, kind: Kind) -> BackendSolve:
+def route(solver: str | Backend, kind: Kind) -> BackendSolve:
     """Return the function with which a solver solves a kind of problem."""
     return find_backend(solver).solve_function(kind)
 
@@ -186,8 +193,18 @@ def backends(*, installed: bool | None = None) -> list[Backend]:
     Returns
     -------
     Backends with `name`, `installed`, `version` and `problems`.
+
+    Warns
+    -----
+    PluginWarning
+        If what another package offers is broken, or takes a name that is in use. It is left out.
     """
     known = {backend.name: backend for backend in _TABLE}
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        known.setdefault(entry.name, _load(entry))
+        try:
+            if entry.name in known:
+                raise plugins.refusal(entry, f"the solver name {entry.name} is taken")
+            known[entry.name] = _load(entry)
+        except OptionError as why:
+            plugins.leave_out(why)
     return [one for one in known.values() if installed is None or one.installed is installed]

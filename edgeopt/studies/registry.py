@@ -8,12 +8,14 @@ import importlib
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from edgeopt import plugins
 from edgeopt.errors import OptionError
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from importlib.metadata import EntryPoint
 
 __all__ = ["choose", "find_system", "policies", "system_of", "systems"]
 
@@ -49,15 +51,27 @@ def find_system(name: str) -> System:
     Raises
     ------
     OptionError
-        If there is no such system, or another package offers something else under that name.
+        If there is no such system, or what another package offers under that name is no record, or
+        a record of another name.
+
+    Warns
+    -----
+    PluginWarning
+        If another package offers a system under a name of edgeopt's own.
     """
+    offered = [point for point in entry_points(group=SYSTEM_GROUP) if point.name == name]
     if name in _SYSTEMS:
+        for point in offered:
+            plugins.leave_out(plugins.refusal(point, f"the name {name} is taken by edgeopt"))
         module, attribute = _SYSTEMS[name].split(":")
-        return _record(getattr(importlib.import_module(module), attribute), _SYSTEMS[name])
-    for point in entry_points(group=SYSTEM_GROUP):
-        if point.name == name:
-            return _record(point.load(), point.value)
-    raise OptionError(f"system {name!r} is unknown; {_hint(name, systems())}")
+        record: System = getattr(importlib.import_module(module), attribute)
+        return record
+    if not offered:
+        raise OptionError(f"system {name!r} is unknown; {_hint(name, systems())}")
+    record = plugins.load(point := plugins.only(offered), System)
+    if record.name != name:
+        raise plugins.refusal(point, f"the record calls itself {record.name!r}; use one name")
+    return record
 
 
 def system_of(instance: object) -> System:
@@ -67,9 +81,18 @@ def system_of(instance: object) -> System:
     ------
     OptionError
         If no system knows such instances.
+
+    Warns
+    -----
+    PluginWarning
+        If a system that another package offers is broken.
     """
     for name in systems():
-        record = find_system(name)
+        try:
+            record = find_system(name)
+        except OptionError as broken:
+            plugins.leave_out(broken)
+            continue
         if isinstance(instance, record.instance_type):
             return record
     raise OptionError(
@@ -81,22 +104,51 @@ def system_of(instance: object) -> System:
 def policies(record: System) -> tuple[PolicyEntry, ...]:
     """Return the policies of a system, its own first, then those that other packages offer.
 
-    Raises
-    ------
-    OptionError
-        If an offered policy is not a `PolicyEntry` or takes a name that is in use.
+    Warns
+    -----
+    PluginWarning
+        If something offered is no sound `PolicyEntry`, or takes a name that is in use. It is left
+        out.
     """
-    table = list(record.policies)
+    known, refused = _known(record)
+    for why in refused.values():
+        plugins.leave_out(why)
+    return known
+
+
+def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, OptionError]]:
+    """Return all policies, and by the name of its entry point why another one is left out."""
+    table = {entry.name: entry for entry in record.policies}
+    refused: dict[str, OptionError] = {}
     for point in entry_points(group=POLICY_GROUP):
-        entry = point.load()
-        if not isinstance(entry, PolicyEntry):
-            raise OptionError(f"entry point {point.value!r}: expected an edgeopt PolicyEntry")
+        try:
+            entry = plugins.load(point, PolicyEntry)
+            _require_sound(point, entry)
+        except OptionError as why:
+            refused[point.name] = why
+            continue
         if entry.system != record.name:
             continue
-        if entry.name in {known.name for known in table}:
-            raise OptionError(f"entry point {point.value!r}: policy {entry.name!r} is taken")
-        table.append(entry)
-    return tuple(table)
+        if entry.name in table:
+            refused[point.name] = plugins.refusal(point, f"the policy name {entry.name!r} is taken")
+        elif entry.bound and entry.bound not in record.benchmarks:
+            refused[point.name] = plugins.refusal(
+                point,
+                f"names the benchmark {entry.bound!r}; {record.name} has "
+                f"{', '.join(record.benchmarks)}",
+            )
+        else:
+            table[entry.name] = entry
+    return tuple(table.values()), refused
+
+
+def _require_sound(point: EntryPoint, entry: PolicyEntry) -> None:
+    if not entry.system:
+        raise plugins.refusal(point, "does not say which system it is for; set system=")
+    if entry.system not in systems():
+        raise plugins.refusal(
+            point, f"is for the system {entry.system!r}; {_hint(entry.system, systems())}"
+        )
 
 
 def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyEntry, ...]:
@@ -113,13 +165,21 @@ def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyE
     Raises
     ------
     OptionError
-        If a name matches nothing, or nothing is left to compare.
+        If a name matches nothing or only what is broken, or nothing is left to compare.
+
+    Warns
+    -----
+    PluginWarning
+        If something that another package offers is broken and nobody asked for it by name.
     """
-    known = policies(record)
+    known, refused = _known(record)
+    wanted = None if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
+    for name, why in refused.items():
+        if wanted is not None and name in wanted and name not in {entry.name for entry in known}:
+            raise why
+        plugins.leave_out(why)
     if wanted is None:
         return tuple(entry for entry in known if entry.default)
-    if isinstance(wanted, str):
-        wanted = [wanted]
     chosen: dict[str, PolicyEntry] = {}
     for one in wanted:
         if isinstance(one, str):
@@ -146,12 +206,6 @@ def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
         name, count = f"{title} ({count})", count + 1
     bound = record.bound_of(policy) if record.bound_of else ""
     return PolicyEntry(name, name, lambda _instance, _benchmarks: policy, bound=bound)
-
-
-def _record(offered: object, origin: str) -> System:
-    if not isinstance(offered, System):
-        raise OptionError(f"entry point {origin!r}: expected an edgeopt System record")
-    return offered
 
 
 def _hint(name: str, known: Sequence[str]) -> str:

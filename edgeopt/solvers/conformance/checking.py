@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.solvers.conformance.cases import CASES, Case
 from edgeopt.solvers.dispatch import solve
 from edgeopt.solvers.kinds import kind_of
-from edgeopt.solvers.registry import find_backend
+from edgeopt.solvers.registry import Backend, find_backend
 from edgeopt.solvers.status import Quality
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["check_derivatives", "check_solution", "conformance"]
 
 
-def conformance(solver: str, **arguments: Any) -> dict[str, list[str]]:
+def conformance(solver: str | Backend, **arguments: Any) -> dict[str, list[str]]:
     """Run a backend through all cases of the kinds that it takes.
 
     Parameters
     ----------
     solver
-        Its name.
+        Its name, or itself.
     **arguments
         Further arguments of `solve`.
 
@@ -89,7 +89,7 @@ _ACCURACY: Final = 1e-3
 
 
 def check_derivatives(
-    program: LinearProgram, solution: Solution, solver: str, **arguments: Any
+    program: LinearProgram, solution: Solution, solver: str | Backend, **arguments: Any
 ) -> list[str]:
     """Compare duals and reduced costs with differences of optima.
 

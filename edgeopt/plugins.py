@@ -1,0 +1,78 @@
+"""What other packages offer through entry points: loaded, checked, and refused in one clear line.
+
+A package that is broken must not stop work on what it has nothing to do with. Whoever asks for it
+by name gets an `OptionError`; everybody else a `PluginWarning`, and goes on without it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from edgeopt.errors import EdgeOptError, OptionError, PluginWarning
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["described", "leave_out", "load", "only", "refusal"]
+
+OfferedT = TypeVar("OfferedT")
+
+
+def described(point: EntryPoint) -> str:
+    """Name an entry point, its group, and the package that has it where that is known."""
+    package = getattr(point, "dist", None)
+    owner = f" of the package {package.name}" if package is not None else ""
+    return f"entry point {point.name!r} = {point.value!r} in {point.group}{owner}"
+
+
+def refusal(point: EntryPoint, why: str) -> OptionError:
+    """Return the error that says which entry point is wrong, and why."""
+    return OptionError(f"{described(point)}: {why}")
+
+
+def load(point: EntryPoint, kind: type[OfferedT]) -> OfferedT:
+    """Load what an entry point offers.
+
+    Parameters
+    ----------
+    point
+        The entry point.
+    kind
+        Class of what must stand there.
+
+    Raises
+    ------
+    OptionError
+        If it cannot be imported, whatever its module raises, or is of another class.
+    """
+    try:
+        offered: Any = point.load()
+    # A module of a stranger may raise anything while it is imported.
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise refusal(point, f"cannot be loaded, {why}") from error
+    if not isinstance(offered, kind):
+        found = offered.__name__ if isinstance(offered, type) else type(offered).__name__
+        shown = f"the class {found}" if isinstance(offered, type) else f"a {found}"
+        raise refusal(point, f"must be a {kind.__name__}, not {shown}")
+    return offered
+
+
+def only(points: list[EntryPoint]) -> EntryPoint:
+    """Return the one entry point of a name.
+
+    Raises
+    ------
+    OptionError
+        If several packages offer something under it.
+    """
+    if len(points) > 1:
+        others = "; ".join(described(point) for point in points[1:])
+        raise refusal(points[0], f"the name is offered more than once, see {others}; remove one")
+    return points[0]
+
+
+def leave_out(why: EdgeOptError) -> None:
+    """Warn that something offered is broken and left out."""
+    warnings.warn(f"left out: {why}", PluginWarning, stacklevel=3)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         PolicyEntry,
         Source,
     )
+    from edgeopt.studies.exhibits.exhibit import Exhibit
     from edgeopt.studies.result import Case
 
 __all__ = ["System"]
@@ -117,6 +118,8 @@ class System:
         Tables in full, one per policy each, folded on the page and written beside it.
     comparisons
         Tables of all policies over all instances of a study, on the page and beside it.
+    exhibits
+        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.exhibits`.
     notes
         ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
     bound_of
@@ -162,6 +165,7 @@ class System:
     pictures: Sequence[Picture] = ()
     accounts: Sequence[Account] = ()
     comparisons: Sequence[Comparison] = ()
+    exhibits: Sequence[Exhibit] = ()
     notes: Callable[[Case], Sequence[str]] = lambda _: ()
     bound_of: Callable[[Any], str] | None = None
 
@@ -173,6 +177,9 @@ class System:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise OptionError(f"system {self.name!r}: policy names {twice} occur twice")
+        exhibits = [one.name for one in self.exhibits]
+        if len(set(exhibits)) < len(exhibits):
+            raise OptionError(f"system {self.name!r}: two exhibits bear one number: {exhibits}")
         for entry in self.policies:
             if entry.bound and entry.bound not in self.benchmarks:
                 raise OptionError(

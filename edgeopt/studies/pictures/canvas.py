@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from matplotlib.figure import Figure
 
@@ -25,6 +25,7 @@ __all__ = [
     "colours",
     "draw",
     "entitle",
+    "in_style",
     "inline_svg",
     "standalone_svg",
 ]
@@ -114,13 +115,24 @@ def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
     titled
         Write the title into the figure, for one that stands alone.
     """
+    figure = in_style(lambda: picture.draw(case))
+    if titled:
+        entitle(figure, picture.title(case))
+    return figure
+
+
+def in_style(drawing: Callable[[], Figure]) -> Figure:
+    """Draw something else in the common style.
+
+    Parameters
+    ----------
+    drawing
+        Called without arguments; returns the figure.
+    """
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):
-        figure = picture.draw(case)
-        if titled:
-            entitle(figure, picture.title(case))
-        return figure
+        return drawing()
 
 
 def entitle(figure: Figure, title: str) -> None:

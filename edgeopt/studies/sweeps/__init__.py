@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgeopt.studies.sweeps.cells import Cell
-from edgeopt.studies.sweeps.run import run_cells
+from edgeopt.studies.sweeps.run import compute_cells, run_cells, tabulate
 from edgeopt.studies.sweeps.store import Store, StoreWarning
 
-__all__ = ["Cell", "Store", "StoreWarning", "run_cells"]
+__all__ = ["Cell", "Store", "StoreWarning", "compute_cells", "run_cells", "tabulate"]

@@ -11,14 +11,14 @@ from edgeopt.studies.sweeps.store import Store
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     import pandas as pd
 
     from edgeopt.studies.sweeps.cells import Cell
 
-__all__ = ["run_cells"]
+__all__ = ["compute_cells", "run_cells", "tabulate"]
 
 
 def run_cells(
@@ -30,6 +30,48 @@ def run_cells(
     progress: bool | None = None,
 ) -> pd.DataFrame:
     """Compute cells and return them as a table, in the order in which they are given.
+
+    Parameters
+    ----------
+    cells, store, workers, cluster, progress
+        As in :func:`compute_cells`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cell: its identity, then what it came to.
+    """
+    listed = list(cells)
+    return tabulate(
+        listed,
+        compute_cells(listed, store=store, workers=workers, cluster=cluster, progress=progress),
+    )
+
+
+def tabulate(cells: Iterable[Cell], rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return cells as a table, one row per cell: its identity, then what it came to.
+
+    Parameters
+    ----------
+    cells
+        The cells.
+    rows
+        What they came to, by their keys.
+    """
+    import pandas as pd
+
+    return pd.DataFrame([{**cell.identity, **rows[cell.key]} for cell in cells])
+
+
+def compute_cells(
+    cells: Iterable[Cell],
+    *,
+    store: str | os.PathLike[str] | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: bool | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Compute cells that are not kept yet, in any order, and keep each as soon as it is finished.
 
     Parameters
     ----------
@@ -47,8 +89,8 @@ def run_cells(
 
     Returns
     -------
-    pandas.DataFrame
-        One row per cell: its identity, then what it came to.
+    dict
+        What each cell came to, by its key.
 
     Raises
     ------
@@ -57,13 +99,11 @@ def run_cells(
     MissingDependencyError
         If a cluster is asked for and the extra ``cluster`` is not installed.
     """
-    import pandas as pd
     from joblib import Parallel, delayed
 
     if workers < 1 and workers != -1:
         raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
-    listed = list(cells)
-    unique = {cell.key: cell for cell in listed}
+    unique = {cell.key: cell for cell in cells}
     kept = None if store is None else Store(store)
     rows: dict[str, dict[str, Any]] = {}
     if kept is not None:
@@ -75,8 +115,11 @@ def run_cells(
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
         for key, row in pool(delayed(_finish)(cell, folder) for cell in todo):
             rows[key] = row
+            if kept is not None and not kept.path(unique[key]).exists():
+                # The machine that computed it does not share this disk.
+                kept.put(unique[key], row)
             step("cells")
-    return pd.DataFrame([{**cell.identity, **rows[cell.key]} for cell in listed])
+    return rows
 
 
 def _finish(cell: Cell, folder: Any) -> tuple[str, dict[str, Any]]:

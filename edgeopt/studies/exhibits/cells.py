@@ -1,0 +1,163 @@
+"""Cells that simulate one policy on one instance, as most exhibits consist of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.studies.registry import choose, find_system
+from edgeopt.studies.run import study
+from edgeopt.studies.sweeps import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.result import Case
+    from edgeopt.studies.system import System
+
+__all__ = ["Recipe", "figures", "plays"]
+
+_TEXTS = ("instance", "policy", "family", "variant", "runs", "bound", "reference")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make an instance anew wherever a cell is computed.
+
+    Parameters
+    ----------
+    make
+        Function of a module, such as a generator.
+    settings
+        Pairs of keywords and values; see `of`.
+    """
+
+    make: Callable[..., Any]
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, make: Callable[..., Any], **settings: Any) -> Recipe:
+        """Return the recipe for ``make(**settings)``; values have to be hashable."""
+        return cls(make, tuple(sorted(settings.items())))
+
+    def instance(self) -> Any:
+        """Return the instance; the last few are remembered by each process."""
+        return _made(self)
+
+
+@lru_cache(maxsize=4)
+def _made(recipe: Recipe) -> Any:
+    return recipe.make(**dict(recipe.settings))
+
+
+def plays(
+    system: str,
+    recipe: Recipe,
+    policies: Iterable[str | PolicyEntry],
+    *,
+    runs: int,
+    seed: int = 0,
+    at: Mapping[str, Any] | None = None,
+    benchmarks: Iterable[str] = (),
+    reading: Callable[[Case], Mapping[str, Any]] | None = None,
+) -> list[Cell]:
+    """List one cell for each policy on an instance.
+
+    Parameters
+    ----------
+    system
+        Name of the system.
+    recipe
+        The instance.
+    policies
+        Names of its policies, or entries of one's own; an entry has to do the same whenever it
+        bears the same name and the same values in `at`.
+    runs
+        Simulated runs, at least 2.
+    seed
+        Of the worlds.
+    at
+        Where the cell stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
+    benchmarks
+        Further benchmarks to compute, beside the yardstick and the one that bounds the policy.
+    reading
+        Function of a module that maps the case of one policy to numbers, texts or lists of them;
+        by default :func:`figures`.
+
+    Returns
+    -------
+    list of Cell
+        Their table has the columns of `at`, ``system, instance, policy, reading, seed, runs``, then
+        what was read.
+    """
+    record = find_system(system)
+    read = figures if reading is None else reading
+    fingerprint = str(recipe.instance().fingerprint())
+    listed = []
+    for entry in choose(record, policies):
+        identity = {
+            **(at or {}),
+            "system": system,
+            "instance": fingerprint,
+            "policy": entry.name,
+            "reading": f"{read.__module__}.{read.__qualname__}",
+            "seed": seed,
+            "runs": runs,
+        }
+        arguments = (system, recipe, entry, runs, seed, tuple(benchmarks), read)
+        listed.append(Cell(identity, _play, arguments))
+    return listed
+
+
+def figures(case: Case) -> dict[str, float]:
+    """Return the numbers in the table of a case of one policy, see `edgeopt.studies.table`.
+
+    Parameters
+    ----------
+    case
+        The case.
+    """
+    [row] = case.table.to_dict("records")
+    kept = {str(name): value for name, value in row.items() if name not in _TEXTS}
+    return {name: value for name, value in kept.items() if not name.startswith("difference")}
+
+
+def _play(
+    system: str,
+    recipe: Recipe,
+    entry: PolicyEntry,
+    runs: int,
+    seed: int,
+    benchmarks: tuple[str, ...],
+    reading: Callable[[Case], Mapping[str, Any]],
+) -> Mapping[str, Any]:
+    record = _narrowed(find_system(system), recipe, entry, benchmarks)
+    named = {"instance": recipe.instance()}
+    compared = study(named, [entry], system=record, runs=runs, rng=seed, progress=False)
+    return reading(compared.cases[0])
+
+
+def _narrowed(
+    record: System, recipe: Recipe, entry: PolicyEntry, benchmarks: tuple[str, ...]
+) -> System:
+    """Leave a record the one policy and what it is measured by, computed once per instance."""
+    wanted = {record.yardstick, *benchmarks, *([entry.bound] if entry.bound else [])}
+    kept = {
+        name: replace(known, compute=_remembered(record.name, name, recipe))
+        for name, known in record.benchmarks.items()
+        if name in wanted
+    }
+    return replace(
+        record, policies=(entry,), benchmarks=kept, claims="", bound_of=None, reference=""
+    )
+
+
+def _remembered(system: str, name: str, recipe: Recipe) -> Callable[[Any], Benchmark]:
+    return lambda _instance: _benchmark(system, name, recipe)
+
+
+@lru_cache(maxsize=8)
+def _benchmark(system: str, name: str, recipe: Recipe) -> Benchmark:
+    return find_system(system).benchmarks[name].compute(recipe.instance())

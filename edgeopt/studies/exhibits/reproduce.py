@@ -1,0 +1,209 @@
+"""Compute exhibits of a paper, as far as they are not kept from an earlier run."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import edgeopt
+from edgeopt.errors import OptionError
+from edgeopt.studies.exhibits.exhibit import NOT_BUILT, Estimate
+from edgeopt.studies.registry import find_system
+from edgeopt.studies.sweeps import compute_cells, tabulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from edgeopt.studies.exhibits.exhibit import Exhibit, Printed
+    from edgeopt.studies.system import System
+
+__all__ = ["Outcome", "Reproduction", "reproduce"]
+
+_LINE = ("exhibit", "what", "printed", "ours", "low", "high", "percent", "why")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """An exhibit with what its cells came to.
+
+    Parameters
+    ----------
+    exhibit
+        The exhibit.
+    rows
+        What is shown and written.
+    cells
+        Number of cells behind it.
+    """
+
+    exhibit: Exhibit
+    rows: pd.DataFrame
+    cells: int
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Printed, ours, and why they may differ: one mapping per printed line.
+
+        Keys ``exhibit, what, printed, ours, low, high, percent, why``; `ours` is a number, a
+        statement, or that it is not built yet; `why` is what the line says beyond its exhibit.
+        """
+        return [self._line(printed) for printed in self.exhibit.printed]
+
+    def _line(self, printed: Printed) -> dict[str, Any]:
+        ours: Any = NOT_BUILT if printed.ours is None else printed.ours(self.rows)
+        low = high = math.nan
+        if isinstance(ours, Estimate):
+            ours, low, high = ours
+        about = self.exhibit.name, printed.what, printed.value
+        return dict(
+            zip(_LINE, (*about, ours, low, high, printed.percent, printed.why), strict=True)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """Exhibits of a system, reproduced.
+
+    Parameters
+    ----------
+    system
+        The record of the system.
+    outcomes
+        One per exhibit.
+    quick
+        Whether few and small cells were taken.
+    seconds
+        What this run took; kept cells cost nothing.
+    version
+        Of the package.
+    """
+
+    system: System
+    outcomes: tuple[Outcome, ...]
+    quick: bool
+    seconds: float
+    version: str = edgeopt.__version__
+
+    @property
+    def lines(self) -> pd.DataFrame:
+        """The lines of all outcomes; `why` says what holds for a whole exhibit in every line."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {**line, "why": " ".join(filter(None, (line["why"], *outcome.exhibit.differs)))}
+                for outcome in self.outcomes
+                for line in outcome.lines
+            ],
+            columns=list(_LINE),
+        )
+
+    def page(self, out: str | Path) -> Path:
+        """Write a page, and of every exhibit its picture and rows.
+
+        Parameters
+        ----------
+        out
+            Directory to write to; it is made if it does not exist.
+
+        Returns
+        -------
+        Path
+            The page, ``index.html``. Beside it stand ``NAME.svg`` and ``NAME.csv`` per exhibit,
+            ``printed.csv`` and ``reproduction.json``.
+        """
+        from edgeopt.studies.exhibits.report import write
+
+        return write(self, Path(out))
+
+
+def reproduce(
+    system: System | str,
+    *,
+    figure: str | None = None,
+    table: str | None = None,
+    out: str | Path | None = None,
+    quick: bool = False,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: bool | None = None,
+) -> Reproduction:
+    """Reproduce the figures and tables of the evaluation in a system's paper.
+
+    Parameters
+    ----------
+    system
+        The system, or its name.
+    figure, table
+        Number of the one to reproduce; by default all.
+    out
+        Directory for page, pictures and tables. Finished cells are kept in its folder ``cells``,
+        so that a run that was interrupted goes on where it stopped.
+    quick
+        Few and small cells, for a first look.
+    workers
+        Processes on this machine; -1 takes all cores.
+    cluster
+        Address of the scheduler of a Dask cluster, which computes instead.
+    progress
+        Whether to show a progress bar; by default only when standard error is a terminal.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range, or the system has no such exhibit.
+    MissingDependencyError
+        If a cluster is asked for and the extra ``cluster`` is not installed.
+
+    Examples
+    --------
+    >>> from edgeopt.studies.exhibits import reproduce
+    >>> found = reproduce("oinc", table="I", quick=True)
+    >>> [outcome.exhibit.heading for outcome in found.outcomes]
+    ['Table I']
+    """
+    began = time.perf_counter()
+    record = find_system(system) if isinstance(system, str) else system
+    exhibits = _chosen(record, figure, table)
+    folder = None if out is None else Path(out) / "cells"
+    cells = [exhibit.cells(quick) for exhibit in exhibits]
+    computed = compute_cells(
+        (cell for listed in cells for cell in listed),
+        store=folder,
+        workers=workers,
+        cluster=cluster,
+        progress=progress,
+    )
+    outcomes = tuple(
+        Outcome(exhibit, exhibit.rows(tabulate(listed, computed)), len(listed))
+        for exhibit, listed in zip(exhibits, cells, strict=True)
+    )
+    found = Reproduction(record, outcomes, quick, time.perf_counter() - began)
+    if out is not None:
+        found.page(out)
+    return found
+
+
+def _chosen(record: System, figure: str | None, table: str | None) -> Sequence[Exhibit]:
+    if not record.exhibits:
+        raise OptionError(f"system {record.name!r} has no figures or tables to reproduce")
+    if figure is None and table is None:
+        return record.exhibits
+    chosen = [
+        exhibit
+        for exhibit in record.exhibits
+        for kind, number in (("figure", figure), ("table", table))
+        if number is not None and exhibit.is_called(kind, number)
+    ]
+    for kind, number in (("figure", figure), ("table", table)):
+        if number is not None and not any(one.is_called(kind, number) for one in chosen):
+            known = ", ".join(exhibit.heading for exhibit in record.exhibits)
+            raise OptionError(
+                f"{record.name} has no {kind} {number!r} to reproduce; choose from {known}"
+            )
+    return chosen

@@ -60,6 +60,8 @@ class System:
         Reads an instance from a file.
     generate
         ``generate(*, rng=0, ...)`` draws an instance; its keywords are what ``--set`` takes.
+    small
+        ``small(seed)`` draws an instance of which exact values can be computed, for checks.
     benchmarks
         Offline optima by name; the first one is the yardstick of the column ``ratio``.
     policies
@@ -142,6 +144,7 @@ class System:
     rehearsal: Callable[[Any], Any] | None = None
     paper: str = ""
     generate: Callable[..., Any] | None = None
+    small: Callable[[int], Any] | None = None
     from_data: Callable[..., Any] | None = None
     solve: Callable[..., Benchmark] | None = None
     methods: Sequence[str] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import RARE_LONG_RUNS
 from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
@@ -42,6 +42,8 @@ def _plan_against_clairvoyant(view: Evaluation) -> Measurement:
 
 
 def _clairvoyant_ratio(view: Evaluation) -> Measurement:
+    if view.plan.bound <= 1e-12:
+        raise NotApplicableError("bound is trivial: OPT(LP) = 0")
     optimum = clairvoyant_optimum(view.instance)
     proof = {"clairvoyant_optimum": optimum, "bound": view.plan.bound}
     return Measurement(optimum / view.plan.bound, 2.0, proof)

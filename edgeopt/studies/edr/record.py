@@ -19,6 +19,7 @@ from edgeopt.studies.edr.notes import describe, notes
 from edgeopt.studies.edr.policies import POLICIES
 from edgeopt.studies.edr.progress import PROGRESS
 from edgeopt.studies.edr.quality import QUALITY
+from edgeopt.studies.edr.small import small
 from edgeopt.studies.entries import Source
 from edgeopt.studies.licences import licences
 from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
@@ -66,6 +67,7 @@ SYSTEM = System(
     },
     load=EdrInstance.load,
     generate=generate,
+    small=small,
     from_data=from_data,
     solve=solve,
     methods=METHODS,

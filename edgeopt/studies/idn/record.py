@@ -13,6 +13,7 @@ from edgeopt.studies.idn.measures import INACCURACY, LATENCY, UPDATES
 from edgeopt.studies.idn.network import NETWORK
 from edgeopt.studies.idn.notes import describe, notes
 from edgeopt.studies.idn.policies import POLICIES
+from edgeopt.studies.idn.small import small
 from edgeopt.studies.idn.trade_off import TRADE_OFF
 from edgeopt.studies.idn.updates import MODEL_UPDATES
 from edgeopt.studies.licences import licences
@@ -62,6 +63,7 @@ SYSTEM = System(
     },
     load=IdnInstance.load,
     generate=generate,
+    small=small,
     from_data=from_data,
     solve=solve,
     methods=METHODS,

@@ -19,6 +19,7 @@ from edgeopt.studies.oinc.load import LOAD
 from edgeopt.studies.oinc.measures import MEASURES
 from edgeopt.studies.oinc.notes import describe, notes
 from edgeopt.studies.oinc.policies import POLICIES
+from edgeopt.studies.oinc.small import small
 from edgeopt.studies.oinc.success import SUCCESS
 from edgeopt.studies.oinc.table_one import TABLE_ONE
 from edgeopt.studies.oinc.weighted import WEIGHTED
@@ -71,6 +72,7 @@ SYSTEM = System(
     },
     load=OincInstance.load,
     generate=generate,
+    small=small,
     from_data=from_data,
     solve=solve,
     export=export,

@@ -23,6 +23,7 @@ from edgeopt.studies.rescue.gantt import GANTT
 from edgeopt.studies.rescue.notes import describe, notes
 from edgeopt.studies.rescue.overview import INSTANCE
 from edgeopt.studies.rescue.policies import POLICIES
+from edgeopt.studies.rescue.small import small
 from edgeopt.studies.rescue.utilisation import UTILISATION, UTILISATION_OVER_TIME
 from edgeopt.studies.rescue.values import VALUES
 from edgeopt.studies.system import System
@@ -65,6 +66,7 @@ SYSTEM = System(
     },
     load=RescueInstance.load,
     generate=generate,
+    small=small,
     from_data=from_data,
     solve=solve,
     methods=METHODS,

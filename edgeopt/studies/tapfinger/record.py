@@ -20,6 +20,7 @@ from edgeopt.studies.tapfinger.means import MEANS
 from edgeopt.studies.tapfinger.measures import MEASURES
 from edgeopt.studies.tapfinger.notes import describe, notes
 from edgeopt.studies.tapfinger.policies import POLICIES, bound_of
+from edgeopt.studies.tapfinger.small import small
 from edgeopt.studies.tapfinger.three_clusters import THREE_CLUSTERS
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ SYSTEM = System(
     },
     load=TapFingerInstance.load,
     generate=generate,
+    small=small,
     from_data=from_data,
     solve=solve,
     methods=METHODS,

@@ -9,14 +9,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.growth import Growth, grow
+from benchmarks.listing import listing
 from benchmarks.machine import describe
 from benchmarks.measure import ONE_THREAD
+from benchmarks.picture import write_picture
 from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import Report, summary
 from benchmarks.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from benchmarks.record import Benchmark
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -25,12 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen benchmarks; return 1 when candidates disagree on an objective."""
     options = _parser().parse_args(arguments)
     try:
-        chosen = [find(name) for name in options.only] if options.only else list(BENCHMARKS)
-    except KeyError as unknown:
-        print(unknown.args[0], file=sys.stderr)
+        chosen = _chosen(options)
+        path = _file(options)
+    except (KeyError, ValueError, OSError) as wrong:
+        print(wrong if isinstance(wrong, OSError) else wrong.args[0], file=sys.stderr)
         return 2
-    if not options.only and not options.smoke:
-        chosen = [benchmark for benchmark in chosen if benchmark.large == options.large]
+    if options.list:
+        print("\n".join(listing(chosen)))
+        return 0
 
     machine = describe()
     for name, value in machine.items():
@@ -38,19 +45,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{'settings':<14} {_settings(options.smoke)}\n")
 
     reports: list[Report] = []
+    growths: list[Growth] = []
     for benchmark in chosen:
-        report = run(benchmark, smoke=options.smoke)
-        print("\n".join(report.lines()), end="\n\n", flush=True)
-        reports.append(report)
+        if not options.growth:
+            report = run(benchmark, smoke=options.smoke)
+            print("\n".join(report.lines()), end="\n\n", flush=True)
+            reports.append(report)
+        if benchmark.ladder is not None and not options.smoke:
+            growth = grow(benchmark)
+            print("\n".join(growth.lines()), end="\n\n", flush=True)
+            growths.append(growth)
     if not options.smoke:
-        print("\n".join(summary(reports)))
-    if options.json or not options.smoke:
-        path = options.json or RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        document = {"machine": machine, "benchmarks": [report.record() for report in reports]}
-        path.write_text(json.dumps(document, indent=2) + "\n")
-        print(f"figures kept in {path}")
-    return 0 if all(report.agrees for report in reports) else 1
+        print("\n".join(summary(reports, growths)))
+    if path is not None:
+        _keep(path, machine, reports, growths)
+    return 0 if all(one.agrees for one in (*reports, *growths)) else 1
+
+
+def _chosen(options: argparse.Namespace) -> list[Benchmark]:
+    if options.smoke and options.growth:
+        raise ValueError("--smoke runs one size and --growth several: choose one of them")
+    if options.only:
+        chosen = [find(name) for name in options.only]
+        for benchmark in chosen:
+            if options.growth and benchmark.ladder is None:
+                raise ValueError(f"{benchmark.name} has no sizes for --growth")
+        return chosen
+    if options.smoke or options.list:
+        return list(BENCHMARKS)
+    chosen = [benchmark for benchmark in BENCHMARKS if benchmark.large == options.large]
+    return [one for one in chosen if one.ladder is not None] if options.growth else chosen
+
+
+def _file(options: argparse.Namespace) -> Path | None:
+    """Return where the figures go, of which the folder exists."""
+    if options.list or (options.smoke and options.json is None):
+        return None
+    path: Path = options.json or RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; --json needs the name of a file")
+    return path
+
+
+def _keep(
+    path: Path, machine: dict[str, str], reports: list[Report], growths: list[Growth]
+) -> None:
+    document = {
+        "machine": machine,
+        "benchmarks": [report.record() for report in reports],
+        "growth": [growth.record() for growth in growths],
+    }
+    path.write_text(json.dumps(document, indent=2) + "\n")
+    print(f"figures kept in {path}")
+    # Beside the figures, in a folder of the same name.
+    folder = path.with_suffix("") if path.suffix else path.with_name(path.name + "-pictures")
+    for growth in growths:
+        write_picture(growth, folder)
+    if growths:
+        print(f"pictures of cost against size in {folder}")
 
 
 def _settings(smoke: bool) -> str:
@@ -68,6 +121,10 @@ def _parser() -> argparse.ArgumentParser:
         "--only", action="append", metavar="NAME", help="just this one; may be repeated"
     )
     parser.add_argument("--smoke", action="store_true", help="every benchmark at its smallest size")
+    parser.add_argument(
+        "--growth", action="store_true", help="only how cost grows with size, not the full size"
+    )
+    parser.add_argument("--list", action="store_true", help="what there is, and measure nothing")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep the figures")
     return parser
 

@@ -8,7 +8,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("edgeopt", "numpy", "scipy", "numba", "highspy", "pyomo")
+PACKAGES = ("edgeopt", "numpy", "scipy", "numba", "highspy", "pyomo", "cvxpy", "linopy", "casadi")
 
 
 def describe() -> dict[str, str]:

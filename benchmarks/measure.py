@@ -9,12 +9,12 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.record import Benchmark
 
@@ -22,6 +22,7 @@ ONE_THREAD = {
     name: "1"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 }
+ROOT = Path(__file__).parents[1]
 KIB_PER_GIB = 2**20
 GRACE = 120.0
 """Seconds past its time limit, set-up included, after which a peer is ended from outside."""
@@ -43,6 +44,8 @@ class Measurement:
         Of the last call.
     finished
         False when a time limit ended any call; its seconds are then a lower bound.
+    phases
+        Seconds of the parts of each call that are told apart, by name.
     """
 
     candidate: str
@@ -52,6 +55,7 @@ class Measurement:
     gap: float | None = None
     work: float | None = None
     finished: bool = True
+    phases: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def median(self) -> float:
@@ -70,11 +74,14 @@ def measure(
     if benchmark.warms(candidate):
         call(time_limit)
     seconds = []
+    phases: dict[str, list[float]] = {}
     finished = True
     for _ in range(repeats):
         start = time.perf_counter()
         reading = call(time_limit)
         seconds.append(time.perf_counter() - start)
+        for name, part in reading.phases.items():
+            phases.setdefault(name, []).append(part)
         finished = finished and reading.finished
         if not finished:
             break
@@ -85,6 +92,7 @@ def measure(
         gap=reading.gap,
         work=reading.work,
         finished=finished,
+        phases={name: tuple(parts) for name, parts in phases.items()},
     )
 
 
@@ -101,8 +109,8 @@ def measure_apart(
     try:
         done = subprocess.run(
             command,
-            env=os.environ | ONE_THREAD | dict(benchmark.settings),
-            cwd=Path(__file__).parents[1],
+            env=environment(benchmark),
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
             timeout=patience,
@@ -111,7 +119,13 @@ def measure_apart(
     except subprocess.TimeoutExpired as late:
         return Measurement(candidate, (float(late.timeout),), finished=False)
     fields = json.loads(done.stdout.splitlines()[-1])
+    fields["phases"] = {name: tuple(parts) for name, parts in fields["phases"].items()}
     return Measurement(**(fields | {"seconds": tuple(fields["seconds"])}))
+
+
+def environment(benchmark: Benchmark) -> dict[str, str]:
+    """Return the environment of a process that measures."""
+    return os.environ | ONE_THREAD | dict(benchmark.settings)
 
 
 def main(arguments: Sequence[str]) -> None:

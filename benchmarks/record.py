@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,12 +24,15 @@ class Reading:
         Units of work that the call did, for a rate.
     finished
         False when a time limit ended the call early.
+    phases
+        Seconds of the parts of the call that are worth telling apart, by name.
     """
 
     objective: float | None = None
     gap: float | None = None
     work: float | None = None
     finished: bool = True
+    phases: Mapping[str, float] = field(default_factory=dict)
 
 
 Candidate = Callable[[float | None], Reading]
@@ -46,11 +50,14 @@ class Goal:
         (proven, relative) or `memory` (peak, GiB).
     at_least, at_most
         The promised limit; one of the two.
+    peer
+        For a ratio: the peer that the promise is about, instead of the fastest.
     """
 
     quantity: Quantity
     at_least: float | None = None
     at_most: float | None = None
+    peer: str | None = None
 
     def met(self, value: float) -> bool:
         low = self.at_least is None or value >= self.at_least
@@ -58,9 +65,46 @@ class Goal:
         return low and high
 
     def __str__(self) -> str:
+        what = self.quantity if self.peer is None else f"{self.quantity} to {self.peer}"
         if self.at_least is not None:
-            return f"{self.quantity} >= {self.at_least:g}"
-        return f"{self.quantity} <= {self.at_most:g}"
+            return f"{what} >= {self.at_least:g}"
+        return f"{what} <= {self.at_most:g}"
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Sizes over which the growth of cost is measured.
+
+    Parameters
+    ----------
+    axis
+        What n counts, as in "grows like n^1.2, n = slots".
+    rungs
+        n and the keyword arguments of the instance, smallest first: 3 at least, or no exponent
+        could have an interval.
+    limit
+        Seconds that a call may take. A candidate that needs more is stopped and not tried at larger
+        sizes.
+    """
+
+    axis: str
+    rungs: tuple[tuple[int, Mapping[str, Any]], ...]
+    limit: float = 5.0
+
+    def __post_init__(self) -> None:
+        sizes = [n for n, _ in self.rungs]
+        if len(sizes) < 3:
+            raise ValueError(f"a ladder needs at least 3 sizes, not {len(sizes)}")
+        if sizes[0] < 1 or any(a >= b for a, b in itertools.pairwise(sizes)):
+            raise ValueError(f"the sizes of a ladder must be positive and grow: {sizes}")
+
+    @classmethod
+    def over(
+        cls, name: str, values: Sequence[int], *, axis: str = "", limit: float = 5.0, **rest: Any
+    ) -> Ladder:
+        """Let one argument grow while the `rest` stays."""
+        rungs = tuple((value, rest | {name: value}) for value in values)
+        return cls(axis or name, rungs, limit)
 
 
 @dataclass(frozen=True)
@@ -99,6 +143,12 @@ class Benchmark:
         Runs only when asked for.
     tolerance
         Relative agreement of the objectives.
+    settings
+        Environment variables for the processes.
+    phases
+        Names of the parts of a call that are timed apart, in order; candidates may have fewer.
+    ladder
+        Sizes over which growth is measured; None where there is nothing to learn from it.
     """
 
     name: str
@@ -118,6 +168,8 @@ class Benchmark:
     large: bool = False
     tolerance: float = 1e-6
     settings: Mapping[str, str] = field(default_factory=dict)
+    phases: tuple[str, ...] = ()
+    ladder: Ladder | None = None
 
     @property
     def candidates(self) -> tuple[str, ...]:

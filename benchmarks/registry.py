@@ -20,6 +20,7 @@ from benchmarks.specs import (
     oinc_slot,
     oinc_strong,
     rescue_build,
+    rescue_layers,
     rescue_lp,
     rescue_lp_huge,
     rescue_lp_large,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     rescue_build.BENCHMARK,
+    rescue_layers.BENCHMARK,
     rescue_values.BENCHMARK,
     rescue_simulate.BENCHMARK,
     rescue_lp.BENCHMARK,

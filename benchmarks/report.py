@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from benchmarks.growth import Growth
     from benchmarks.measure import Measurement
     from benchmarks.record import Benchmark, Goal
 
@@ -34,6 +36,13 @@ class Report:
         peer = self.fastest_peer
         return None if peer is None else peer.median / self.subject.median
 
+    def ratio_to(self, name: str) -> float | None:
+        """Return the median of one peer by ours; None where it was stopped."""
+        for peer in self.measurements[1:]:
+            if peer.candidate == name and peer.finished:
+                return peer.median / self.subject.median
+        return None
+
     @property
     def disagreement(self) -> float:
         """Largest relative difference between an objective and the subject's."""
@@ -57,7 +66,7 @@ class Report:
             "memory": self.subject.memory or None,
         }
         for goal in self.benchmark.goals:
-            value = values[goal.quantity]
+            value = values[goal.quantity] if goal.peer is None else self.ratio_to(goal.peer)
             if value is not None:
                 yield goal, value, goal.met(value)
 
@@ -69,6 +78,8 @@ class Report:
         width = max(len(m.candidate) for m in self.measurements)
         for measurement in self.measurements:
             yield f"  {measurement.candidate:<{width}}  {self._figures(measurement)}"
+            if measurement.phases:
+                yield f"  {'':<{width}}    of which {_phases(measurement)}"
         if self.disagreement or any(m.objective is not None for m in self.measurements[1:]):
             word = "agree" if self.agrees else "DISAGREE"
             yield f"  objectives {word}: largest relative difference {self.disagreement:.1e}"
@@ -114,27 +125,41 @@ class Report:
         }
 
 
+def _phases(measurement: Measurement) -> str:
+    medians = {name: statistics.median(parts) for name, parts in measurement.phases.items()}
+    return ", ".join(f"{name} {duration(median)}" for name, median in medians.items())
+
+
 def _seconds(measurement: Measurement) -> str:
     if not measurement.finished:
-        return f"> {_duration(measurement.median)} (stopped)"
-    text = _duration(measurement.median)
+        return f"> {duration(measurement.median)} (stopped)"
+    text = duration(measurement.median)
     if len(measurement.seconds) > 1:
-        low, high = _duration(min(measurement.seconds)), _duration(max(measurement.seconds))
+        low, high = duration(min(measurement.seconds)), duration(max(measurement.seconds))
         text += f" [{low}, {high}]"
     return text
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
     for unit, factor in (("s", 1.0), ("ms", 1e3)):
-        if seconds * factor >= 1.0:
+        if seconds * factor >= 0.9995:
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds * 1e6:.3g} us"
 
 
-def summary(reports: Sequence[Report]) -> Iterator[str]:
-    """Yield one line per goal and one per disagreement, for the end of a run."""
+def summary(reports: Sequence[Report], growths: Sequence[Growth] = ()) -> Iterator[str]:
+    """Yield a line per growth, per missed goal and per disagreement, for the end of a run."""
+    if growths:
+        yield "growth of ours, and of the peer that is fastest at the largest size:"
+    for growth in growths:
+        name, subject = growth.benchmark.name, growth.benchmark.subject
+        yield f"  {name} (n = {growth.ladder.axis}): {subject} {growth.growth(subject)}"
+        for _, _, peer in growth.ratios()[-1:]:
+            yield f"  {'':<{len(name)}} {peer} {growth.growth(peer)}"
     verdicts = [met for report in reports for _, _, met in report.goals()]
-    yield f"{sum(verdicts)} of {len(verdicts)} goals met"
+    if reports:
+        yield f"{sum(verdicts)} of {len(verdicts)} goals met"
     for report in reports:
         for goal, value, met in report.goals():
             if not met:
@@ -142,3 +167,7 @@ def summary(reports: Sequence[Report]) -> Iterator[str]:
         if not report.agrees:
             name, difference = report.benchmark.name, report.disagreement
             yield f"  wrong: {name}: objectives differ by {difference:.1e}"
+    for growth in growths:
+        if not growth.agrees:
+            name, difference = growth.benchmark.name, growth.disagreement
+            yield f"  wrong: growth of {name}: objectives differ by {difference:.1e}"

@@ -1,0 +1,104 @@
+"""Cost against size as a picture: ours, the peers', what was stopped, and the fitted lines."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from benchmarks.report import duration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from benchmarks.growth import Growth
+
+__all__ = ["notice", "write_picture"]
+
+
+def write_picture(growth: Growth, folder: Path) -> Path:
+    """Draw the ladder of one benchmark into `folder` and return the file."""
+    from edgeopt.studies.pictures.canvas import entitle, in_style
+
+    figure = in_style(lambda: _draw(growth))
+    entitle(figure, notice(growth))
+    figure.set_facecolor("white")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{growth.benchmark.name}.png"
+    figure.savefig(path, dpi=150)
+    return path
+
+
+def notice(growth: Growth) -> str:
+    """Say what to notice: who is faster at the largest size, and whose cost grows faster."""
+    name, subject = growth.benchmark.name, growth.benchmark.subject
+    ours, ratios = growth.fit(subject), growth.ratios()
+    if not ratios:
+        return f"{name}: {subject} {growth.growth(subject)}"
+    n, ratio, peer = ratios[-1]
+    fast, slow = (subject, peer) if ratio >= 1.0 else (peer, subject)
+    text = f"{name}: at n = {n:,} {slow} takes {max(ratio, 1 / ratio):.2g} times as long as {fast}"
+    theirs = growth.fit(peer)
+    if ours is None or theirs is None:
+        return text
+    if theirs.low > ours.high:
+        return f"{text}; the cost of {peer} grows faster"
+    if theirs.high < ours.low:
+        return f"{text}; the cost of {subject} grows faster"
+    return f"{text}; how fast the two grow cannot be told apart"
+
+
+def _draw(growth: Growth) -> Figure:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    from edgeopt.studies.pictures.canvas import blank, colours
+
+    figure = blank(height=4.0 + 0.2 * len(growth.climbs))
+    axes = figure.add_subplot()
+    # Before anything is drawn, so that bands and lines are laid out in logarithms.
+    axes.set(xscale="log", yscale="log")
+    for (candidate, colour), marker in zip(
+        colours(growth.climbs).items(), "osD^vPX<>", strict=False
+    ):
+        _draw_candidate(axes, growth, candidate, colour, marker)
+    axes.xaxis.set_major_locator(FixedLocator(list(growth.sizes)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: duration(seconds)))
+    axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.set(xlabel=f"n: {growth.ladder.axis}", ylabel="time of a call")
+    figure.legend(loc="outside lower left", ncols=1)
+    return figure
+
+
+def _draw_candidate(axes: Axes, growth: Growth, candidate: str, colour: str, marker: str) -> None:
+    from edgeopt.studies.pictures.canvas import BAND
+
+    label = textwrap.shorten(f"{candidate}: {growth.growth(candidate)}", 95, placeholder=" ...")
+    pairs = growth.finished(candidate)
+    n = [size for size, _ in pairs]
+    law = growth.fit(candidate)
+    median = [measured.median for _, measured in pairs]
+    axes.plot(
+        n, median, marker, color=colour, label=label, markersize=5, linestyle="" if law else "-"
+    )
+    low, high = ([extreme(measured.seconds) for _, measured in pairs] for extreme in (min, max))
+    axes.vlines(n, low, high, color=colour, linewidth=2.5, alpha=2 * BAND)
+    if law is not None:
+        line = [law.factor * size**law.exponent for size in n]
+        axes.plot(n, line, color=colour, linewidth=1.2)
+    stopped = growth.stopped(candidate)
+    if stopped is not None:
+        size, measured = stopped
+        axes.plot([size], [measured.median], marker, color=colour, fillstyle="none", markersize=6)
+        axes.annotate(
+            "stopped",
+            (size, measured.median),
+            xytext=(0, 7),
+            textcoords="offset points",
+            ha="center",
+            color=colour,
+            fontsize=8,
+        )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies import rendering
 from edgeopt.studies.claims import claim_rows
+from edgeopt.studies.headlines import headlines
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
-from edgeopt.studies.summary import headlines, sentences
+from edgeopt.studies.summary import findings, lead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +127,8 @@ def _shown(
         "key": key,
         "case": case,
         "headlines": headlines(case),
-        "summary": sentences(case),
+        "lead": lead(case),
+        "findings": findings(case),
         "exact": bool(case.exact),
         "promises": case.system.obligations(case.instance) > 0,
         # Where the same benchmark bounds all policies, one column says it.
@@ -163,6 +165,7 @@ def _shown(
 def _account(case: Case, account: Account) -> dict[str, Any]:
     """Gather one account of every policy."""
     return {
+        "name": account.name,
         "title": account.title,
         "caption": account.caption,
         "bad": set(account.bad),

@@ -11,7 +11,8 @@ from scipy import stats
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.studies import Study, study
-from edgeopt.studies.summary import headlines, sentences
+from edgeopt.studies.headlines import headlines
+from edgeopt.studies.summary import sentences
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
 
 COLUMNS = [

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
+from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 
 if TYPE_CHECKING:
@@ -161,19 +161,33 @@ class Claim:
         Returns
         -------
         Verdict
-            A violated one if there is any, then the smallest slack; vacuous only if all are.
+            A violated one if there is any, then the least room; vacuous only if all are.
         """
-        verdicts = [
-            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
-            for name, build in self.family.items()
-        ]
-        order = (Finding.VIOLATED, Finding.HOLDS, Finding.VACUOUS)
-        worst = min(verdicts, key=lambda v: (order.index(v.verdict), _last_if_nan(v.slack)))
+        verdicts = self.on_family(view_of)
+        worst = worst_verdict(verdicts)
         if len(verdicts) == 1 or worst.verdict is Finding.VACUOUS:
             return worst
         vacuous = sum(v.verdict is Finding.VACUOUS for v in verdicts)
         reason = f"worst of {len(verdicts)} named instances, {vacuous} of them vacuous"
         return Verdict(**{**vars(worst), "reason": reason})
+
+    def on_family(self, view_of: Callable[[Callable[[], Any]], Any]) -> list[Verdict]:
+        """Check the claim on every instance of its own family.
+
+        Parameters
+        ----------
+        view_of
+            As `worst` takes it.
+
+        Returns
+        -------
+        list of Verdict
+            In the order of the family.
+        """
+        return [
+            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
+            for name, build in self.family.items()
+        ]
 
     def decide(self, instance: Any, view: Callable[[], Any], name: str | None = None) -> Verdict:
         """Compare the two numbers on one instance.
@@ -217,10 +231,6 @@ class Claim:
             found.certificate,
             instance=label,
         )
-
-
-def _last_if_nan(number: float) -> float:
-    return math.inf if math.isnan(number) else number
 
 
 def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:

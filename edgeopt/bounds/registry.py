@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.verdict import Verdict
 
-__all__ = ["check", "claims"]
+__all__ = ["Views", "check", "claims", "resolve"]
 
 ENTRY_POINT_GROUP = "edgeopt.claims"
 """Group under which another package offers a sequence of `Claim`."""
@@ -97,8 +97,8 @@ def check(
     >>> verdict.verdict.value
     'holds'
     """
-    chosen = _resolve(claims)
-    views = _Views(options)
+    chosen = resolve(claims)
+    views = Views(options)
     if instance is None:
         if options:
             raise OptionError(f"options {sorted(options)} belong to an instance, and none is given")
@@ -115,17 +115,25 @@ def check(
     return verdicts
 
 
-class _Views:
-    """Views of instances, each computed once in a call of `check`."""
+class Views:
+    """Views of instances, each computed once and shared by all claims about the instance.
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = options
+    Parameters
+    ----------
+    options
+        Passed to the views that take them.
+    """
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        self._options = options or {}
         self._made: dict[tuple[Any, int], Any] = {}
 
     def of(self, claim: Claim, instance: Any) -> Callable[[], Any]:
+        """Return what makes the view of an instance."""
         return lambda: self._make(claim, instance, lambda: instance)
 
     def of_named(self, claim: Claim) -> Callable[[Callable[[], Any]], Any]:
+        """Return what maps an entry of the claim's family to the view of its instance."""
         return lambda build: self._make(claim, build, build)
 
     def _make(self, claim: Claim, key: Any, build: Callable[[], Any]) -> Any:
@@ -154,7 +162,19 @@ def _options_of(claim: Claim) -> list[str]:
     return list(inspect.signature(claim.view).parameters)[1:]
 
 
-def _resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
+def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
+    """Return the claims that a caller asks for, in the order asked for.
+
+    Parameters
+    ----------
+    wanted
+        As `check` takes them.
+
+    Raises
+    ------
+    OptionError
+        If an identifier or pattern matches nothing, or nothing is asked for.
+    """
     if isinstance(wanted, Claim):
         return [wanted]
     known = _all_claims()

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["Finding", "Relation", "Source", "Verdict"]
+__all__ = ["Finding", "Relation", "Source", "Verdict", "worst_verdict"]
 
 
 class Finding(StrEnum):
@@ -104,6 +104,24 @@ class Verdict:
     reason: str = ""
     instance: str = ""
 
+    @property
+    def room(self) -> float:
+        """Slack as a share of the larger of the two numbers.
+
+        0 where a claim that holds leaves nothing but rounding; infinite where it compares nothing
+        with nothing, as on an instance without any profit or cost; NaN when vacuous.
+        """
+        slack = self._slack
+        if math.isnan(slack) or math.isinf(slack):
+            return slack
+        scale = max(abs(self.measured), abs(self.guaranteed))
+        return slack / scale if scale > 0.0 else math.inf
+
+    @property
+    def _slack(self) -> float:
+        """Slack, 0 if it is negative within the tolerance."""
+        return max(self.slack, 0.0) if self.verdict is Finding.HOLDS else self.slack
+
     def as_dict(self) -> dict[str, str | float | None]:
         """Return the verdict in plain types for a JSON document.
 
@@ -121,6 +139,32 @@ class Verdict:
             "guaranteed": _finite(self.guaranteed),
             "slack": _finite(self.slack),
         }
+
+
+def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict about the instance that leaves a claim the least room.
+
+    A violated one if there is any, a vacuous one only if all are. Instances come in units and sizes
+    of their own, so that the room is a share of the numbers compared; where all guarantees are 0,
+    it is the slack itself. Of equal ones it is the first.
+
+    Parameters
+    ----------
+    verdicts
+        Verdicts about one claim, at least one.
+
+    Returns
+    -------
+    Verdict
+        One of them.
+    """
+    several = list(verdicts)
+    said = [one for one in several if one.verdict is not Finding.VACUOUS]
+    if not said:
+        return several[0]
+    violated = [one for one in said if one.verdict is Finding.VIOLATED]
+    shares = any(one.guaranteed != 0.0 for one in said)
+    return min(violated or said, key=lambda one: round(one.room if shares else one._slack, 9))
 
 
 def _finite(number: float) -> float | None:

@@ -75,4 +75,5 @@ def only(points: list[EntryPoint]) -> EntryPoint:
 
 def leave_out(why: EdgeOptError) -> None:
     """Warn that something offered is broken and left out."""
-    warnings.warn(f"left out: {why}", PluginWarning, stacklevel=3)
+    # One place for all, so that Python shows each text once however often it comes up.
+    warnings.warn(f"left out: {why}", PluginWarning, stacklevel=1)

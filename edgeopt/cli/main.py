@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from edgeopt.cli.reproduce import reproduce
 from edgeopt.cli.solve import solve
 from edgeopt.cli.solvers import solvers
 from edgeopt.cli.study import study
-from edgeopt.errors import EdgeOptError
+from edgeopt.errors import EdgeOptError, EdgeOptWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +88,25 @@ def _complain(message: str) -> int:
     return _BAD_INPUT
 
 
+class _Teller:
+    """Writes each warning of edgeopt once, as an error is written; others as Python does."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+        self._otherwise = warnings.showwarning
+
+    def __call__(
+        self, message: Warning | str, category: type[Warning], *place: Any, **more: Any
+    ) -> None:
+        text = " ".join(str(message).split())
+        if not issubclass(category, EdgeOptWarning):
+            self._otherwise(message, category, *place, **more)
+        elif text not in self._told:
+            self._told.add(text)
+            print(f"edgeopt: warning: {text}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the program with the arguments of this process, and leave with its exit code."""
+    warnings.showwarning = _Teller()
     sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,55 @@
+"""The one record by which edgeopt knows the system."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.studies import BenchmarkEntry, PolicyEntry, Source, System
+from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
+from edgeopt.studies.pictures.ratios import RATIOS
+from sixth_system.exhibits import EXHIBITS
+from sixth_system.instance import BatchInstance, generate
+from sixth_system.offline import optimum
+from sixth_system.online import ALONE, BALANCE, TIMER, RandomBalance, Waking
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from edgeopt.studies import Benchmark
+
+
+def _made(policy: Any, _instance: BatchInstance, _benchmarks: Mapping[str, Benchmark]) -> Any:
+    return policy
+
+
+def _entry(name: str, policy: Any, **more: Any) -> PolicyEntry:
+    return PolicyEntry(name, policy.name, partial(_made, policy), bound="opt", **more)
+
+
+SYSTEM = System(
+    name="sixth",
+    title="Batches of inference requests on one edge",
+    paper="Dooly, Goldman, Scott: On-line analysis of the TCP acknowledgment delay problem.",
+    instance_type=BatchInstance,
+    sources={"drawn": Source(generate, "a trickle of requests with bursts", seeded=True)},
+    load=BatchInstance.load,
+    generate=generate,
+    solve=optimum,
+    benchmarks={"opt": BenchmarkEntry("OPT", "every policy", optimum)},
+    policies=(
+        _entry("balance", BALANCE, guarantee=2.0),
+        _entry("random", RandomBalance()),
+        _entry("timer", TIMER),
+        _entry("alone", ALONE),
+    ),
+    environment=Waking,
+    value="cost",
+    sense="min",
+    runs=40,
+    claims="sixth",
+    reference="balance",
+    pictures=(RATIOS, VALUE_OVER_TIME),
+    exhibits=EXHIBITS,
+    bound_of=lambda _policy: "opt",
+)

@@ -13,13 +13,15 @@ __all__ = ["linear_solver"]
 
 
 def linear_solver(program: LinearProgram, **options: Any) -> Candidate:
-    """Return a call that solves a finished program on one thread."""
+    """Return a call that solves a finished program on one thread, after it is loaded into it."""
     from edgeopt.solvers import Status, solve
 
     def peer(time_limit: float | None) -> Reading:
         solution = solve(program, threads=1, time_limit=time_limit, raises=False, **options)
         if solution.status is not Status.CONVERGENCE_CRITERIA_SATISFIED:
             return Reading(finished=False)
-        return Reading(objective=solution.objective, gap=solution.gap)
+        load, seconds = solution.seconds
+        phases = {"load": load, "solve": seconds}
+        return Reading(objective=solution.objective, gap=solution.gap, phases=phases)
 
     return peer

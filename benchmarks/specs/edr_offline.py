@@ -9,14 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.peers import linear_solver
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
+from benchmarks.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "HiGHS ipm, no crossover": {"algorithm": "ipm", "run_crossover": "off"},
-    "HiGHS simplex": {"algorithm": "simplex"},
+    "HiGHS dual simplex": {"algorithm": "simplex"},
+    "HiGHS primal simplex": {"algorithm": "simplex", "simplex_strategy": 4},
+    "HiGHS PDLP": {"algorithm": "pdlp"},
 }
 
 
@@ -28,8 +31,12 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     if candidate == BENCHMARK.subject:
 
         def ours(_: float | None) -> Reading:
-            plan = solve_offline(instance)
-            return Reading(objective=plan.objective, gap=plan.gap)
+            watch = Stopwatch()
+            with watch("caps"):
+                cap = served_cap(instance)
+            with watch("solve"):
+                plan = solve_offline(instance, cap=cap)
+            return Reading(objective=plan.objective, gap=plan.gap, phases=watch.phases)
 
         return ours
 
@@ -48,9 +55,11 @@ BENCHMARK = Benchmark(
     },
     subject="solve_offline",
     peers=tuple(ALGORITHMS),
+    phases=("caps", "load", "solve"),
     goals=(Goal("seconds", at_most=60.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
     peer_warm=False,
     race=4.0,
     tolerance=1e-5,
+    ladder=Ladder.over("frames", (6, 12, 24, 48), sites=10, tasks=20, slots=6),
 )

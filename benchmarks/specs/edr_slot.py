@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,4 +59,5 @@ BENCHMARK = Benchmark(
     tolerance=1e-6,
     peer_repeats=1,
     peer_warm=False,
+    ladder=Ladder.over("sites", (50, 100, 200, 400)),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -99,4 +99,5 @@ BENCHMARK = Benchmark(
     unit="steps",
     repeats=51,
     peer_repeats=5,
+    ladder=Ladder.over("tasks", (20, 100, 500, 2_500), count=4),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,4 +62,5 @@ BENCHMARK = Benchmark(
     repeats=3,
     peer_repeats=1,
     peer_warm=False,
+    ladder=Ladder.over("sites", (5, 10, 20, 40), tasks=60, frames=8, slots=6),
 )

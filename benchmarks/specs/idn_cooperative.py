@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.peers import linear_solver
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,8 +53,10 @@ BENCHMARK = Benchmark(
     subject="solve_cooperative",
     peers=tuple(ALGORITHMS),
     goals=(Goal("seconds", at_most=2.0), Goal("gap", at_most=GAP)),
+    phases=("load", "solve"),
     peer_repeats=1,
     peer_warm=False,
     race=4.0,
     tolerance=2 * GAP,
+    ladder=Ladder.over("horizon", (5, 10, 20, 40), axis="slots", topology=1),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,4 +68,5 @@ BENCHMARK = Benchmark(
     repeats=15,
     peer_repeats=3,
     tolerance=1e-12,
+    ladder=Ladder.over("tasks", (5, 10, 20, 40), topology=1, horizon=50),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,4 +159,5 @@ BENCHMARK = Benchmark(
     repeats=7,
     peer_repeats=1,
     peer_warm=False,
+    ladder=Ladder.over("tasks", (5, 10, 20, 40), topology=1, horizon=20),
 )

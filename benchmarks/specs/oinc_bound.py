@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,6 +79,7 @@ BENCHMARK = Benchmark(
     unit="slots",
     # The peer's bound is lower.
     tolerance=0.02,
+    ladder=Ladder.over("devices", (10, 20, 40, 80), axis="devices", sites=12, count=2, duty=1.0),
 )
 
 PROOF = Benchmark(
@@ -90,4 +91,5 @@ PROOF = Benchmark(
     goals=(Goal("gap", at_most=1e-6), Goal("rate", at_least=4.0)),
     repeats=3,
     unit="slots",
+    ladder=Ladder.over("devices", (10, 20, 40), axis="devices", sites=12, count=4, duty=0.6),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,4 +101,5 @@ BENCHMARK = Benchmark(
     repeats=3,
     peer_repeats=1,
     peer_warm=False,
+    ladder=Ladder.over("jobs", (300, 1_000, 3_000, 10_000), sites=20),
 )

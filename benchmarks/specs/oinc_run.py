@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,4 +71,5 @@ BENCHMARK = Benchmark(
     unit="slots",
     repeats=5,
     peer_repeats=1,
+    ladder=Ladder.over("devices", (10, 20, 40, 80), slots=PEER_SLOTS, sites=12, jobs=6),
 )

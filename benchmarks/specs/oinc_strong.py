@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.peers import linear_solver
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +29,11 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     )
 
     given = dict(size)
-    share, slots = given.pop("share"), given.pop("horizon")
+    share, slots = given.pop("share"), given.pop("horizon", None)
     problem = retraining_problem(generate(**given), share)
-    if slots != horizon(problem):
+    if slots not in (None, horizon(problem)):
         raise ValueError(f"the horizon of this problem is {horizon(problem)}, not {slots}")
+    slots = horizon(problem)
     if candidate == BENCHMARK.subject:
 
         def ours(_: float | None) -> Reading:
@@ -59,8 +60,10 @@ BENCHMARK = Benchmark(
     subject="flow_bound",
     peers=(FEW, ALL),
     goals=(Goal("seconds", at_most=5.0), Goal("gap", at_most=1e-6)),
+    phases=("load", "solve"),
     peer_repeats=1,
     peer_warm=False,
     race=2.0,
     tolerance=2e-6,
+    ladder=Ladder.over("jobs", (3, 6, 12, 24), sites=6, share=0.5),
 )

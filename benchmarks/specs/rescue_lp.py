@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.peers import linear_solver
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
+from benchmarks.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "HiGHS ipm, no crossover": {"algorithm": "ipm", "run_crossover": "off"},
     "HiGHS ipm": {"algorithm": "ipm"},
-    "HiGHS simplex": {"algorithm": "simplex"},
+    "HiGHS dual simplex": {"algorithm": "simplex"},
+    "HiGHS primal simplex": {"algorithm": "simplex", "simplex_strategy": 4},
+    "HiGHS PDLP": {"algorithm": "pdlp"},
 }
 
 
@@ -26,8 +29,13 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     if candidate == BENCHMARK.subject:
 
         def ours(_: float | None) -> Reading:
-            plan = solve_p1_lp(instance)
-            return Reading(objective=plan.objective, gap=plan.gap)
+            watch = Stopwatch()
+            with watch("proof"):
+                plan = solve_p1_lp(instance)
+            build, solve = plan.solution.seconds
+            proof = watch.phases["proof"] - build - solve
+            phases = {"build": build, "solve": solve, "proof": proof}
+            return Reading(objective=plan.objective, gap=plan.gap, phases=phases)
 
         return ours
 
@@ -44,8 +52,12 @@ BENCHMARK = Benchmark(
     },
     subject="solve_p1_lp",
     peers=tuple(ALGORITHMS),
+    phases=("build", "load", "solve", "proof"),
     goals=(Goal("ratio", at_least=15.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
     peer_warm=False,
     race=2.0,
+    ladder=Ladder.over(
+        "horizon", (20, 40, 80, 160), axis="slots", servers=3, devices=8, profiles=4
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,4 +53,7 @@ BENCHMARK = Benchmark(
     goals=(Goal("rate", at_least=200_000.0),),
     unit="slots",
     repeats=7,
+    ladder=Ladder.over(
+        "horizon", (25, 50, 100, 200), axis="slots", servers=3, devices=8, profiles=4, runs=100
+    ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Reading
+from benchmarks.record import Benchmark, Candidate, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,4 +61,7 @@ BENCHMARK = Benchmark(
     peers=("NumPy",),
     repeats=15,
     peer_repeats=15,
+    ladder=Ladder.over(
+        "horizon", (25, 50, 100, 200), axis="slots", servers=4, devices=14, profiles=5
+    ),
 )

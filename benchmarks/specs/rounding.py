@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,4 +89,5 @@ BENCHMARK = Benchmark(
     peer_repeats=3,
     # The weighted sum is kept up to one weight.
     tolerance=1e-3,
+    ladder=Ladder.over("entries", (1_000, 10_000, 100_000, 1_000_000)),
 )

@@ -7,10 +7,12 @@ with each by itself, so that its bounds are higher.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.peers import linear_solver
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
+from benchmarks.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,9 +44,12 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         return ours
 
     def peer(time_limit: float | None) -> Reading:
-        slots = int(best_list(problem).completion(problem).max())
-        program = start_matrix(problem, horizon=slots, relax=True)
-        return linear_solver(program)(time_limit)
+        watch = Stopwatch()
+        with watch("build"):
+            slots = int(best_list(problem).completion(problem).max())
+            program = start_matrix(problem, horizon=slots, relax=True)
+        reading = linear_solver(program)(time_limit)
+        return replace(reading, phases=watch.phases | reading.phases)
 
     return peer
 
@@ -61,10 +66,12 @@ BENCHMARK = Benchmark(
     peers=(PEER,),
     goals=(Goal("seconds", at_most=3.0), Goal("gap", at_most=1e-4)),
     unit="tasks",
+    phases=("build", "load", "solve"),
     peer_repeats=1,
     race=2.0,
     # Two bounds on the same.
     tolerance=0.2,
+    ladder=Ladder.over("tasks", (24, 48, 96, 192), clusters=3, apart=False),
 )
 
 APART = Benchmark(
@@ -79,6 +86,7 @@ APART = Benchmark(
     peers=(PEER,),
     goals=(Goal("ratio", at_least=1.5), Goal("gap", at_most=1e-4)),
     unit="tasks",
+    phases=("build", "load", "solve"),
     peer_repeats=1,
     race=2.0,
     # Two bounds on the same.

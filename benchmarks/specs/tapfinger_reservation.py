@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +57,7 @@ BENCHMARK = Benchmark(
     repeats=21,
     peer_repeats=1,
     peer_warm=False,
+    ladder=Ladder.over("tasks", (48, 96, 192, 384), clusters=3),
 )
 
 MANY = Benchmark(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.record import Benchmark, Candidate, Goal, Reading
+from benchmarks.record import Benchmark, Candidate, Goal, Ladder, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,4 +77,5 @@ BENCHMARK = Benchmark(
     unit="slots",
     repeats=5,
     peer_repeats=3,
+    ladder=Ladder.over("tasks", (120, 480, 1_920, 7_680), clusters=6, rate=3.0),
 )

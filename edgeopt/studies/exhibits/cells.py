@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from edgeopt.studies.entries import Benchmark
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.run import study
 from edgeopt.studies.sweeps import Cell
@@ -13,7 +16,7 @@ from edgeopt.studies.sweeps import Cell
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from edgeopt.studies.entries import Benchmark, PolicyEntry
+    from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.result import Case
     from edgeopt.studies.system import System
 
@@ -62,6 +65,7 @@ def plays(
     at: Mapping[str, Any] | None = None,
     benchmarks: Iterable[str] = (),
     reading: Callable[[Case], Mapping[str, Any]] | None = None,
+    bounded: bool = True,
 ) -> list[Cell]:
     """List one cell for each policy on an instance.
 
@@ -85,6 +89,9 @@ def plays(
     reading
         Function of a module that maps the case of one policy to numbers, texts or lists of them;
         by default :func:`figures`.
+    bounded
+        Whether to compute the yardstick and the benchmark that bounds the policy. Where an exhibit
+        has no use for them and they take long: False, and ratios are NaN.
 
     Returns
     -------
@@ -105,8 +112,10 @@ def plays(
             "reading": f"{read.__module__}.{read.__qualname__}",
             "seed": seed,
             "runs": runs,
+            **({} if bounded else {"bounded": False}),
         }
-        arguments = (system, recipe, entry, runs, seed, tuple(benchmarks), read)
+        chosen = entry if bounded else replace(entry, bound="")
+        arguments = (system, recipe, chosen, runs, seed, tuple(benchmarks), read, bounded)
         listed.append(Cell(identity, _play, arguments))
     return listed
 
@@ -132,26 +141,33 @@ def _play(
     seed: int,
     benchmarks: tuple[str, ...],
     reading: Callable[[Case], Mapping[str, Any]],
+    bounded: bool,
 ) -> Mapping[str, Any]:
-    record = _narrowed(find_system(system), recipe, entry, benchmarks)
+    record = find_system(system)
+    wanted = {*benchmarks, *([entry.bound] if entry.bound else [])}
+    record = _narrowed(record, recipe, entry, wanted | ({record.yardstick} if bounded else set()))
     named = {"instance": recipe.instance()}
     compared = study(named, [entry], system=record, runs=runs, rng=seed, progress=False)
     return reading(compared.cases[0])
 
 
-def _narrowed(
-    record: System, recipe: Recipe, entry: PolicyEntry, benchmarks: tuple[str, ...]
-) -> System:
-    """Leave a record the one policy and what it is measured by, computed once per instance."""
-    wanted = {record.yardstick, *benchmarks, *([entry.bound] if entry.bound else [])}
+def _narrowed(record: System, recipe: Recipe, entry: PolicyEntry, wanted: set[str]) -> System:
+    """Leave a record what one policy is measured by, computed once per instance."""
     kept = {
-        name: replace(known, compute=_remembered(record.name, name, recipe))
+        name: replace(
+            known,
+            compute=_remembered(record.name, name, recipe) if name in wanted else _unknown,
+        )
         for name, known in record.benchmarks.items()
-        if name in wanted
+        if name in wanted or name == record.yardstick
     }
-    return replace(
-        record, policies=(entry,), benchmarks=kept, claims="", bound_of=None, reference=""
-    )
+    others = tuple(one if one.bound in kept else replace(one, bound="") for one in record.policies)
+    return replace(record, policies=others, benchmarks=kept, claims="", reference="")
+
+
+def _unknown(_instance: Any) -> Benchmark:
+    """Stand in for a benchmark that nobody asked for."""
+    return Benchmark(value=np.nan, bound=np.nan, gap=np.nan, seconds=0.0, solver="none")
 
 
 def _remembered(system: str, name: str, recipe: Recipe) -> Callable[[Any], Benchmark]:

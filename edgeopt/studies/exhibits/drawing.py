@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["bars", "curves"]
+__all__ = ["bars", "curves", "logarithmic"]
 
 _MARKS = "osD^vP*Xh"
 
@@ -74,9 +74,9 @@ def curves(
     if printed:
         handles.append(_hollow("printed"))
     if logx:
-        axes.set_xscale("log")
+        logarithmic(axes.xaxis)
     if logy:
-        axes.set_yscale("log")
+        logarithmic(axes.yaxis)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
@@ -128,7 +128,7 @@ def bars(
                 markerfacecolor=PAPER, linestyle="none", zorder=4,
             )  # fmt: skip
     if logx:
-        axes.set_xscale("log")
+        logarithmic(axes.xaxis)
     axes.set_yticks(range(len(titles)), list(titles.values()))
     axes.set_ylim(len(titles) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
@@ -137,6 +137,27 @@ def bars(
     if printed:
         figure.legend(handles=[_hollow("printed", "D")], loc="outside lower center")
     return figure
+
+
+def logarithmic(axis: Any, linear_below: float | None = None) -> None:
+    """Make an axis logarithmic, its ticks plain numbers.
+
+    Parameters
+    ----------
+    axis
+        Of matplotlib axes: ``axes.xaxis`` or ``axes.yaxis``.
+    linear_below
+        Linear up to here, for values that may be 0.
+    """
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
+    if linear_below is None:
+        set_scale("log")
+    else:
+        set_scale("symlog", linthresh=linear_below)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _hollow(label: str, mark: str = "o") -> Any:

@@ -1,0 +1,173 @@
+"""The way from cells to page, on an exhibit whose numbers can be computed in the head."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.exhibits import (
+    NOT_BUILT,
+    Exhibit,
+    Printed,
+    Recipe,
+    found,
+    lead,
+    means,
+    plays,
+    reproduce,
+)
+from edgeopt.studies.exhibits.drawing import bars, curves
+from edgeopt.studies.sweeps import Cell, StoreWarning, run_cells
+from tests.studies.stopping import SYSTEM, Offers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+TITLES = {"twice": "Twice", "thrice": "Thrice"}
+
+
+def times(factor: int, x: int) -> dict[str, Any]:
+    return {"value": float(factor * x)}
+
+
+def cells(quick: bool) -> list[Cell]:
+    return [
+        Cell({"policy": policy, "x": x, "seed": seed}, times, (factor, x + seed))
+        for policy, factor in (("twice", 2), ("thrice", 3))
+        for x in ((1,) if quick else (1, 2, 3))
+        for seed in range(2)
+    ]
+
+
+def draw(rows: pd.DataFrame) -> Figure:
+    return curves(rows, "x", "value", xlabel="x (s)", ylabel="value (s)", titles=TITLES)
+
+
+EXHIBIT = Exhibit(
+    kind="figure",
+    number="3b",
+    title="multiples",
+    cells=cells,
+    rows=lambda table: means(table, ("value",), ("policy", "x")),
+    columns={"policy": "Policy", "x": "x (s)", "value": "Value (s)"},
+    draw=draw,
+    notice=lambda rows: f"At most {rows['value'].max():g} s",
+    printed=(
+        Printed(what="twice 1 (s)", value=2.5, ours=found("value", policy="twice", x=1)),
+        Printed(
+            what="thrice above twice", value=0.4, percent=True,
+            ours=lead("value", "thrice", "twice", x=1),
+        ),
+        Printed(what="learned (s)", value=1.0, ours=None),
+        Printed(what="grows", value="yes", ours=lambda rows: f"{len(rows)} rows", why="Counted."),
+    ),
+    differs=("Everything is left open.",),
+)  # fmt: skip
+
+
+RECORD = replace(SYSTEM, exhibits=(EXHIBIT,))
+
+
+def test_lines_set_printed_beside_ours() -> None:
+    result = reproduce(RECORD)
+    [outcome] = result.outcomes
+    assert outcome.cells == 12
+    assert len(outcome.rows) == 6
+    first, second, third, fourth = outcome.lines
+    # Values 2 and 4 of two seeds: mean 3, Student's t with one degree of freedom.
+    reach = float(stats.t.ppf(0.975, 1))
+    assert (first["printed"], first["ours"]) == (2.5, 3.0)
+    assert (first["low"], first["high"]) == pytest.approx((3.0 - reach, 3.0 + reach))
+    assert second["ours"] == pytest.approx(0.5)
+    assert math.isnan(second["low"])
+    assert third["ours"] == NOT_BUILT
+    assert fourth["ours"] == "6 rows"
+    assert result.lines["why"].tolist() == [*["Everything is left open."] * 3,
+                                            "Counted. Everything is left open."]  # fmt: skip
+    assert len(reproduce(RECORD, quick=True).outcomes[0].rows) == 2
+
+
+def test_page_and_files(tmp_path: Path) -> None:
+    result = reproduce(RECORD, out=tmp_path, quick=True)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "quick look"):
+        assert text in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    rows = pd.read_csv(tmp_path / "figure-3b.csv")
+    pd.testing.assert_frame_equal(rows, result.outcomes[0].rows)
+    assert "At most 4.5 s" in (tmp_path / "figure-3b.svg").read_text(encoding="utf-8")
+    document = json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
+    [one] = document["exhibits"]
+    assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
+    assert one["printed"][2]["ours"] == NOT_BUILT
+    assert pd.read_csv(tmp_path / "printed.csv")["exhibit"].unique().tolist() == ["figure-3b"]
+
+
+def test_finished_cells_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path) -> None:
+    reproduce(RECORD, out=tmp_path)
+    kept = sorted((tmp_path / "cells").glob("*.json"))
+    assert len(kept) == 12
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    kept[0].write_text(kept[0].read_text(encoding="utf-8")[:40], encoding="utf-8")
+    with pytest.warns(StoreWarning, match=f"{kept[0].name} is torn"):
+        again = reproduce(RECORD, out=tmp_path)
+    pd.testing.assert_frame_equal(again.outcomes[0].rows, reproduce(RECORD).outcomes[0].rows)
+    assert all(path.stat().st_mtime_ns == before[path] for path in kept[1:])
+
+
+def test_numbers_are_found_as_people_type_them() -> None:
+    assert len(reproduce(RECORD, figure="3", quick=True).outcomes) == 1
+    assert len(reproduce(RECORD, figure="3B", quick=True).outcomes) == 1
+    for figure, table in (("4", None), (None, "3b"), ("33", None)):
+        with pytest.raises(OptionError, match="choose from Figure 3b"):
+            reproduce(RECORD, figure=figure, table=table)
+    with pytest.raises(OptionError, match="no figures or tables"):
+        reproduce(SYSTEM)
+
+
+def test_an_exhibit_has_to_say_why_and_a_number_of_its_own() -> None:
+    with pytest.raises(OptionError, match="may differ"):
+        replace(EXHIBIT, differs=())
+    with pytest.raises(OptionError, match="number"):
+        replace(EXHIBIT, number="")
+    with pytest.raises(OptionError, match="two exhibits"):
+        replace(SYSTEM, exhibits=(EXHIBIT, EXHIBIT))
+
+
+def test_one_row_is_asked_for() -> None:
+    rows = reproduce(RECORD).outcomes[0].rows
+    with pytest.raises(OptionError, match="3 rows"):
+        found("value", policy="twice")(rows)
+
+
+@pytest.mark.usefixtures("offering")
+def test_cells_of_policies_agree_with_a_study() -> None:
+    from edgeopt import study
+
+    recipe = Recipe.of(Offers.generate, slots=6)
+    assert isinstance(recipe.instance(), Offers)
+    table = run_cells(plays("stopping", recipe, ["*"], runs=30, seed=5, at={"x": 1}))
+    expected = study(Offers(6), ["*"], system=SYSTEM, runs=30, rng=5).table
+    assert table["policy"].tolist() == expected["policy"].tolist()
+    for column in ("value", "value_se", "ratio", "ratio_low", "violated"):
+        assert np.array_equal(table[column], expected[column], equal_nan=True), column
+    assert table["instance"].unique().tolist() == [recipe.instance().fingerprint()]
+
+
+def test_bars_show_what_has_no_figure_of_ours() -> None:
+    rows = pd.DataFrame({"policy": ["twice"], "value": [2.0]})
+    figure = bars(rows, "value", xlabel="value (s)", titles=TITLES, printed={"thrice": 3.0})
+    [axes] = figure.axes
+    assert len(axes.patches) == 1
+    assert [np.asarray(line.get_xdata()).tolist() for line in axes.lines] == [[3.0]]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Twice", "Thrice"]

@@ -126,6 +126,6 @@ ENERGY = Picture(
     "energy",
     _title,
     _draw,
-    "The first run. Black steps are the caps of the frames that have one; what stands above a cap "
-    "is red. Behind: the price, which becomes known when a frame is over.",
+    "The first run. Steps are the caps of the frames that have one; what stands above a cap is "
+    "orange. Behind: the price, which becomes known when a frame is over.",
 )

@@ -147,7 +147,7 @@ ALLOCATION = Picture(
     _title,
     _draw,
     "Rows: layers of the network, cloud first. Columns: the models of the task with the most "
-    "requests, the most accurate first. Dark: many of the layer's nodes on a path of that task "
-    "host the model, averaged over the last third of the slots of the first run. The first panel "
-    "is the study's own instance; the others differ from it in the weight of accuracy alone.",
+    "requests, the most accurate first. The bluer, the more of the layer's nodes on a path of that "
+    "task host the model, averaged over the last third of the slots of the first run. The first "
+    "panel is the study's own instance; the others differ from it in the weight of accuracy alone.",
 )

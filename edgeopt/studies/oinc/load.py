@@ -144,7 +144,7 @@ LOAD = Picture(
     _draw,
     "The first run. Every strip is the CPU of a site: from below what jobs use, what is kept for "
     "them without being used, and what requests are given; grey is idle. Requests are given all "
-    "that is not kept wherever there are any. Red: a slot in which a request of that site misses "
-    "its objective. After the dashed line no requests arrive; jobs are served until all are "
+    "that is not kept wherever there are any. Red marks: slots in which a request of that site "
+    "misses its objective. After the dashed line no requests arrive; jobs are served until all are "
     "complete.",
 )

@@ -114,7 +114,7 @@ def _task(
         axes.plot([stop, stop], [floor - tall, floor], color=_MISSING, linewidth=2, zorder=4)
         axes.annotate(
             f"{1 - float(level[-1]):.1%}", xy=(stop, row + 0.5), xytext=(3, 0),
-            textcoords="offset points", va="center", fontsize=6, color=_MISSING, zorder=5,
+            textcoords="offset points", va="center", fontsize=6.5, color=INK, zorder=5,
         )  # fmt: skip
         return
     axes.plot([stop, stop], [floor - tall, floor], color=INK, linewidth=0.8, zorder=4)
@@ -125,6 +125,6 @@ PROGRESS = Picture(
     _title,
     _draw,
     "The first run. Every strip is the window of a task, from its arrival to its deadline; it "
-    "fills from below with the share of its rounds that are done. Red at the end of a window: "
+    "fills from below with the share of its rounds that are done. Orange at the end of a window: "
     "rounds missing at the deadline. Tasks are sorted by deadline.",
 )

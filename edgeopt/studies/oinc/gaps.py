@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["GAPS"]
 
 _ALONE, _SHARING, _OPEN = "#009e73", "#b9c0c8", "#d55e00"
+_ON_GREY = "#1a1a1a"
+"""Of text on grey bars, which are as light on dark paper as on white."""
 
 
 def _segments(found: Proof) -> dict[str, tuple[float, float, float]]:
@@ -101,7 +103,7 @@ def _bars(axes: Axes, split: dict[str, tuple[float, float, float]]) -> None:
             if wide >= 6:
                 axes.annotate(
                     f"{wide:.1f}", xy=(left + wide / 2, row), ha="center", va="center",
-                    fontsize=8, color="white" if place != 1 else INK,
+                    fontsize=8, color="white" if place != 1 else _ON_GREY,
                 )  # fmt: skip
         start = start + width
     axes.set_yticks(places, list(split))

@@ -172,6 +172,7 @@ def _panel(
             fontsize=6.5, color="white",
         )  # fmt: skip
     axes.set_ylim(0, max(1, units))
+    axes.locator_params(axis="y", integer=True)
     axes.grid(visible=False)
     axes.set_ylabel(("CPU cores", "GPUs")[resource])
     axes.spines["left"].set_color(INK)

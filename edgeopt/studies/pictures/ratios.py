@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.studies.entries import Picture
+from edgeopt.studies.phrases import portion
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours
 from edgeopt.studies.wording import number, percent
 
@@ -33,7 +34,7 @@ def _title(case: Case) -> str:
     first = f"{_name(case, best)} {reaches} {percent(best['ratio'])} of {case.label}"
     if best["violated"] == 0:
         return f"{first} and {fails} no {case.system.obligation}" if _promises(case) else first
-    lost = f"but {fails} {percent(best['violated_share'], 0)} of the {case.system.obligation}s"
+    lost = f"but {fails} {portion(best['violated_share'], 0)} of the {case.system.obligation}s"
     if kept is None:
         return f"{first} {lost}; no policy keeps them all"
     return f"{first} {lost}; {_name(case, kept)} {fails} none with {percent(kept['ratio'])}"

@@ -104,7 +104,8 @@ def _of_benchmark(case: Case) -> Finding:
     text = (
         f"The offline benchmark {entry.label} is {value}, found by {benchmark.solver} in "
         f"{duration(benchmark.seconds)}. It comes with its certificate: the true optimum is proven "
-        f"to be {side} {bound}, a relative gap of {power(benchmark.gap)}. It bounds {entry.scope}."
+        f"to be {side} {bound}, a relative gap of {power(benchmark.gap)}; shares are of that "
+        f"bound. It bounds {entry.scope}."
     )
     return Finding("Benchmark", text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.studies.progress import progress_bar
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from edgeopt.studies.sweeps.cells import Cell
 
 __all__ = ["compute_cells", "run_cells", "tabulate"]
+
+_PATIENCE: Final = 10
+"""Seconds within which the scheduler of a cluster has to answer."""
 
 
 def run_cells(
@@ -95,7 +98,7 @@ def compute_cells(
     Raises
     ------
     OptionError
-        If an option is out of range.
+        If an option is out of range, or no scheduler answers.
     MissingDependencyError
         If a cluster is asked for and the extra ``cluster`` is not installed.
     """
@@ -144,6 +147,9 @@ def _where(cluster: str | None) -> AbstractContextManager[Any]:
     from joblib import parallel_config
 
     stack = ExitStack()
-    stack.enter_context(Client(cluster))
+    try:
+        stack.enter_context(Client(cluster, timeout=_PATIENCE))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
     stack.enter_context(parallel_config(backend="dask"))
     return stack

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,11 @@ from edgeopt.instances.idn import generate
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Olag, StaticGreedy
 from edgeopt.studies.exhibits import Reproduction, reproduce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from edgeopt.instances.idn import IdnInstance
 
 HOUR = 8
 """Slots between two changes of popularity in a quick look."""
@@ -32,18 +39,16 @@ def test_gains_under_load_are_those_of_simulations(loads: Reproduction) -> None:
         )
         for seed in range(2)
     ]
-    for name, policy in (("olag", Olag()), ("sg", None)):
+    makers: dict[str, Callable[[IdnInstance], Any]] = {
+        "olag": lambda _: Olag(),
+        "sg": StaticGreedy.plan,
+    }
+    for name, make in makers.items():
         own = rows[
             (rows["policy"] == name) & (rows["popularity"] == "sliding") & (rows["rate"] == 10000.0)
         ]
-        expected = np.mean(
-            [
-                simulate(IdnEnvironment(one), policy or StaticGreedy.plan(one), rng=0, runs=1)
-                .time_averaged_gain()
-                .item()
-                for one in instances
-            ]
-        )
+        ran = [simulate(IdnEnvironment(one), make(one), rng=0, runs=1) for one in instances]
+        expected = np.mean([one.time_averaged_gain().item() for one in ran])
         assert own["value"].item() == pytest.approx(expected, rel=1e-12)
         assert own["value_low"].item() < expected < own["value_high"].item()
 

@@ -1,0 +1,107 @@
+"""A system of your own in one file: how long is a model kept in memory until the next request?
+
+To keep it costs 1 per slot, to load it again costs more; nobody knows how long a pause will be.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgeopt import study
+from edgeopt.online import Trajectory
+from edgeopt.studies import Benchmark, BenchmarkEntry, PolicyEntry, Source, System
+
+
+@dataclass(frozen=True)
+class Pauses:  # the instance: length of a pause in slots with its chance, and the price of loading
+    chance: tuple = ((1, 0.4), (2, 0.2), (5, 0.1), (30, 0.3))
+    count: int = 100
+    load: float = 8.0
+
+    def fingerprint(self):
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+@dataclass
+class Evening:  # one world: it tells how long a pause was when it is over
+    load: float
+    pauses: np.ndarray
+    cost: list = field(default_factory=list)
+
+    def observe(self):
+        return len(self.cost) if len(self.cost) < len(self.pauses) else None
+
+    def act(self, keep):
+        pause = int(self.pauses[len(self.cost)])
+        self.cost.append(pause if pause <= keep else keep + self.load)
+        return pause
+
+
+@dataclass(frozen=True)
+class Memory:  # the environment: draws worlds, and gathers what became of them
+    instance: Pauses
+
+    def worlds(self, rng, runs):
+        lengths, chances = zip(*self.instance.chance, strict=True)
+        return rng.choice(lengths, size=(runs, self.instance.count), p=chances)
+
+    def episode(self, world, *, record=False):
+        return Evening(self.instance.load, world)
+
+    def trajectory(self, name, episodes, *, seconds, record=False):
+        cost = np.array([evening.cost for evening in episodes], dtype=float)
+        nothing = np.zeros(cost.shape, dtype=int)
+        return Trajectory(name, cost, nothing, nothing + 1, seconds, False)
+
+
+@dataclass(frozen=True)
+class Keep:  # for so many times the price of loading: 1 pays at most twice the optimum
+    name: str
+    times: float = 1.0
+
+    def start(self, instance):
+        return instance.load, ()  # what it remembers: the price, and the pauses so far
+
+    def decide(self, state, observation, rng=None):
+        return self.times * state[0], state
+
+    def learn(self, state, observation, decision, pause):
+        return state[0], (*state[1], pause)
+
+
+class Learn(Keep):  # for as long as would have been best in all pauses so far
+    def decide(self, state, observation, rng=None):
+        load, seen = state[0], np.array(state[1])
+        tried = {k: np.where(seen <= k, seen, k + load).sum() for k in {0, *state[1]}}
+        return min(tried, key=tried.get), state
+
+
+def hindsight(instance):  # who knows every pause keeps the model through those below the price
+    value = instance.count * sum(p * min(k, instance.load) for k, p in instance.chance)
+    return Benchmark(value, value, gap=0.0, seconds=0.0, solver="sum over the lengths")
+
+
+def entry(policy):
+    return PolicyEntry(policy.name, policy.name, lambda instance, benchmarks: policy, bound="best")
+
+
+SYSTEM = System(
+    name="memory",
+    title="A model in memory between requests",
+    instance_type=Pauses,
+    sources={"evening": Source(Pauses, "short pauses and long ones")},
+    load=lambda path: Pauses(**json.loads(path.read_text())),
+    benchmarks={"best": BenchmarkEntry("hindsight", "every policy", hindsight)},
+    policies=[entry(Keep("drop", 0)), entry(Keep("even")), entry(Keep("keep", np.inf)),
+              entry(Learn("learn"))],
+    environment=Memory,
+    value="cost",
+    sense="min",
+)  # fmt: skip
+
+if __name__ == "__main__":
+    found = study(Pauses(), system=SYSTEM, runs=50)
+    print(found.table[["policy", "value", "value_se", "ratio", "ratio_low", "ratio_high"]].round(3))
+    # found.page("report") draws it; named in an entry point it is there for `edgeopt study memory`.

@@ -148,7 +148,8 @@ def _where(cluster: str | None) -> AbstractContextManager[Any]:
 
     stack = ExitStack()
     try:
-        stack.enter_context(Client(cluster, timeout=_PATIENCE))
+        client = Client(cluster, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+        stack.enter_context(client)
     except (OSError, ValueError) as error:
         raise OptionError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
     stack.enter_context(parallel_config(backend="dask"))

@@ -62,8 +62,17 @@ def steps(benchmark: Benchmark, candidate: str) -> Iterator[dict[str, Any]]:
             return
 
 
-def climb(benchmark: Benchmark, candidate: str) -> tuple[Measurement, ...]:
+def climb(
+    benchmark: Benchmark, candidate: str, *, command: Sequence[str] | None = None
+) -> tuple[Measurement, ...]:
     """Time `candidate` at one size after the other, as far as it gets within the limit of a call.
+
+    Parameters
+    ----------
+    benchmark, candidate
+        What to time.
+    command
+        What to run instead of this module; it prints the same lines.
 
     Returns
     -------
@@ -71,7 +80,8 @@ def climb(benchmark: Benchmark, candidate: str) -> tuple[Measurement, ...]:
     """
     ladder = benchmark.ladder
     assert ladder is not None
-    command = [sys.executable, "-m", "benchmarks.climb", benchmark.name, candidate]
+    if command is None:
+        command = [sys.executable, "-m", "benchmarks.climb", benchmark.name, candidate]
     calls: dict[int, list[dict[str, Any]]] = {}
     process = subprocess.Popen(
         command, env=environment(benchmark), cwd=ROOT, stdout=subprocess.PIPE, text=True

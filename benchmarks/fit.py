@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -61,19 +63,23 @@ def fit(sizes: Sequence[float], seconds: Sequence[float]) -> Fit:
     ValueError
         There are fewer than 3 sizes: a line through two of them has no spread.
     """
-    from scipy import stats
+    from scipy.special import stdtrit
 
-    if len(sizes) < 3:
-        raise ValueError(f"a growth needs at least 3 sizes, not {len(sizes)}")
-    x, y = [math.log(n) for n in sizes], [math.log(one) for one in seconds]
-    line = stats.linregress(x, y)
-    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(x) - 2)) * float(line.stderr)
-    slope = float(line.slope)
+    count = len(sizes)
+    if count < 3:
+        raise ValueError(f"a growth needs at least 3 sizes, not {count}")
+    x, y = np.log(sizes), np.log(seconds)
+    centred = x - x.mean()
+    spread = float(centred @ centred)
+    exponent = float(centred @ y) / spread
+    off = y - y.mean() - exponent * centred
+    error = math.sqrt(float(off @ off) / (count - 2) / spread)
+    reach = float(stdtrit(count - 2, 0.5 + CONFIDENCE / 2)) * error
     return Fit(
-        factor=math.exp(line.intercept),
-        exponent=slope,
-        low=slope - reach,
-        high=slope + reach,
-        last=(y[-1] - y[-2]) / (x[-1] - x[-2]),
-        sizes=len(x),
+        factor=math.exp(float(y.mean()) - exponent * float(x.mean())),
+        exponent=exponent,
+        low=exponent - reach,
+        high=exponent + reach,
+        last=float((y[-1] - y[-2]) / (x[-1] - x[-2])),
+        sizes=count,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from edgeopt.studies.checked import Checked, CheckedClaim
+from edgeopt.studies.checking import check_all
 from edgeopt.studies.entries import (
     Account,
     Benchmark,
@@ -22,6 +24,8 @@ __all__ = [
     "Benchmark",
     "BenchmarkEntry",
     "Case",
+    "Checked",
+    "CheckedClaim",
     "Comparison",
     "Measure",
     "Picture",
@@ -30,6 +34,7 @@ __all__ = [
     "Source",
     "Study",
     "System",
+    "check_all",
     "find_system",
     "study",
     "systems",

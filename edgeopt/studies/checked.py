@@ -1,0 +1,273 @@
+"""What a check of many claims found: verdicts with the tightest instance, and what is refuted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.bounds.verdict import Finding, worst_verdict
+from edgeopt.studies.plain import plain
+from edgeopt.studies.refutation import refutation
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from edgeopt.bounds import Claim, Verdict
+    from edgeopt.studies.refutation import Refutation
+
+__all__ = ["Checked", "CheckedClaim"]
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedClaim:
+    """A claim with its verdicts.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    named
+        Verdicts about the instances of its own family, in their order.
+    drawn
+        Verdicts about drawn instances, in the order of their seeds.
+    undrawn
+        Why there are none of those; empty if none were asked for.
+    """
+
+    claim: Claim
+    named: tuple[Verdict, ...]
+    drawn: tuple[Verdict, ...] = ()
+    undrawn: str = ""
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict about the instance that leaves least room."""
+        return worst_verdict((*self.named, *self.drawn))
+
+    @property
+    def known_false(self) -> bool:
+        """Whether it is listed with what corrects it, and so expected to be violated."""
+        return bool(self.claim.corrected_by)
+
+    @property
+    def printed(self) -> bool:
+        """Whether it stands in its paper as it is stated here, although it is false."""
+        return self.claim.id.endswith(".printed")
+
+    @property
+    def broken(self) -> bool:
+        """Whether it should hold and is violated."""
+        return self.verdict.verdict is Finding.VIOLATED and not self.known_false
+
+    @property
+    def refuted(self) -> bool:
+        """Whether it is known to be false, and violated."""
+        return self.verdict.verdict is Finding.VIOLATED and self.known_false
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """How many of all instances gave each verdict."""
+        return _tally((*self.named, *self.drawn))
+
+    @property
+    def drawn_in_words(self) -> str:
+        """What became of the drawn instances: ``"18 hold, 2 vacuous"``, or why there are none."""
+        if not self.drawn:
+            return self.undrawn
+        counts = {finding: count for finding, count in _tally(self.drawn).items() if count}
+        if set(counts) == {"vacuous"}:
+            [(reason, _)] = Counter(verdict.reason for verdict in self.drawn).most_common(1)
+            return f"all vacuous: {reason}"
+        words = {"holds": "hold", "violated": "violated", "vacuous": "vacuous"}
+        return ", ".join(f"{count} {words[finding]}" for finding, count in counts.items())
+
+    @cached_property
+    def refutation(self) -> Refutation | None:
+        """The smallest named instance that violates the claim; a drawn one if no named one does."""
+        return refutation(self.claim, self.named, self.drawn)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the claim and what was found in plain types for a JSON document."""
+        record: dict[str, Any] = {
+            **self.verdict.as_dict(),
+            "statement": self.claim.statement,
+            "relation": self.claim.relation.value,
+            "instance": self.verdict.instance,
+            "reason": self.verdict.reason,
+            "known_false": self.known_false,
+            "corrected_by": list(self.claim.corrected_by),
+            "named": _tally(self.named),
+            "drawn": _tally(self.drawn),
+            "undrawn": self.undrawn,
+            "counterexample": None,
+        }
+        if self.known_false and (found := self.refutation) is not None:
+            record["counterexample"] = {
+                "instance": found.verdict.instance,
+                "words": found.words,
+                "size": found.size,
+                "numbers": dict(found.numbers),
+                "measured": found.verdict.measured,
+                "guaranteed": found.verdict.guaranteed,
+            }
+        return record
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What a check of claims found.
+
+    Parameters
+    ----------
+    claims
+        The claims with their verdicts, in the order asked for.
+    instances
+        Instances that were drawn for each system.
+    seed
+        Seed of the first of them; the others follow.
+    workers
+        Processes.
+    seconds
+        Wall-clock time.
+    """
+
+    claims: tuple[CheckedClaim, ...]
+    instances: int
+    seed: int
+    workers: int
+    seconds: float
+
+    @property
+    def broken(self) -> tuple[CheckedClaim, ...]:
+        """Claims that should hold and are violated."""
+        return tuple(one for one in self.claims if one.broken)
+
+    @property
+    def by_system(self) -> dict[str, list[CheckedClaim]]:
+        """Claims by the first part of their identifiers."""
+        groups: dict[str, list[CheckedClaim]] = {}
+        for one in self.claims:
+            groups.setdefault(one.claim.id.split(".")[0], []).append(one)
+        return groups
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per claim; counts of named and drawn instances by verdict."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "claim": one.claim.id,
+                "source": str(one.claim.source),
+                "verdict": one.verdict.verdict.value,
+                "measured": one.verdict.measured,
+                "guaranteed": one.verdict.guaranteed,
+                "slack": one.verdict.slack,
+                "instance": one.verdict.instance,
+                "known_false": one.known_false,
+                **{f"named_{finding}": count for finding, count in _tally(one.named).items()},
+                **{f"drawn_{finding}": count for finding, count in _tally(one.drawn).items()},
+            }
+            for one in self.claims
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many claims came out how; every claim is counted once."""
+        true = [one for one in self.claims if not one.known_false]
+        false = [one for one in self.claims if one.known_false]
+        refuted = [one for one in false if one.refuted]
+        return {
+            "hold": sum(one.verdict.verdict is Finding.HOLDS for one in true),
+            "vacuous": sum(one.verdict.verdict is Finding.VACUOUS for one in true),
+            "violated": len(self.broken),
+            "printed_refuted": sum(one.printed for one in refuted),
+            "readings_refuted": sum(not one.printed for one in refuted),
+            "not_refuted": len(false) - len(refuted),
+        }
+
+    def sentences(self) -> list[str]:
+        """Sum up in words what was found."""
+        counts = self.counts
+        held = plural(counts["hold"], "claim")
+        said = [f"{held} {'holds' if counts['hold'] == 1 else 'hold'}{self._looked_at()}."]
+        if counts["printed_refuted"]:
+            said.append(
+                f"{plural(counts['printed_refuted'], 'statement')} of the papers "
+                f"{'fails' if counts['printed_refuted'] == 1 else 'fail'} as printed."
+            )
+        if counts["readings_refuted"]:
+            said.append(
+                f"{plural(counts['readings_refuted'], 'other reading')} or strengthening"
+                f"{'' if counts['readings_refuted'] == 1 else 's'} that may tempt "
+                f"{'fails' if counts['readings_refuted'] == 1 else 'fail'} too."
+            )
+        if counts["vacuous"]:
+            said.append(f"{plural(counts['vacuous'], 'claim')} said nothing of any instance.")
+        if counts["not_refuted"]:
+            said.append(f"{plural(counts['not_refuted'], 'claim')} known to be false came through.")
+        if counts["violated"]:
+            names = ", ".join(one.claim.id for one in self.broken)
+            said.append(f"Violated although it should hold: {names}.")
+        elif counts["hold"]:
+            said.append("No claim that should hold is violated.")
+        return said
+
+    def _looked_at(self) -> str:
+        named = sum(len(one.named) for one in self.claims)
+        text = f" on all instances looked at: {named} checks of named ones"
+        drawn = sum(len(one.drawn) for one in self.claims)
+        return f"{text} and {drawn} of drawn ones" if self.instances else text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything in plain types; what depends on the machine is left out."""
+        import edgeopt
+
+        content = {
+            "version": edgeopt.__version__,
+            "instances": self.instances,
+            "seed": self.seed,
+            "counts": self.counts,
+            "claims": [one.as_dict() for one in self.claims],
+        }
+        found: dict[str, Any] = plain(content)
+        return found
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Write one JSON document; figures that do not exist are null.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; None writes one line.
+        """
+        return json.dumps(self.as_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def page(self, out: str | Path) -> Path:
+        """Write one self-contained HTML page and the JSON document beside it.
+
+        Parameters
+        ----------
+        out
+            Directory to write to; made if it does not exist.
+
+        Returns
+        -------
+        Path
+            The page.
+        """
+        from edgeopt.studies import claims_page
+
+        return claims_page.write(self, out)
+
+
+def _tally(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    counted = Counter(verdict.verdict.value for verdict in verdicts)
+    return {finding.value: counted[finding.value] for finding in Finding}

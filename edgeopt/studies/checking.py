@@ -1,0 +1,173 @@
+"""Checking many claims, each on its named instances and on instances that are drawn."""
+
+from __future__ import annotations
+
+import time
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from edgeopt import plugins
+from edgeopt.bounds.registry import Views, claims, resolve
+from edgeopt.errors import OptionError
+from edgeopt.studies.checked import Checked, CheckedClaim
+from edgeopt.studies.registry import find_system, systems
+from edgeopt.studies.sweeps import Cell, run_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from edgeopt.bounds import Claim, Verdict
+    from edgeopt.studies.system import System
+
+__all__ = ["check_all"]
+
+
+def check_all(
+    wanted: str | Claim | Iterable[str | Claim] | None = None,
+    *,
+    instances: int = 0,
+    rng: int = 0,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Checked:
+    """Check claims on their named instances, and on drawn ones.
+
+    Parameters
+    ----------
+    wanted
+        Identifiers, glob patterns, names of systems or `Claim` objects; all known claims by
+        default.
+    instances
+        Instances to draw for each system, by the rule ``small`` of its record. They are named
+        ``drawn(SEED)``; ``find_system("rescue").small(SEED)`` draws one again.
+    rng
+        Seed of the first of them; the others follow.
+    workers
+        Processes; -1 takes all cores. Only claims that are found by their identifiers can be
+        checked in others than this one.
+    progress
+        Whether to show a progress bar; by default only when standard error is a terminal.
+
+    Returns
+    -------
+    Checked
+        Verdicts by claim, with the instance that leaves least room.
+
+    Raises
+    ------
+    OptionError
+        If an identifier is unknown or an option out of range.
+
+    Examples
+    --------
+    >>> from edgeopt.studies import check_all
+    >>> [found] = check_all("rescue.theorem2").claims
+    >>> found.verdict.instance
+    'tight(0.5)'
+    """
+    if instances < 0:
+        raise OptionError(f"instances = {instances}: must be at least 0")
+    begin = time.perf_counter()
+    chosen = resolve(wanted)
+    records = _drawing(chosen) if instances else {}
+    known = claims()
+    local = workers == 1 or any(known.get(claim.id) is not claim for claim in chosen)
+    cells = [*_named(chosen, local=local)]
+    for system, about in records.items():
+        for seed in range(rng, rng + instances):
+            identity = {"system": system, "seed": seed, "claims": [one.id for one in about]}
+            work = (system, seed, tuple(one if local else one.id for one in about))
+            cells.append(Cell(identity, _check_drawn, work))
+    rows = run_cells(cells, workers=1 if local else workers, progress=progress)
+    found: list[tuple[str, str, Verdict]] = [one for row in rows["found"] for one in row]
+    by_name = {(claim, verdict.instance): verdict for kind, claim, verdict in found if not kind}
+    drawn: dict[str, list[Verdict]] = {}
+    for kind, claim, verdict in found:
+        if kind:
+            drawn.setdefault(claim, []).append(verdict)
+    return Checked(
+        tuple(
+            CheckedClaim(
+                claim,
+                tuple(by_name[claim.id, name] for name in claim.family),
+                tuple(drawn.get(claim.id, ())),
+                _undrawn(claim) if instances and claim.id not in drawn else "",
+            )
+            for claim in chosen
+        ),
+        instances=instances,
+        seed=rng,
+        workers=workers,
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _drawing(chosen: Sequence[Claim]) -> dict[str, list[Claim]]:
+    """Return the systems whose drawn instances some of the claims speak about, and those."""
+    found: dict[str, list[Claim]] = {}
+    for name in systems():
+        try:
+            record = find_system(name)
+        except OptionError as broken:
+            plugins.leave_out(broken)
+            continue
+        about = [claim for claim in chosen if record.small and _speaks_of(claim, record)]
+        if about:
+            found[name] = about
+    return found
+
+
+def _speaks_of(claim: Claim, record: System) -> bool:
+    return issubclass(record.instance_type, claim.instance_type)
+
+
+def _undrawn(claim: Claim) -> str:
+    types = (
+        claim.instance_type if isinstance(claim.instance_type, tuple) else (claim.instance_type,)
+    )
+    return f"no system draws {' or '.join(one.__name__ for one in types)}"
+
+
+def _named(chosen: Sequence[Claim], *, local: bool) -> Iterable[Cell]:
+    """Yield a cell for every named instance, with all claims about it that share its view."""
+    shared: dict[tuple[Any, int], list[tuple[Claim, str]]] = {}
+    for claim in chosen:
+        for name, build in claim.family.items():
+            shared.setdefault((claim.view, id(build)), []).append((claim, name))
+    for several in shared.values():
+        identity = {"named": [[claim.id, name] for claim, name in several]}
+        work = tuple((claim if local else claim.id, name) for claim, name in several)
+        yield Cell(identity, _check_named, (work,))
+
+
+def _check_named(several: Sequence[tuple[Any, str]]) -> Mapping[str, Any]:
+    views, found = Views(), []
+    for reference, name in several:
+        claim = _claim(reference)
+        build = claim.family[name]
+        view = partial(views.of_named(claim), build)
+        found.append(("", claim.id, claim.decide(build(), view, name)))
+    return {"found": found}
+
+
+def _check_drawn(system: str, seed: int, references: Sequence[Any]) -> Mapping[str, Any]:
+    small = find_system(system).small
+    assert small is not None
+    instance, views, name = small(seed), Views(), f"drawn({seed})"
+    about = [_claim(reference) for reference in references]
+    return {
+        "found": [
+            (system, claim.id, claim.decide(instance, views.of(claim, instance), name))
+            for claim in about
+        ]
+    }
+
+
+def _claim(reference: Any) -> Claim:
+    return _known()[reference] if isinstance(reference, str) else reference
+
+
+@cache
+def _known() -> Mapping[str, Claim]:
+    """Claims of this process: finding them takes longer than checking one."""
+    return claims()

@@ -1,0 +1,111 @@
+"""The check of claims as one HTML page that needs nothing else, and the same as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.bounds.verdict import Finding
+from edgeopt.errors import OptionError
+from edgeopt.studies import rendering
+from edgeopt.studies.formulas import in_html
+from edgeopt.studies.registry import find_system
+from edgeopt.studies.wording import plural
+
+if TYPE_CHECKING:
+    from edgeopt.studies.checked import Checked, CheckedClaim
+
+__all__ = ["render", "title_of", "write"]
+
+
+def write(checked: Checked, out: str | Path) -> Path:
+    """Write ``index.html`` and ``claims.json``.
+
+    Parameters
+    ----------
+    checked
+        What to show.
+    out
+        Directory to write to; made if it does not exist.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = folder / "index.html"
+    page.write_text(render(checked), encoding="utf-8")
+    (folder / "claims.json").write_text(checked.to_json() + "\n", encoding="utf-8")
+    return page
+
+
+def render(checked: Checked) -> str:
+    """Return the page as text.
+
+    Parameters
+    ----------
+    checked
+        What to show.
+    """
+    return rendering.render(
+        "claims.html.j2",
+        checked=checked,
+        sentences=checked.sentences(),
+        counts=checked.counts,
+        systems=[_system(name, claims) for name, claims in checked.by_system.items()],
+    )
+
+
+def title_of(system: str) -> str:
+    """Return the title of a system, or its name if no system is called so.
+
+    Parameters
+    ----------
+    system
+        First part of the identifiers of its claims.
+    """
+    try:
+        return find_system(system).title
+    except OptionError:
+        return system
+
+
+def _system(name: str, claims: list[CheckedClaim]) -> dict[str, Any]:
+    rows = [_row(one) for one in claims]
+    true = [one for one in claims if not one.known_false]
+    held = sum(one.verdict.verdict is Finding.HOLDS for one in true)
+    false = [row for row in rows if row["one"].refuted]
+    said = f"{plural(held, 'claim')} of {len(true)} {'holds' if held == 1 else 'hold'}"
+    papers = dict.fromkeys(one.claim.source.paper for one in claims)
+    return {
+        "name": name,
+        "title": title_of(name),
+        "paper": "; ".join(papers),
+        "summary": f"{said}; {len(false)} known to be false are refuted.",
+        "rows": rows,
+        "printed": [row for row in false if row["one"].printed],
+        "readings": [row for row in false if not row["one"].printed],
+    }
+
+
+def _row(one: CheckedClaim) -> dict[str, Any]:
+    verdict = one.verdict
+    finding = verdict.verdict
+    tone = {Finding.HOLDS: "good", Finding.VIOLATED: "bad", Finding.VACUOUS: "soft"}[finding]
+    if one.known_false:
+        tone = "expected" if one.refuted else "soft"
+    return {
+        "one": one,
+        "id": verdict.claim,
+        "anchor": verdict.claim,
+        "short": verdict.claim.partition(".")[2],
+        "source": verdict.source.number,
+        "statement": in_html(one.claim.statement),
+        "verdict": verdict,
+        "finding": finding.value,
+        "tone": tone,
+        "relation": one.claim.relation.value,
+        "refutation": one.refutation if one.refuted else None,
+    }

@@ -1,0 +1,234 @@
+"""Formulas of claims, which are written in LaTeX, as MathML for a page and as text for a terminal.
+
+The part of LaTeX that the claims are written in is understood; an unknown command shows by its
+name.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from edgeopt.studies.symbols import (
+    ACCENTS,
+    FUNCTIONS,
+    LARGE,
+    OPERATORS,
+    PRIME,
+    RAISED,
+    SIGNS,
+    SPACED,
+    SYMBOLS,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["in_html", "in_text"]
+
+_TOKEN: Final = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\S")
+_STYLES: Final = ("mathrm", "mathbb", "mathcal", "text")
+
+
+def in_html(statement: str) -> str:
+    """Write a statement as HTML, its formulas as MathML.
+
+    Parameters
+    ----------
+    statement
+        Words, and formulas between dollar signs.
+    """
+    return _written(statement, lambda words: escape(words, quote=False), _mathml)
+
+
+def in_text(statement: str) -> str:
+    """Write a statement in plain text.
+
+    Parameters
+    ----------
+    statement
+        Words, and formulas between dollar signs.
+    """
+    return _written(statement, str, _text)
+
+
+def _written(statement: str, words: Callable[[str], str], formula: Callable[[Node], str]) -> str:
+    parts = statement.split("$")
+    quoted = [
+        re.sub(
+            r"`([^`']*)'", "\N{LEFT SINGLE QUOTATION MARK}\\1\N{RIGHT SINGLE QUOTATION MARK}", part
+        )
+        for part in parts
+    ]
+    return "".join(
+        formula(_parsed(parts[place])) if place % 2 else words(quoted[place])
+        for place in range(len(parts))
+    )
+
+
+class Node:
+    """A piece of a formula: its kind, its text, and the pieces that it is made of."""
+
+    def __init__(self, kind: str, text: str = "", *parts: Node) -> None:
+        self.kind, self.text, self.parts = kind, text, parts
+
+
+def _parsed(formula: str) -> Node:
+    tokens = _TOKEN.findall(formula)
+    tokens.reverse()
+    return _row(tokens)
+
+
+def _row(tokens: list[str]) -> Node:
+    parts: list[Node] = []
+    while tokens and tokens[-1] != "}":
+        parts.append(_scripted(tokens))
+    if tokens:
+        tokens.pop()
+    return parts[0] if len(parts) == 1 else Node("row", "", *parts)
+
+
+def _scripted(tokens: list[str]) -> Node:
+    base = Node("row") if tokens[-1] in "_^" else _atom(tokens)
+    scripts: dict[str, Node] = {}
+    while tokens and (tokens[-1] in ("_", "^") or tokens[-1] == "'"):
+        mark = tokens.pop()
+        if mark == "'":
+            scripts["^"] = Node("operator", PRIME)
+        else:
+            scripts[mark] = _atom(tokens)
+    if not scripts:
+        return base
+    kind = "both" if len(scripts) == 2 else "sub" if "_" in scripts else "sup"
+    return Node(kind, "", base, *(scripts[mark] for mark in "_^" if mark in scripts))
+
+
+def _atom(tokens: list[str]) -> Node:
+    token = tokens.pop() if tokens else ""
+    if token == "{":
+        return _row(tokens)
+    if not token.startswith("\\"):
+        return _plain(token)
+    name = token[1:]
+    if name == "frac":
+        # \frac12 is one half: of a number without braces only the first digit is meant.
+        return Node("frac", "", _argument(tokens), _argument(tokens))
+    if name == "sqrt":
+        return Node("sqrt", "", _argument(tokens))
+    if name in ACCENTS:
+        return Node("accent", name, _argument(tokens))
+    if name in _STYLES:
+        return Node("name", styled(name, "".join(_letters(tokens))))
+    if name in LARGE:
+        return Node("large", LARGE[name])
+    if name in FUNCTIONS:
+        return Node("function", name)
+    if name in OPERATORS:
+        return Node("operator", OPERATORS[name])
+    return Node("name", SYMBOLS.get(name, name))
+
+
+def _plain(token: str) -> Node:
+    if token.isdigit() or "." in token[:-1]:
+        return Node("number", token)
+    if token.isalpha():
+        return Node("name", token)
+    return Node("operator", SIGNS.get(token, token))
+
+
+def _argument(tokens: list[str]) -> Node:
+    if tokens and tokens[-1].isdigit() and len(tokens[-1]) > 1:
+        digits = tokens.pop()
+        tokens.append(digits[1:])
+        return Node("number", digits[0])
+    return _atom(tokens)
+
+
+def _letters(tokens: list[str]) -> Iterator[str]:
+    """Yield what stands in the braces that follow, or the token that does."""
+    token = tokens.pop()
+    if token != "{":
+        yield token
+        return
+    while tokens:
+        token = tokens.pop()
+        if token == "}":
+            return
+        yield " " if token == "\\ " else token
+
+
+def _mathml(node: Node) -> str:
+    return f"<math>{_element(node)}</math>"
+
+
+_TAGS: Final = {"row": "mrow", "frac": "mfrac", "sqrt": "msqrt", "sub": "msub", "sup": "msup",
+                "both": "msubsup"}  # fmt: skip
+
+
+def _element(node: Node) -> str:
+    if node.kind in _TAGS:
+        tag = _TAGS[node.kind]
+        return f"<{tag}>{''.join(map(_element, node.parts))}</{tag}>"
+    if node.kind == "accent":
+        mark = f'<mo stretchy="false">{ACCENTS[node.text][0]}</mo>'
+        return f'<mover accent="true">{_element(node.parts[0])}{mark}</mover>'
+    text = escape(node.text, quote=False)
+    if node.kind == "number":
+        return f"<mn>{text}</mn>"
+    if node.kind in ("name", "function"):
+        return f"<mi>{text}</mi>"
+    # Brackets and bars keep the height of the line.
+    return f"<mo>{text}</mo>" if node.kind == "large" else f'<mo stretchy="false">{text}</mo>'
+
+
+def _text(node: Node) -> str:
+    inner = [_text(part) for part in node.parts]
+    match node.kind:
+        case "row":
+            return _joined(node.parts, inner)
+        case "frac":
+            return f"{_grouped(node.parts[0], inner[0])}/{_grouped(node.parts[1], inner[1])}"
+        case "sqrt":
+            return f"√{_grouped(node.parts[0], inner[0])}"
+        case "accent":
+            return f"{inner[0][:1]}{ACCENTS[node.text][1]}{inner[0][1:]}"
+        case "sub":
+            return f"{inner[0]}_{_lowered(node.parts[1], inner[1])}"
+        case "sup":
+            return inner[0] + _raised(node.parts[1], inner[1])
+        case "both":
+            low = _lowered(node.parts[1], inner[1])
+            return f"{inner[0]}_{low}" + _raised(node.parts[2], inner[2])
+    return node.text
+
+
+def _raised(node: Node, text: str) -> str:
+    return RAISED.get(text) or f"^{_grouped(node, text)}"
+
+
+def _lowered(node: Node, text: str) -> str:
+    return text if text.isalnum() else _grouped(node, text)
+
+
+def _grouped(node: Node, text: str) -> str:
+    return f"({text})" if node.kind in ("row", "frac") and len(text) > 1 else text
+
+
+def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:
+    out = ""
+    for place, (part, text) in enumerate(zip(parts, texts, strict=True)):
+        # A sign that nothing stands before belongs to the number behind it.
+        if part.kind == "operator" and text in SPACED and out.rstrip()[-1:] not in ("", *"([{,"):
+            out += f" {text} "
+        elif part.kind == "operator" and text in ",;:":
+            out += f"{text} "
+        else:
+            large = part.kind in ("function", "large") or (
+                part.kind in ("sub", "sup", "both") and part.parts[0].kind in ("function", "large")
+            )
+            wordy = out and (out[-1].isalnum() or out[-1] in ")}]") and (large or len(text) > 1)
+            out += (" " if wordy and text[:1] not in "([{)]}|‖" else "") + text
+            out += " " if large and place + 1 < len(parts) else ""
+    return re.sub(r" {2,}", " ", out).strip()

@@ -1,0 +1,147 @@
+"""An instance written out: its size, its numbers, and what its builder says about it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.formulas import in_text
+from edgeopt.studies.wording import number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["numbers", "size", "words"]
+
+FEW: Final = 40
+"""Most numbers of an array that are written one by one."""
+
+SAME: Final = 6
+"""Most equal numbers of an array that are written one by one."""
+
+_SILENT: Final = ("origin", "provenance")
+"""Fields that hold words about the data instead of data."""
+
+
+def size(instance: Any) -> int:
+    """Return how many numbers an instance is made of, those of its parts included.
+
+    Parameters
+    ----------
+    instance
+        A dataclass of numbers, arrays and dataclasses; anything else counts as one.
+    """
+    return sum(_count(value) for _, value in _leaves(instance))
+
+
+def numbers(instance: Any) -> list[tuple[str, str]]:
+    """Write out an instance field by field.
+
+    Parameters
+    ----------
+    instance
+        A dataclass of numbers, arrays and dataclasses.
+
+    Returns
+    -------
+    list of tuple
+        Name and content of the fields that hold something, in their order: a short array number by
+        number, a long one by its shape and its range.
+    """
+    found = [(name, _content(value)) for name, value in _leaves(instance)]
+    last = [name.rpartition(".")[2] for name, _ in found]
+    # The part that a number belongs to is named where that tells numbers apart.
+    return [
+        (short if last.count(short) == 1 else name, content)
+        for short, (name, content) in zip(last, found, strict=True)
+    ]
+
+
+def words(build: Callable[[], Any]) -> str:
+    """Return what the docstring of a builder says, without its sections; empty if there is none.
+
+    Parameters
+    ----------
+    build
+        A function or class, perhaps with arguments already bound, or cached.
+    """
+    inner: Any = build
+    while True:
+        if isinstance(inner, functools.partial):
+            inner = inner.func
+        elif hasattr(inner, "__wrapped__"):
+            inner = inner.__wrapped__
+        else:
+            break
+    if getattr(inner, "__name__", "") == "<lambda>":
+        return ""
+    said = inspect.getdoc(inner) or ""
+    said = re.split(r"\n[A-Z][A-Za-z ]+\n-{3,}", said)[0]
+    said = re.sub(r":math:`([^`]*)`", lambda found: in_text(f"${found[1]}$"), said)
+    said = re.sub(r":[a-z:]+:`~?([^`]*)`", r"\1", said).replace("`", "")
+    return "\n\n".join(" ".join(part.split()) for part in said.strip().split("\n\n"))
+
+
+def _leaves(instance: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if not is_dataclass(instance):
+        yield path or type(instance).__name__, instance
+        return
+    for field in fields(instance):
+        value = getattr(instance, field.name)
+        name = f"{path}.{field.name}" if path else field.name
+        if field.name.startswith("_") or field.name in _SILENT or value is None:
+            continue
+        if is_dataclass(value) and not isinstance(value, type):
+            yield from _leaves(value, name)
+        elif value != "" if isinstance(value, str) else _count(value) > 0:
+            yield name, value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, list | tuple):
+        return sum(map(_count, value))
+    if is_dataclass(value):
+        return size(value)
+    return value.size if isinstance(value, np.ndarray) else 1
+
+
+def _content(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        several = [_content(one) for one in value]
+        if len(several) > FEW:
+            return f"{len(several)} entries"
+        return f"[{', '.join(several)}]"
+    if is_dataclass(value):
+        return "(" + ", ".join(f"{name} {_content(one)}" for name, one in _leaves(value)) + ")"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float | np.number):
+        return _digits(value.item() if isinstance(value, np.number) else value)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+        return str(value)
+    array = value.astype(int) if value.dtype.kind == "b" else value
+    shape = " \N{MULTIPLICATION SIGN} ".join(map(str, array.shape))
+    low, high = array.min(), array.max()
+    if low == high and array.size > SAME:
+        return f"{shape}, all {_digits(low.item())}"
+    if array.size <= FEW:
+        return _nested(array.tolist())
+    return f"{shape}, from {_digits(low.item())} to {_digits(high.item())}"
+
+
+def _nested(values: Any) -> str:
+    if isinstance(values, list):
+        return f"[{', '.join(map(_nested, values))}]"
+    return _digits(values)
+
+
+def _digits(value: float) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e7:
+        value = int(value)
+    text = number(value, 6)
+    return text.rstrip("0").rstrip(".") if "." in text and "·" not in text else text

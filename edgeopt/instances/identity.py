@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
+import importlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from edgeopt.instances import labelled
 
@@ -18,16 +18,30 @@ if TYPE_CHECKING:
 __all__ = ["Identified"]
 
 
-class Identified(ABC):
+class Identified:
     """Base of instances: frozen dataclasses that are equal when their content is.
 
-    A system's instance says how it is laid out in a labelled file; everything here follows from
-    that. Give the dataclass ``eq=False``, so that arrays are not compared one by one.
+    A system's module of files says how its instance is laid out in a labelled file, in functions
+    ``layout(instance)`` and ``load(path)``; everything here follows from that. Give the dataclass
+    ``eq=False``, so that arrays are not compared one by one.
+
+    Parameters
+    ----------
+    files
+        Name of that module; it is imported when it is needed.
     """
 
-    @abstractmethod
+    _files: ClassVar[str]
+
+    def __init_subclass__(cls, *, files: str = "", **others: Any) -> None:
+        super().__init_subclass__(**others)
+        if files:
+            cls._files = files
+
     def _layout(self) -> Layout:
         """Return the content as labelled arrays and texts."""
+        layout: Layout = importlib.import_module(self._files).layout(self)
+        return layout
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields replaced, validated anew."""
@@ -52,6 +66,19 @@ class Identified(ABC):
             If the file cannot be written.
         """
         labelled.write(path, self._layout())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` has written.
+
+        Raises
+        ------
+        InstanceError
+            If the file is missing, unreadable, truncated, of another kind, newer than this
+            version of the package, changed since it was written, or its data break a rule.
+        """
+        instance: Self = importlib.import_module(cls._files).load(path)
+        return instance
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

@@ -20,17 +20,14 @@ from edgeopt.instances.validate import (
 )
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
-    from edgeopt.instances.labelled import Layout
 
 __all__ = ["EdrInstance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdrInstance(Identified):
+class EdrInstance(Identified, files="edgeopt.instances.edr.files"):
     r"""Everything that training and inference under an energy cap are given, read-only.
 
     Frames (an hour), slots of a frame (five minutes), sites, tasks and request types count from 0.
@@ -291,27 +288,6 @@ class EdrInstance(Identified):
     def request_seconds(self, frame: int, slot: int) -> NDArray[np.float64]:
         """Return the delay of a request by origin, serving site and type, s, shape [J, J, N]."""
         return derived.request_seconds(self, frame, slot)
-
-    # --- files -----------------------------------------------------------------------------
-
-    def _layout(self) -> Layout:
-        from edgeopt.instances.edr import files
-
-        return files.layout(self)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> EdrInstance:
-        """Read what `save` has written.
-
-        Raises
-        ------
-        InstanceError
-            If the file is missing, unreadable, truncated, of another kind, newer than this
-            version of the package, changed since it was written, or its data break a rule.
-        """
-        from edgeopt.instances.edr import files
-
-        return files.load(path)
 
     def __repr__(self) -> str:
         return (

@@ -23,18 +23,15 @@ from edgeopt.instances.validate import (
 )
 
 if TYPE_CHECKING:
-    import os
-
     import networkx
     from numpy.typing import NDArray
 
-    from edgeopt.instances.labelled import Layout
 
 __all__ = ["IdnInstance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class IdnInstance(Identified):
+class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
     r"""Everything that an inference delivery network is given, validated and read-only.
 
     Nodes, models, tasks, request types and slots count from 0. Models of different tasks are
@@ -255,27 +252,6 @@ class IdnInstance(Identified):
         Nodes carry ``budget`` (MB), and ``tier`` and ``name`` where known; edges ``latency`` (ms).
         """
         return view.graph(self)
-
-    # --- files -----------------------------------------------------------------------------
-
-    def _layout(self) -> Layout:
-        from edgeopt.instances.idn import files
-
-        return files.layout(self)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> IdnInstance:
-        """Read what `save` has written.
-
-        Raises
-        ------
-        InstanceError
-            If the file is missing, unreadable, truncated, of another kind, newer than this
-            version of the package, changed since it was written, or its data break a rule.
-        """
-        from edgeopt.instances.idn import files
-
-        return files.load(path)
 
     def __repr__(self) -> str:
         return (

@@ -13,11 +13,8 @@ from edgeopt.instances.oinc import rules
 from edgeopt.instances.validate import frozen, frozen_array, frozen_flags, frozen_integers, require
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.labelled import Layout
 
 __all__ = ["OincInstance"]
 
@@ -25,7 +22,7 @@ _PER_REQUEST = ("slot", "device")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OincInstance(Identified):
+class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
     r"""Everything that inference each second and retraining beside it are given, read-only.
 
     Slots (a second each), devices, sites and jobs count from 0. A *request* is one inference that
@@ -203,27 +200,6 @@ class OincInstance(Identified):
         require("share", good, shares, "must lie in [0, 1]")
         with np.errstate(divide="ignore"):
             return np.asarray(self.work[:, None] / (shares * self.speed))
-
-    # --- files -----------------------------------------------------------------------------
-
-    def _layout(self) -> Layout:
-        from edgeopt.instances.oinc import files
-
-        return files.layout(self)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> OincInstance:
-        """Read what `save` has written.
-
-        Raises
-        ------
-        InstanceError
-            If the file is missing, unreadable, truncated, of another kind, newer than this
-            version of the package, changed since it was written, or its data break a rule.
-        """
-        from edgeopt.instances.oinc import files
-
-        return files.load(path)
 
     def __repr__(self) -> str:
         return (

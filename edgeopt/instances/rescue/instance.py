@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.labelled import Layout
 
 __all__ = ["RescueInstance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RescueInstance(Identified):
+class RescueInstance(Identified, files="edgeopt.instances.rescue.files"):
     r"""Everything that a RESCUE problem is given, validated and read-only.
 
     Slots, devices, servers, profiles and tasks count from 0; entry ``d - 1`` along the axis of
@@ -242,11 +241,6 @@ class RescueInstance(Identified):
         return block if not block.flags.writeable else frozen(block)
 
     # --- files -----------------------------------------------------------------------------
-
-    def _layout(self) -> Layout:
-        from edgeopt.instances.rescue import files
-
-        return files.layout(self)
 
     @classmethod
     def load(

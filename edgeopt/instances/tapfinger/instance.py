@@ -14,17 +14,14 @@ from edgeopt.instances.tapfinger.laws import solo_durations
 from edgeopt.instances.validate import frozen, frozen_array, frozen_flags, frozen_integers
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
-    from edgeopt.instances.labelled import Layout
 
 __all__ = ["TapFingerInstance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TapFingerInstance(Identified):
+class TapFingerInstance(Identified, files="edgeopt.instances.tapfinger.files"):
     r"""Everything that placement and allocation across clusters are given, read-only.
 
     Slots, clusters, tasks and kinds of tasks count from 0. A task runs on one cluster with a
@@ -179,27 +176,6 @@ class TapFingerInstance(Identified):
         """
         fits = rules.holdable(self.capacity, self.speed.shape[2:])[:, None]
         return frozen(np.where(fits, self._solo, 0))
-
-    # --- files -----------------------------------------------------------------------------
-
-    def _layout(self) -> Layout:
-        from edgeopt.instances.tapfinger import files
-
-        return files.layout(self)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> TapFingerInstance:
-        """Read what `save` has written.
-
-        Raises
-        ------
-        InstanceError
-            If the file is missing, unreadable, truncated, of another kind, newer than this
-            version of the package, changed since it was written, or its data break a rule.
-        """
-        from edgeopt.instances.tapfinger import files
-
-        return files.load(path)
 
     def __repr__(self) -> str:
         return (

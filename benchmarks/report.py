@@ -29,18 +29,27 @@ class Report:
     @property
     def fastest_peer(self) -> Measurement | None:
         peers = [peer for peer in self.measurements[1:] if peer.finished]
-        return min(peers, key=lambda peer: peer.median, default=None)
+        return min(peers, key=self.relative, default=None)
+
+    def relative(self, measurement: Measurement) -> float:
+        """Return the median by ours, per unit of work where a candidate does less or more of it."""
+        return measurement.median / self.subject.median / self._share(measurement)
+
+    def _share(self, measurement: Measurement) -> float:
+        """Return the work done by ours; 1 where it is not counted."""
+        own, other = self.subject.work, measurement.work
+        return 1.0 if not own or not other else other / own
 
     @property
     def ratio(self) -> float | None:
         peer = self.fastest_peer
-        return None if peer is None else peer.median / self.subject.median
+        return None if peer is None else self.relative(peer)
 
     def ratio_to(self, name: str) -> float | None:
-        """Return the median of one peer by ours; None where it was stopped."""
+        """Return what one peer takes relative to ours; None where it was stopped."""
         for peer in self.measurements[1:]:
             if peer.candidate == name and peer.finished:
-                return peer.median / self.subject.median
+                return self.relative(peer)
         return None
 
     @property
@@ -101,12 +110,14 @@ class Report:
         if measurement is not self.subject:
             sign = "" if measurement.finished else "> "
             own = self.subject
-            ratio = measurement.median / own.median
-            text = f"{sign}{ratio:.1f}x ours"
+            share = self._share(measurement)
+            text = f"{sign}{self.relative(measurement):.1f}x ours"
             if measurement.finished and len(measurement.seconds) + len(own.seconds) > 2:
-                low = min(measurement.seconds) / max(own.seconds)
-                high = max(measurement.seconds) / min(own.seconds)
+                low = min(measurement.seconds) / max(own.seconds) / share
+                high = max(measurement.seconds) / min(own.seconds) / share
                 text += f" [{low:.1f}, {high:.1f}]"
+            if share != 1.0:
+                text += f" per {self.benchmark.unit.removesuffix('s') or 'unit'}"
             parts.append(text)
         return ", ".join(parts)
 

@@ -137,7 +137,7 @@ BENCHMARK = Benchmark(
     phases=("sites", "shares"),
     # The peer stops at its first local optimum.
     tolerance=0.005,
-    ladder=Ladder.over("devices", (10, 20, 40, 80), axis="requests", sites=12, count=4),
+    ladder=Ladder.over("devices", (6, 12, 24, 40), axis="requests", sites=12, count=4),
 )
 
 OBJECTIVES = Benchmark(

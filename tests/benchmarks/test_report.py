@@ -40,6 +40,35 @@ def test_ratio_is_against_the_fastest_peer_that_finished() -> None:
     assert report(quick=90.0).ratio == 90.0
 
 
+def test_ratio_is_per_unit_where_a_peer_does_less() -> None:
+    part = Report(
+        spec(unit="slots", peers=("quick",)),
+        "full",
+        (
+            Measurement("ours", (1.0, 1.0), 0.5, work=100.0),
+            Measurement("quick", (2.0, 3.0), 0.5, work=10.0),
+        ),
+    )
+    assert part.ratio == pytest.approx(25.0)
+    assert "25.0x ours [20.0, 30.0] per slot" in list(part.lines())[3]
+
+
+def test_goal_may_name_its_peer() -> None:
+    named = report(quick=90.0)
+    goal = Goal("ratio", at_least=15.0, peer="quick")
+    stopped = Goal("ratio", at_least=15.0, peer="slow")
+    named = Report(spec(goals=(goal, stopped)), "full", named.measurements)
+    assert [(str(one), value, met) for one, value, met in named.goals()] == [
+        ("ratio to quick >= 15", 90.0, True)
+    ]
+
+
+def test_phases_are_printed_as_medians() -> None:
+    parts = {"build": (0.1, 0.2, 0.3), "solve": (0.02, 0.02, 0.01)}
+    apart = Report(spec(peers=()), "full", (Measurement("ours", (1.0,) * 3, phases=parts),))
+    assert "of which build 200 ms, solve 20 ms" in list(apart.lines())[3]
+
+
 def test_rate_is_work_over_the_median() -> None:
     assert report(ours=4.0).subject.rate == 25.0
 

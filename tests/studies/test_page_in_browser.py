@@ -1,0 +1,328 @@
+"""What a person sees: the pages in a headless Chromium, by real clicks and keys.
+
+Screenshots of every page, width and colour scheme are kept in the folder that the environment
+variable ``EDGEOPT_SCREENSHOTS`` names, else in pytest's temporary one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from edgeopt.studies import study
+from tests import browser as browsers
+from tests.studies.stopping import SYSTEM, Offers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgeopt.studies import Study
+    from tests.browser import Browser, Page
+
+CHROMIUM = browsers.find()
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason=f"no Chromium here: none of {', '.join(browsers.NAMES)} is on the path"
+)
+WIDTHS = (400, 1000, 1400)
+SCHEMES = ("light", "dark")
+PRINTED = (718, 1032)
+"""Pixels that an A4 page has between its margins of 12 mm."""
+
+FAULTS = (Path(__file__).parent / "faults_of_layout.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    assert CHROMIUM is not None
+    with browsers.chromium(CHROMIUM, tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    chosen = os.environ.get("EDGEOPT_SCREENSHOTS")
+    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def report(stopped: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return stopped.page(tmp_path_factory.mktemp("stopped"))
+
+
+@pytest.fixture(scope="session")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a page whose names are long and whose table of policies has many columns."""
+    measures = [
+        replace(SYSTEM.measures[0], name=f"patience{place}", title=f"Slots waited, {word}")
+        for place, word in enumerate(["from", "the", "first", "offer", "to", "the", "one", "taken"])
+    ]
+    policies = [
+        replace(entry, family=f"{entry.family}, with a level that was chosen beforehand")
+        for entry in SYSTEM.policies
+    ]
+    record = replace(SYSTEM, measures=measures, policies=policies)
+    return study(Offers(6), system=record, runs=5).page(tmp_path_factory.mktemp("wide"))
+
+
+@pytest.fixture(params=("report", "wide"))
+def written(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.getfixturevalue(request.param)
+    return path
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """Open the page of two instances; whatever the test does there must happen in silence."""
+    opened = browser.page()
+    opened.look(width=1400)
+    opened.open(report.as_uri())
+    yield opened
+    assert opened.complaints == []
+
+
+def test_page_is_quiet_and_everything_stays_in_its_box(
+    browser: Browser, written: Path, screenshots: Path, request: pytest.FixtureRequest
+) -> None:
+    name = request.node.callspec.params["written"]
+    assert faults(browser, written, screenshots, name) == []
+
+
+def faults(browser: Browser, path: Path, screenshots: Path, name: str) -> list[str]:
+    """Open a page, unfold all of it, and say what is wrong at any width, in any colours."""
+    page = browser.page()
+    page.look(width=WIDTHS[0])
+    page.open(path.as_uri())
+    wrong = []
+    for folded in (True, False):
+        if not folded:
+            page.evaluate(
+                "document.querySelectorAll('details').forEach((it) => { it.open = true; })"
+            )
+        for width in WIDTHS:
+            for scheme in SCHEMES:
+                page.look(width=width, scheme=scheme)
+                found = page.evaluate(FAULTS)
+                wrong += [f"{fault} ({width} px, {scheme})" for fault in found]
+                if folded:
+                    page.screenshot(screenshots / f"{name}-{width}-{scheme}.png")
+    asked = [address for address in page.requests if not address.startswith("data:")]
+    wrong += [f"asked for {address}" for address in asked if address != path.as_uri()]
+    return wrong + page.complaints
+
+
+def test_wide_table_scrolls_in_its_own_frame_and_keeps_the_names_in_sight(
+    browser: Browser, wide: Path
+) -> None:
+    page = browser.page()
+    page.look(width=400)
+    page.open(wide.as_uri())
+    left, hidden = page.evaluate(
+        "(() => { const frame = document.querySelector('#case0-table .scroll');"
+        " frame.scrollLeft = 300;"
+        " return [frame.querySelector('tbody td').getBoundingClientRect().x"
+        " - frame.getBoundingClientRect().x, frame.scrollWidth - frame.clientWidth]; })()"
+    )
+    assert hidden > 300
+    assert left == pytest.approx(0, abs=1)
+
+
+def column(page: Page, table: str, place: int) -> list[str]:
+    """Texts of a column from top to bottom, without their small print."""
+    found: list[str] = page.evaluate(
+        f"[...document.querySelectorAll('{table} tbody tr')].map((row) =>"
+        f" row.cells[{place}].childNodes[0].textContent.trim().replaceAll('\\u00a0', ' '))"
+    )
+    return found
+
+
+def direction(page: Page, table: str, place: int) -> str | None:
+    heads = f"document.querySelectorAll('{table} th')"
+    said: str | None = page.evaluate(f"{heads}[{place}].getAttribute('aria-sort')")
+    return said
+
+
+def test_table_sorts_by_clicks_and_by_keys(page: Page, stopped: Study) -> None:
+    table = "#case0-table table"
+    rows = stopped.case("long").table
+    titles = {name: entry.title for name, entry in stopped.cases[0].entries.items()}
+    names = [titles[name] for name in rows["policy"]]
+    by_value = [titles[name] for name in rows.sort_values("value")["policy"]]
+    button = f"{table} th:nth-child(2) button"
+    seen = []
+    for _ in range(3):
+        page.click(button)
+        seen.append((direction(page, table, 1), column(page, table, 0)))
+    assert seen == [
+        ("descending", by_value[::-1]),
+        ("ascending", by_value),
+        ("none", names),
+    ]
+    page.evaluate(f"document.querySelector('{table} th:first-child button').focus()")
+    page.press("Enter")
+    assert (direction(page, table, 0), column(page, table, 0)) == ("ascending", sorted(names))
+    page.press(" ")
+    assert (direction(page, table, 0), column(page, table, 0)) == (
+        "descending",
+        sorted(names)[::-1],
+    )
+    page.press("Tab")
+    page.press("Enter")
+    assert direction(page, table, 0) == "none"
+    assert (direction(page, table, 1), column(page, table, 0)) == ("descending", by_value[::-1])
+
+
+COLUMNS = {
+    "power": ("\N{MINUS SIGN}6.9·10⁻¹⁶", "3.1·10⁷", "2.5", "\N{EN DASH}", "∞"),
+    "share": ("9.5 % 9.1 to 9.9 %", "68.4 to 69.4 %", "\N{MINUS SIGN}213.4 %", "100.0 %", "0 %"),
+    "time": ("3 min 20 s", "12 ms", "0.84 s", "119 s", "7 µs"),
+    "name": ("server 10", "server 9", "Server 1", "3-1 way", "1/10"),
+    "tied": ("1", "0", "1", "0", "1"),
+}
+"""Columns of texts as pages write them."""
+
+RISING = {
+    "power": [0, 2, 1, 4, 3],
+    "share": [2, 4, 0, 1, 3],
+    "time": [4, 1, 2, 3, 0],
+    "name": [4, 3, 2, 1, 0],
+    "tied": [1, 3, 0, 2, 4],
+}
+"""Their rows from the least to the greatest; what does not exist comes last."""
+
+
+def test_texts_sort_as_the_numbers_they_stand_for(
+    browser: Browser, report: Path, tmp_path: Path
+) -> None:
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in COLUMNS)
+    cells = [
+        "".join(f"<td>{text.replace(' %', '&nbsp;%')}</td>" for text in row)
+        for row in zip(*COLUMNS.values(), strict=True)
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    text = report.read_text(encoding="utf-8").replace(
+        "<main>",
+        "<main><table id='made' class='sortable'>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>",
+    )
+    (tmp_path / "made.html").write_text(text, encoding="utf-8")
+    page = browser.page()
+    page.look(width=1400)
+    page.open((tmp_path / "made.html").as_uri())
+    for place, (name, texts) in enumerate(COLUMNS.items()):
+        button = f"#made th:nth-child({place + 1}) button"
+        page.click(button)
+        if direction(page, "#made", place) == "descending":
+            page.click(button)
+        assert direction(page, "#made", place) == "ascending"
+        assert column(page, "#made", place) == [texts[row] for row in RISING[name]]
+    # Rows that are alike stay in the order they had: here that of the names, then of the rows.
+    assert column(page, "#made", 3) == ["3-1 way", "server 9", "1/10", "Server 1", "server 10"]
+    assert page.complaints == []
+
+
+def large(page: Page) -> tuple[bool, str, int]:
+    """Whether the large view is open, its title, and the width of its picture."""
+    seen = page.evaluate(
+        "(() => { const view = document.getElementById('large');"
+        " return [view.open, view.querySelector('h2').textContent,"
+        " view.querySelector('svg')?.getBoundingClientRect().width ?? 0]; })()"
+    )
+    return bool(seen[0]), str(seen[1]), int(seen[2])
+
+
+def test_pictures_enlarge_by_clicks_and_by_keys(
+    page: Page, stopped: Study, screenshots: Path
+) -> None:
+    titles = [picture.title(case) for case in stopped.cases for picture in stopped.system.pictures]
+    small = page.evaluate(
+        "document.querySelector('#case0-ratios svg').getBoundingClientRect().width"
+    )
+    assert large(page)[0] is False
+    page.click("#case0-ratios svg")
+    seen = large(page)
+    assert seen[:2] == (True, titles[0])
+    assert seen[2] > 1.5 * small
+    page.screenshot(screenshots / "report-large.png", whole=False)
+    page.press("ArrowRight")
+    assert large(page)[1] == titles[1]
+    page.press("ArrowLeft")
+    page.press("ArrowLeft")
+    assert large(page)[1] == titles[-1]
+    page.click("#large [data-step='1']")
+    assert large(page)[1] == titles[0]
+    page.press("Escape")
+    assert large(page)[0] is False
+    label = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(label) == f"Enlarge: {titles[0]}"
+    page.press("Tab")
+    assert page.evaluate(label) == f"Enlarge: {titles[1]}"
+    page.press("Enter")
+    assert large(page)[:2] == (True, titles[1])
+    page.click("#large [data-step='0']")
+    assert large(page) == (False, titles[1], 0)
+
+
+PAPER = "getComputedStyle(document.body).backgroundColor"
+
+
+def test_colours_follow_the_system_until_the_switch_says_otherwise(
+    page: Page, report: Path
+) -> None:
+    light, dark = "rgb(255, 255, 255)", "rgb(20, 23, 27)"
+    assert page.evaluate(PAPER) == light
+    page.look(width=1400, scheme="dark")
+    assert page.evaluate(PAPER) == dark
+    ink = page.evaluate("getComputedStyle(document.querySelector('figure svg text')).fill")
+    assert ink == "rgb(230, 233, 237)"
+    page.click("#scheme")
+    assert page.evaluate(PAPER) == light
+    page.click("#scheme")
+    assert page.evaluate(PAPER) == dark
+    page.click("#scheme")
+    page.open(report.as_uri())
+    assert page.evaluate(PAPER) == dark
+
+
+def test_without_scripts_nothing_is_missing_but_the_buttons(
+    browser: Browser, report: Path, page: Page
+) -> None:
+    plain = browser.page()
+    plain.look(width=1000)
+    plain.open(report.as_uri(), scripts=False)
+    buttons = "[...document.querySelectorAll('button')].filter((it) => it.checkVisibility()).length"
+    assert plain.evaluate(buttons) == 0
+    assert page.evaluate(buttons) > 10
+    text = "[...document.querySelectorAll('main')].map((it) => it.textContent).join()"
+    words = plain.evaluate(text).split()
+    assert len(words) > 500
+    assert words == page.evaluate(text).replace("Enlarge", " ").split()
+    plain.click("#case0-accounts summary")
+    assert plain.evaluate("document.querySelector('#case0-accounts details').open") is True
+
+
+def test_print_has_no_buttons_and_cuts_nothing(page: Page, report: Path, screenshots: Path) -> None:
+    width, height = PRINTED
+    page.look(width=width, height=height, scheme="dark", media="print")
+    assert page.evaluate(FAULTS) == []
+    assert page.evaluate(PAPER) == "rgb(255, 255, 255)"
+    shown = (
+        "[...document.querySelectorAll('button, nav, dialog')]"
+        ".filter((it) => it.checkVisibility() && !it.closest('th')).length"
+    )
+    assert page.evaluate(shown) == 0
+    tallest = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('figure')].map((it) => it.offsetHeight))"
+    )
+    assert tallest < height
+    breaks = "getComputedStyle(document.querySelector('figure')).breakInside"
+    assert page.evaluate(breaks) == "avoid"
+    page.pdf(screenshots / "report.pdf")
+    sheets = len(re.findall(rb"/Type\s*/Page\b", (screenshots / "report.pdf").read_bytes()))
+    assert 2 <= sheets <= 8

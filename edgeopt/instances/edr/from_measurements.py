@@ -16,10 +16,11 @@ from edgeopt.instances.edr.draw import (
     draw_tasks,
     request_sizes,
 )
-from edgeopt.instances.edr.generate import check_sizes, finish
+from edgeopt.instances.edr.generate import finish
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.measurements import LOAD_WEEK, PRICE_WEEK, measure, read_tables
 from edgeopt.instances.geography import great_circle_kilometres, plane_kilometres
+from edgeopt.instances.options import check_sizes
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces.passengers import FIRST_QUARTER, QUARTERS
 

@@ -18,6 +18,7 @@ from edgeopt.instances.edr.draw import (
 )
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.reference import calibrated_weights, reference
+from edgeopt.instances.options import check_sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr.channel import Reuse
     from edgeopt.instances.edr.rounds import RoundsBound
 
-__all__ = ["Weights", "check_sizes", "finish", "generate"]
+__all__ = ["Weights", "finish", "generate"]
 
 Weights: TypeAlias = Literal["calibrated", "printed"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""
@@ -182,19 +183,6 @@ def finish(
     asked = np.isfinite(shares)
     cap[asked] = shares[asked] * (usual.inference + usual.training)[asked]
     return draft.replace(cap=cap, **changes)
-
-
-def check_sizes(**sizes: int) -> None:
-    """Check that numbers of things are at least 1.
-
-    Raises
-    ------
-    OptionError
-        Naming the first one that is not.
-    """
-    for name, value in sizes.items():
-        if value < 1:
-            raise OptionError(f"{name} must be at least 1, got {value}")
 
 
 def _requests(

@@ -10,10 +10,11 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc.activity import replay_activity
 from edgeopt.instances.oinc.channel import READINGS
 from edgeopt.instances.oinc.drift import draw_drift
-from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, check_sizes, draw_world
+from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_world
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
 from edgeopt.instances.oinc.measurements import measure, read_tables
+from edgeopt.instances.options import check_sizes
 from edgeopt.instances.tables import FOLDER
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
 from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
+from edgeopt.instances.options import check_sizes
 from edgeopt.instances.radio import megabytes_to_megabit
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc.channel import Channel
 
-__all__ = ["BANDWIDTH", "SLO", "check_range", "check_sizes", "draw_world", "generate"]
+__all__ = ["BANDWIDTH", "SLO", "check_range", "draw_world", "generate"]
 
 SPEED: Final = (5.0, 9.0)
 """CPU of a site, Gcycle/s."""
@@ -210,19 +211,6 @@ def _distances(
 def _within(limits: tuple[float, float], uniform: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = limits
     return low + (high - low) * uniform
-
-
-def check_sizes(**sizes: int) -> None:
-    """Check that numbers of things are at least 1.
-
-    Raises
-    ------
-    OptionError
-        Naming the first one that is not.
-    """
-    for name, value in sizes.items():
-        if value < 1:
-            raise OptionError(f"{name} must be at least 1, got {value}")
 
 
 def check_range(name: str, limits: tuple[float, float], most: float = np.inf) -> None:

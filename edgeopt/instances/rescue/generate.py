@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.options import check_sizes
 from edgeopt.instances.rescue.durations import duration_table
 from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.physical import link_rate, retraining_budget
@@ -88,14 +89,7 @@ def generate(
     8-32 MB up and 1-4 MB down, weights 0.5-10, and the ranges above. Chosen here: accuracy model,
     profit curves, path loss, noise, mean durations and their spreads, placement of windows.
     """
-    for name, value in (
-        ("servers", servers),
-        ("devices", devices),
-        ("profiles", profiles),
-        ("horizon", horizon),
-    ):
-        if value < 1:
-            raise OptionError(f"{name} must be at least 1, got {value}")
+    check_sizes(servers=servers, devices=devices, profiles=profiles, horizon=horizon)
     generator = np.random.default_rng(rng)
     capacity = draw_capacity(generator, servers, horizon)
     tasks = draw_reserved(generator, capacity, reserved, density, demand)

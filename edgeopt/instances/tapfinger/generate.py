@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.options import check_sizes
 from edgeopt.instances.tapfinger.arrivals import READINGS, Eligibility, draw_tasks
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.workloads import Law, pointer_workload, synthetic_workload
@@ -135,8 +136,7 @@ def generate(
 
 
 def _capacity(capacity: ArrayLike | Literal["mixed"] | None, clusters: int) -> NDArray[np.int64]:
-    if clusters < 1:
-        raise OptionError(f"clusters must be at least 1, got {clusters}")
+    check_sizes(clusters=clusters)
     if capacity is None:
         capacity = CAPACITY
     if isinstance(capacity, str):

@@ -26,7 +26,7 @@ __all__ = ["climb", "steps"]
 CALLS = 7
 """Timed calls at one size, where they are short."""
 
-BUDGET = 0.6
+BUDGET = 0.5
 """Seconds after which no further call is timed at a size."""
 
 

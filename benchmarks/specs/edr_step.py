@@ -99,5 +99,5 @@ BENCHMARK = Benchmark(
     unit="steps",
     repeats=51,
     peer_repeats=5,
-    ladder=Ladder.over("tasks", (20, 100, 500, 2_500), count=4),
+    ladder=Ladder.over("tasks", (20, 60, 200, 600, 2_000), count=4),
 )

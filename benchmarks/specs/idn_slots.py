@@ -159,5 +159,5 @@ BENCHMARK = Benchmark(
     repeats=7,
     peer_repeats=1,
     peer_warm=False,
-    ladder=Ladder.over("tasks", (5, 10, 20, 40), topology=1, horizon=20),
+    ladder=Ladder.over("tasks", (5, 10, 20, 40, 60), topology=1, horizon=20),
 )

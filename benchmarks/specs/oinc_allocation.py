@@ -120,5 +120,5 @@ BENCHMARK = Benchmark(
     unit="sites",
     repeats=51,
     peer_repeats=5,
-    ladder=Ladder.over("requests", (4, 8, 16, 32), axis="requests at the site", count=5),
+    ladder=Ladder.over("requests", (4, 8, 16, 32, 64), axis="requests at the site", count=5),
 )

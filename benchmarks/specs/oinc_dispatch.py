@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOAD = 2.0
 """Work that arrives over work that the sites can do meanwhile."""
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Time after which the peer is stopped, s."""
 
 
@@ -101,5 +101,5 @@ BENCHMARK = Benchmark(
     repeats=3,
     peer_repeats=1,
     peer_warm=False,
-    ladder=Ladder.over("jobs", (300, 1_000, 3_000, 10_000), sites=20),
+    ladder=Ladder.over("jobs", (300, 1_000, 3_000, 10_000, 30_000), sites=20),
 )

@@ -54,6 +54,6 @@ BENCHMARK = Benchmark(
     unit="slots",
     repeats=7,
     ladder=Ladder.over(
-        "horizon", (25, 50, 100, 200), axis="slots", servers=3, devices=8, profiles=4, runs=100
+        "horizon", (20, 40, 80, 160, 320), axis="slots", servers=3, devices=8, profiles=4, runs=100
     ),
 )

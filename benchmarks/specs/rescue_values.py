@@ -62,6 +62,6 @@ BENCHMARK = Benchmark(
     repeats=15,
     peer_repeats=15,
     ladder=Ladder.over(
-        "horizon", (25, 50, 100, 200), axis="slots", servers=4, devices=14, profiles=5
+        "horizon", (15, 30, 60, 120, 240), axis="slots", servers=4, devices=14, profiles=5
     ),
 )

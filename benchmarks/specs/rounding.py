@@ -89,5 +89,5 @@ BENCHMARK = Benchmark(
     peer_repeats=3,
     # The weighted sum is kept up to one weight.
     tolerance=1e-3,
-    ladder=Ladder.over("entries", (10_000, 50_000, 200_000, 1_000_000)),
+    ladder=Ladder.over("entries", (10_000, 30_000, 100_000, 300_000, 1_000_000)),
 )

@@ -57,7 +57,7 @@ BENCHMARK = Benchmark(
     repeats=21,
     peer_repeats=1,
     peer_warm=False,
-    ladder=Ladder.over("tasks", (48, 96, 192, 384), clusters=3),
+    ladder=Ladder.over("tasks", (24, 48, 96, 192, 384), clusters=3),
 )
 
 MANY = Benchmark(

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +115,10 @@ def test_policies_follow_their_rules_and_balance_keeps_its_ratio() -> None:
     assert simulate(day, TIMER, runs=1).reward[0].tolist() == [0, 1, 1, 2, 2, 4, 0, 0, 4]
     # A share above a half of the price waits for both. That has a probability of (e - sqrt e) /
     # (e - 1); the test is wrong in one of 10^9 cases, at six standard errors.
-    coins = simulate(day, RandomBalance(), runs=400, rng=5).total
+    coins = simulate(day, RandomBalance(), runs=1000, rng=5).total
     assert set(coins.tolist()) == {10.0, 12.0, 13.0, 14.0, 15.0, 16.0}
     both = (np.e - np.sqrt(np.e)) / (np.e - 1)
-    assert abs((coins == 10.0).mean() - both) <= 6 * np.sqrt(both * (1 - both) / 400)
+    assert abs((coins == 10.0).mean() - both) <= 6 * np.sqrt(both * (1 - both) / 1000)
     for seed in range(20):
         drawn = generate(slots=60, launch=3.0 + seed, rng=seed)
         paid = simulate(Waking(drawn), BALANCE, runs=1).total[0]
@@ -244,6 +245,17 @@ def test_a_broken_neighbour_is_told_of_in_one_line(site: Path, tmp_path: Path) -
         f"edgeopt: error: entry point 'seventh' = 'nowhere:SYSTEM' in edgeopt.systems {why}"
     ]
     assert "sixth.balance" in checked[1]
+
+
+def test_every_door_is_shown_and_written_down() -> None:
+    from edgeopt.bounds.registry import ENTRY_POINT_GROUP
+    from edgeopt.solvers.registry import ENTRY_POINTS
+    from edgeopt.studies.registry import POLICY_GROUP, SYSTEM_GROUP
+
+    offered = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert set(offered) == {ENTRY_POINT_GROUP, ENTRY_POINTS, POLICY_GROUP, SYSTEM_GROUP}
+    told = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text()
+    assert [group for group in offered if f"`{group}`" not in told] == []
 
 
 def test_the_checkout_stays_clean(site: Path) -> None:

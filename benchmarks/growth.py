@@ -63,7 +63,7 @@ class Growth:
         """Return n, the fastest peer's median by ours, and its name, at each size that has both."""
         ours = {n: measured.median for n, measured in self.finished(self.benchmark.subject)}
         best: dict[int, tuple[float, str]] = {}
-        for peer in self.benchmark.peers:
+        for peer in self.benchmark.yardsticks:
             for n, measured in self.finished(peer):
                 best[n] = min(best.get(n, (float("inf"), "")), (measured.median, peer))
         return [(n, best[n][0] / ours[n], best[n][1]) for n in ours if n in best]
@@ -104,7 +104,8 @@ class Growth:
         """Return the fitted growth in words."""
         law = self.fit(candidate)
         if law is None:
-            return f"no fit: {len(self.finished(candidate))} sizes in time"
+            count = len(self.finished(candidate))
+            return f"no fit ({count} size{'s' * (count != 1)} in time)"
         return f"grows like {law}"
 
     def record(self) -> dict[str, Any]:

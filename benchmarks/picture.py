@@ -74,12 +74,14 @@ def _draw(growth: Growth) -> Figure:
 
 
 def _draw_candidate(axes: Axes, growth: Growth, candidate: str, colour: str, marker: str) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
     from edgeopt.studies.pictures.canvas import BAND
 
-    label = textwrap.shorten(f"{candidate}: {growth.growth(candidate)}", 95, placeholder=" ...")
-    pairs = growth.finished(candidate)
+    pairs, law = growth.finished(candidate), growth.fit(candidate)
     n = [size for size, _ in pairs]
-    law = growth.fit(candidate)
+    words = growth.growth(candidate) if law is None else str(law)
+    label = textwrap.shorten(f"{candidate}: {words}", 95, placeholder=" ...")
     median = [measured.median for _, measured in pairs]
     axes.plot(
         n, median, marker, color=colour, label=label, markersize=5, linestyle="" if law else "-"
@@ -92,13 +94,25 @@ def _draw_candidate(axes: Axes, growth: Growth, candidate: str, colour: str, mar
     stopped = growth.stopped(candidate)
     if stopped is not None:
         size, measured = stopped
-        axes.plot([size], [measured.median], marker, color=colour, fillstyle="none", markersize=6)
+        # Side by side where several were stopped at the same size.
+        before = list(growth.climbs)[: list(growth.climbs).index(candidate)]
+        place = sum((growth.stopped(other) or (None,))[0] == size for other in before)
         axes.annotate(
-            "stopped",
+            "\N{UPWARDS ARROW} stopped" if place == 0 else "\N{UPWARDS ARROW}",
             (size, measured.median),
-            xytext=(0, 7),
+            xytext=(-9 * place, 4),
             textcoords="offset points",
-            ha="center",
+            ha="right",
             color=colour,
             fontsize=8,
+        )
+        shift = ScaledTranslation(-9 * place / 72, 0, axes.figure.dpi_scale_trans)
+        axes.plot(
+            [size],
+            [measured.median],
+            marker,
+            color=colour,
+            fillstyle="none",
+            markersize=6,
+            transform=axes.transData + shift,
         )

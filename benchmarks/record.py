@@ -125,6 +125,8 @@ class Benchmark:
         Name of edgeopt's candidate.
     peers
         Names of the others, the one expected to be fastest first.
+    variants
+        Those among the peers that are edgeopt's too: they stand beside, and are no yardstick.
     goals
         Promises about the subject.
     repeats
@@ -157,6 +159,7 @@ class Benchmark:
     sizes: Mapping[str, Mapping[str, Any]]
     subject: str
     peers: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     goals: tuple[Goal, ...] = ()
     repeats: int = 5
     peer_repeats: int = 3
@@ -174,6 +177,11 @@ class Benchmark:
     @property
     def candidates(self) -> tuple[str, ...]:
         return (self.subject, *self.peers)
+
+    @property
+    def yardsticks(self) -> tuple[str, ...]:
+        """Peers that ratios are about."""
+        return tuple(peer for peer in self.peers if peer not in self.variants)
 
     def warms(self, candidate: str) -> bool:
         return self.warm if candidate == self.subject else self.peer_warm

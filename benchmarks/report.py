@@ -28,7 +28,8 @@ class Report:
 
     @property
     def fastest_peer(self) -> Measurement | None:
-        peers = [peer for peer in self.measurements[1:] if peer.finished]
+        allowed = self.benchmark.yardsticks
+        peers = [m for m in self.measurements[1:] if m.finished and m.candidate in allowed]
         return min(peers, key=self.relative, default=None)
 
     def relative(self, measurement: Measurement) -> float:

@@ -55,6 +55,7 @@ BENCHMARK = Benchmark(
     sizes={"full": {"sites": 1000}, "smoke": {"sites": 20}},
     subject="network, cold",
     peers=tuple(name for name in METHODS if name != "network, cold"),
+    variants=("network, next slot",),
     goals=(Goal("seconds", at_most=4.0), Goal("gap", at_most=1e-6)),
     tolerance=1e-6,
     peer_repeats=1,

@@ -87,13 +87,19 @@ def test_ratios_are_to_the_fastest_peer_at_each_size() -> None:
     assert [peer for _, _, peer in slower] == ["slow", "slow", "quick", "quick"]
 
 
+def test_a_variant_is_no_yardstick() -> None:
+    made = growth()
+    apart = Growth(spec(variants=("quick",)), made.climbs)
+    assert [(n, peer) for n, _, peer in apart.ratios()] == [(10, "slow"), (20, "slow")]
+
+
 def test_lines_show_every_size_and_who_was_stopped() -> None:
     lines = list(growth().lines())
     assert lines[0] == "made-up: growth with n = things"
     assert "grows like n^1.00 [1.00, 1.00] over 4 sizes" in lines[2]
     assert "> 5 s" in lines[4]
     assert "not tried" in lines[4]
-    assert lines[4].endswith("no fit: 2 sizes in time")
+    assert lines[4].endswith("no fit (2 sizes in time)")
     assert lines[5] == "  at n=80: quick, the fastest peer, takes 80.0x our time"
 
 
@@ -141,21 +147,33 @@ def test_legend_of_the_picture_covers_nothing(tmp_path: Path, monkeypatch: Any) 
     assert len(legend.get_texts()) == 3
 
 
-def sleeper(size: Mapping[str, Any], candidate: str) -> Any:
-    def call(_: float | None) -> Reading:
-        time.sleep(0.01 if size["n"] == 10 else 0.25)
-        return Reading(objective=float(size["n"]), finished=size["n"] < 40)
+def test_short_calls_are_repeated_and_an_unfinished_one_ends_the_climb(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("benchmarks.climb.time.perf_counter", lambda: now[0])
+    seconds = {10: 0.01 * BUDGET, 20: 0.4 * BUDGET, 40: 6.0, 80: 1.0}
 
-    return call
+    def build(size: Mapping[str, Any], candidate: str) -> Any:
+        def call(_: float | None) -> Reading:
+            now[0] += seconds[size["n"]]
+            return Reading(objective=float(size["n"]))
 
+        return call
 
-def test_short_calls_are_repeated_and_an_unfinished_one_ends_the_climb() -> None:
-    entries = list(steps(spec(sleeper), "ours"))
+    entries = list(steps(spec(build), "ours"))
     counts = [sum(e["rung"] == r and "seconds" in e for e in entries) for r in range(4)]
-    assert counts[0] == CALLS
-    assert counts[1] == int(BUDGET / 0.25) + (BUDGET < 0.25)
-    assert counts[2:] == [1, 0]
-    assert not entries[-1]["finished"]
+    assert counts == [CALLS, 2, 1, 0]
+    assert [e["finished"] for e in entries if "seconds" in e] == [True] * (CALLS + 2) + [False]
+    assert entries[1]["seconds"] == pytest.approx(0.01 * BUDGET)
+
+
+def test_a_solver_that_ends_at_its_limit_is_unfinished() -> None:
+    def build(size: Mapping[str, Any], candidate: str) -> Any:
+        return lambda limit: Reading(finished=size["n"] < 20)
+
+    entries = [e for e in steps(spec(build), "ours") if "seconds" in e]
+    assert [e["finished"] for e in entries] == [True] * CALLS + [False]
 
 
 def test_a_candidate_that_hangs_is_ended_and_keeps_its_figures() -> None:

@@ -38,6 +38,8 @@ def report(*, ours: float = 1.0, quick: float = 20.0, objective: float = 5.0) ->
 def test_ratio_is_against_the_fastest_peer_that_finished() -> None:
     assert report().ratio == 20.0
     assert report(quick=90.0).ratio == 90.0
+    own = Report(spec(variants=("quick",)), "full", report().measurements)
+    assert own.ratio is None
 
 
 def test_ratio_is_per_unit_where_a_peer_does_less() -> None:

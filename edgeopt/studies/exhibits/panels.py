@@ -1,4 +1,4 @@
-"""Several measures over one swept parameter, side by side."""
+"""Several measures side by side: over a swept parameter, or as bars."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.studies.pictures.canvas import BAND, blank, colours
+from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["panels"]
+__all__ = ["bar_panels", "panels"]
 
 _MARKS = "osD^vP*Xh"
 MANY = 16
@@ -31,6 +31,7 @@ def panels(
     titles: Mapping[str, str],
     series: str = "policy",
     scale: float = 1.0,
+    top: float | None = None,
 ) -> Figure:
     """Draw measures over a swept parameter, one panel each, one curve with its band per series.
 
@@ -48,6 +49,8 @@ def panels(
         Names of the series for people, in the order drawn; others are left out.
     scale
         Factor on what is drawn, such as 100 for shares in per cent.
+    top
+        Where the upright axes end, for measures that cannot be larger.
     """
     from matplotlib.lines import Line2D
 
@@ -64,6 +67,9 @@ def panels(
         axes.set_ylabel(label)
         if not many:
             axes.set_xticks(np.unique(rows[x].to_numpy()))
+        if top is not None:
+            least = min(axes.get_ylim()[0], 0.95 * top)
+            axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
     handles = [
         Line2D([], [], color=shades[name], marker="" if many else marks[name], markersize=4.5,
                label=title)
@@ -80,3 +86,63 @@ def _curve(
     if f"{measure}_low" in own:
         low, high = (scale * own[f"{measure}_{end}"] for end in ("low", "high"))
         axes.fill_between(own[x], low, high, color=shade, alpha=BAND, linewidth=0)
+
+
+def bar_panels(
+    rows: pd.DataFrame,
+    measures: Mapping[str, str],
+    *,
+    titles: Mapping[str, str],
+    series: str = "policy",
+    printed: Mapping[str, Mapping[str, float]] | None = None,
+    scale: float = 1.0,
+) -> Figure:
+    """Draw measures as bars, one panel each, one bar per series in all of them.
+
+    Parameters
+    ----------
+    rows
+        Of the exhibit, one per series.
+    measures
+        Labels with units by the column that is drawn, from left to right.
+    titles
+        Names of the series for people, in the order drawn from above; others are left out. Those
+        without a row show what is printed alone.
+    series
+        Column that tells bars apart.
+    printed
+        Figures that the paper prints, by measure and series, drawn as hollow diamonds.
+    scale
+        Factor on what is drawn, such as 100 for shares in per cent.
+    """
+    from matplotlib.lines import Line2D
+
+    figure = blank(height=1.2 + 0.3 * len(titles))
+    places = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+    shades = colours(titles)
+    known = {row[series]: row for row in rows.to_dict("records")}
+    beside = {} if printed is None else printed
+    for axes, (measure, label) in zip(places, measures.items(), strict=True):
+        for place, name in enumerate(titles):
+            row = known.get(name, {})
+            ends = [scale * row.get(f"{measure}{end}", np.nan) for end in ("", "_low", "_high")]
+            if np.isfinite(ends[0]):
+                axes.barh(place, ends[0], 0.62, color=shades[name], alpha=0.85, linewidth=0)
+            if np.isfinite(ends).all():
+                axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
+            if name in beside.get(measure, {}):
+                axes.plot(
+                    [scale * beside[measure][name]], [place], marker="D", markersize=6, color=INK,
+                    markerfacecolor=PAPER, linestyle="none", zorder=4,
+                )  # fmt: skip
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(label)
+    places[0].set_yticks(range(len(titles)), list(titles.values()))
+    places[0].set_ylim(len(titles) - 0.5, -0.5)
+    if beside:
+        hollow = Line2D(
+            [], [], linestyle="none", marker="D", color=INK, markerfacecolor=PAPER, label="printed"
+        )
+        figure.legend(handles=[hollow], loc="outside lower center")
+    return figure

@@ -1,0 +1,148 @@
+"""What the sweeps of OINC's figures have in common: columns, sentences, comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from edgeopt.studies.oinc.exhibits.setting import THREE
+from edgeopt.studies.wording import interval, listed, number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+__all__ = ["COLUMNS", "PERCENT", "Sense", "best_places", "largest", "needed", "range_of", "trend"]
+
+Sense = Literal["max", "min"]
+
+COLUMNS: Final = {
+    "policy": "Policy",
+    "scaled": "Sum of scaled means",
+    "value": "Weighted sum",
+    "success": "Requests and jobs in time",
+    "requests_met": "Requests in time",
+    "jobs_met": "Jobs in time",
+    "latency": "Latency (s)",
+    "completion": "Completion (s)",
+}
+"""Of every sweep, after what is swept."""
+
+PERCENT: Final = ("success", "requests_met", "jobs_met")
+
+_EQUAL: Final = 1e-12
+
+
+def best_places(rows: pd.DataFrame, column: str, measure: str, sense: Sense) -> tuple[int, int]:
+    """Count places of a sweep at which OINC is best, ties included, and all places.
+
+    Parameters
+    ----------
+    rows
+        Of the exhibit.
+    column
+        What is swept.
+    measure
+        What is compared.
+    sense
+        Whether more or less of it is better.
+    """
+    table = rows.pivot(index=column, columns="policy", values=measure)
+    ahead = _sign(sense) * table.drop(columns="oinc").rsub(table["oinc"], axis=0)
+    return int((ahead >= -_EQUAL).all(axis=1).sum()), len(table)
+
+
+def _sign(sense: Sense) -> float:
+    return 1.0 if sense == "max" else -1.0
+
+
+def largest(column: str, measure: str, sense: Sense) -> Callable[[pd.DataFrame], float]:
+    """Return what reads the largest gain of OINC on another policy, as a share of that one.
+
+    Parameters
+    ----------
+    column
+        What is swept; the place of the sweep is that of the largest gain.
+    measure
+        What is compared.
+    sense
+        Whether a gain is more or less of it.
+    """
+
+    def read(rows: pd.DataFrame) -> float:
+        table = rows.pivot(index=column, columns="policy", values=measure)
+        others = table.drop(columns="oinc")
+        gains = _sign(sense) * (others.rdiv(table["oinc"], axis=0) - 1.0)
+        return float(gains.to_numpy(dtype=float).max())
+
+    return read
+
+
+def trend(column: str, measure: str) -> Callable[[pd.DataFrame], str]:
+    """Return what says of which policies a measure rises or falls from place to place.
+
+    Parameters
+    ----------
+    column
+        What is swept.
+    measure
+        What is looked at.
+    """
+
+    def read(rows: pd.DataFrame) -> str:
+        kinds: dict[str, list[str]] = {}
+        for policy, title in THREE.items():
+            own = rows[rows["policy"] == policy].sort_values(column)[measure].diff().dropna()
+            rises, falls = bool((own >= -_EQUAL).all()), bool((own <= _EQUAL).all())
+            kind = "stays" if rises and falls else "rises" if rises else "falls" if falls else ""
+            kinds.setdefault(kind or "goes up and down", []).append(title)
+        return "; ".join(f"{kind} with {listed(titles)}" for kind, titles in kinds.items())
+
+    return read
+
+
+def needed(column: str, measure: str, sense: Sense) -> Callable[[pd.DataFrame], str]:
+    """Return what says from which place on others do as well as OINC at the first one.
+
+    Parameters
+    ----------
+    column
+        What is swept; more of it is better for all.
+    measure
+        What is compared.
+    sense
+        Whether more or less of it is better.
+    """
+
+    def read(rows: pd.DataFrame) -> str:
+        table = rows.pivot(index=column, columns="policy", values=measure).sort_index()
+        aim = table["oinc"].iloc[0]
+        said = []
+        for policy, title in THREE.items():
+            if policy == "oinc":
+                continue
+            enough = table.index[_sign(sense) * (table[policy] - aim) >= -_EQUAL]
+            least = f"{enough[0]}" if len(enough) else f"more than {table.index[-1]}"
+            said.append(f"{title} with {least}")
+        return f"as OINC with {table.index[0]}: {listed(said)}"
+
+    return read
+
+
+def range_of(rows: pd.DataFrame, measure: str, *, share: bool = False) -> str:
+    """Write between which figures a measure of OINC lies.
+
+    Parameters
+    ----------
+    rows
+        Of the exhibit.
+    measure
+        Column.
+    share
+        Whether it is a percentage.
+    """
+    own = rows.loc[rows["policy"] == "oinc", measure]
+    low, high = float(own.min()), float(own.max())
+    said = interval(low, high, share=share, digits=3)
+    only = percent(low) if share else number(low, 3)
+    return only if only == (percent(high) if share else number(high, 3)) else said

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.report import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -59,10 +60,10 @@ def _draw(growth: Growth) -> Figure:
     axes = figure.add_subplot()
     # Before anything is drawn, so that bands and lines are laid out in logarithms.
     axes.set(xscale="log", yscale="log")
-    for (candidate, colour), marker in zip(
-        colours(growth.climbs).items(), "osD^vPX<>", strict=False
-    ):
-        _draw_candidate(axes, growth, candidate, colour, marker)
+    colour = colours(growth.climbs)
+    for candidate, marker in zip(growth.climbs, "osD^vPX<>", strict=False):
+        _draw_candidate(axes, growth, candidate, colour[candidate], marker)
+    _draw_stops(axes, growth, colour)
     axes.xaxis.set_major_locator(FixedLocator(list(growth.sizes)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
@@ -74,8 +75,6 @@ def _draw(growth: Growth) -> Figure:
 
 
 def _draw_candidate(axes: Axes, growth: Growth, candidate: str, colour: str, marker: str) -> None:
-    from matplotlib.transforms import ScaledTranslation
-
     from edgeopt.studies.pictures.canvas import BAND
 
     pairs, law = growth.finished(candidate), growth.fit(candidate)
@@ -91,28 +90,29 @@ def _draw_candidate(axes: Axes, growth: Growth, candidate: str, colour: str, mar
     if law is not None:
         line = [law.factor * size**law.exponent for size in n]
         axes.plot(n, line, color=colour, linewidth=1.2)
-    stopped = growth.stopped(candidate)
-    if stopped is not None:
-        size, measured = stopped
-        # Side by side where several were stopped at the same size.
-        before = list(growth.climbs)[: list(growth.climbs).index(candidate)]
-        place = sum((growth.stopped(other) or (None,))[0] == size for other in before)
-        axes.annotate(
-            "\N{UPWARDS ARROW} stopped" if place == 0 else "\N{UPWARDS ARROW}",
-            (size, measured.median),
-            xytext=(-9 * place, 4),
-            textcoords="offset points",
-            ha="right",
-            color=colour,
-            fontsize=8,
-        )
-        shift = ScaledTranslation(-9 * place / 72, 0, axes.figure.dpi_scale_trans)
-        axes.plot(
-            [size],
-            [measured.median],
-            marker,
-            color=colour,
-            fillstyle="none",
-            markersize=6,
-            transform=axes.transData + shift,
-        )
+
+
+def _draw_stops(axes: Axes, growth: Growth, colour: Mapping[str, str]) -> None:
+    """Mark on a line of its own who met the limit where, side by side at the same size."""
+    from edgeopt.studies.pictures.canvas import INK
+
+    stops: dict[int, list[str]] = {}
+    for candidate in growth.climbs:
+        stopped = growth.stopped(candidate)
+        if stopped is not None:
+            stops.setdefault(stopped[0], []).append(candidate)
+    if not stops:
+        return
+    limit, step = growth.ladder.limit, (growth.sizes[-1] / growth.sizes[0]) ** 0.02
+    axes.axhline(limit, color=INK, linewidth=0.8, linestyle=":")
+    axes.annotate(
+        f"stopped: more than {duration(limit)}", (growth.sizes[0], limit), xytext=(0, 4),
+        textcoords="offset points", fontsize=8, color=INK,
+    )  # fmt: skip
+    for size, candidates in stops.items():
+        for place, candidate in enumerate(candidates):
+            at = size / step**place
+            axes.plot(
+                at, limit, "o", color=colour[candidate], fillstyle="none", markersize=7,
+                markeredgewidth=1.8,
+            )  # fmt: skip

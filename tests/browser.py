@@ -12,8 +12,9 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,12 @@ _KEYS = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, ""), " ": (32, " ")
 
 
 def find() -> str | None:
-    """Path of a Chromium, if there is one."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    """Path of a Chromium that starts; some systems have no more than a hint of that name."""
+    for name in NAMES:
+        path = shutil.which(name)
+        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            return path
+    return None
 
 
 class BrowserError(RuntimeError):
@@ -231,15 +236,14 @@ def chromium(path: str, profile: Path) -> Iterator[Browser]:
         while time.monotonic() < ended and os.waitpid(process, os.WNOHANG) == (0, 0):
             time.sleep(0.05)
     finally:
-        with_kill(process)
+        _end(process)
         os.close(ours)
         os.close(answers)
 
 
-def with_kill(process: int) -> None:
+def _end(process: int) -> None:
     """End a process that has not ended by itself."""
-    try:
+    with suppress(ProcessLookupError, ChildProcessError):
+        os.waitpid(process, os.WNOHANG)
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-    except (ProcessLookupError, ChildProcessError):
-        pass

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from edgeopt.studies import Study
     from tests.browser import Browser, Page
 
-CHROMIUM = browsers.find()
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason=f"no Chromium here: none of {', '.join(browsers.NAMES)} is on the path"
-)
 WIDTHS = (400, 1000, 1400)
 SCHEMES = ("light", "dark")
 PRINTED = (718, 1032)
@@ -38,8 +34,10 @@ FAULTS = (Path(__file__).parent / "faults_of_layout.js").read_text(encoding="utf
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert CHROMIUM is not None
-    with browsers.chromium(CHROMIUM, tmp_path_factory.mktemp("profile")) as running:
+    path = browsers.find()
+    if path is None:
+        pytest.skip(f"no Chromium here: none of {', '.join(browsers.NAMES)} starts")
+    with browsers.chromium(path, tmp_path_factory.mktemp("profile")) as running:
         yield running
 
 

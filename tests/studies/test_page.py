@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Reader(HTMLParser):
     """Collects what a page refers to, its identifiers and its text; checks that tags close."""
 
-    VOID = frozenset({"meta", "link", "br", "img", "input"})
+    VOID = frozenset({"meta", "link", "br", "img", "input", "wbr"})
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -183,3 +184,37 @@ def test_a_solver_names_the_function_that_it_lacks(offer: Offer) -> None:
     program = LinearProgram([1.0], [[1.0]], 1.0, np.inf)
     with pytest.raises(OptionError, match="'own': there is no function odd_plugin:absent"):
         edgeopt.solve(program, "own")
+
+
+class Halfway:
+    name = "halfway"
+
+    def start(self, instance: object) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("attempt", "why"),
+    [
+        (lambda: edgeopt.study(stopping.Offers(), [Halfway()], system=stopping.SYSTEM, runs=2),
+         "policy Halfway has no decide and no learn; a policy has start, decide, learn, see"),
+        (lambda: edgeopt.study(stopping.Offers(), [Halfway], system=stopping.SYSTEM, runs=2),
+         "policy Halfway is a class; pass an object: Halfway()"),
+        (lambda: edgeopt.study(stopping.Offers(), system=stopping.Offers(), runs=2),
+         "system: must be a System or its name, not a Offers"),
+        (lambda: edgeopt.study(3, system=stopping.SYSTEM, runs=2),
+         "int is no instance; .* or give your own class a method fingerprint"),
+        (lambda: dataclasses.replace(stopping.SYSTEM, policies=[Halfway()]),
+         "Halfway object .* stands where a PolicyEntry belongs"),
+        (lambda: dataclasses.replace(stopping.SYSTEM, benchmarks={"prophet": stopping.prophet}),
+         "function prophet .* stands where a BenchmarkEntry belongs"),
+        (lambda: edgeopt.solve(LinearProgram([1.0], [[1.0]], 1.0, np.inf), abs),
+         "solver: must be a name or a Backend, not a builtin_function_or_method"),
+        (lambda: edgeopt.check([3]), "claims: 3 is neither an identifier nor a Claim"),
+    ],
+)  # fmt: skip
+def test_what_is_handed_over_in_a_script_is_checked_as_well(
+    attempt: Callable[[], object], why: str
+) -> None:
+    with pytest.raises(OptionError, match=why):
+        attempt()

@@ -182,6 +182,8 @@ def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
         return list(_select(known, wanted).values())
     chosen: dict[str, Claim] = {}
     for one in wanted:
+        if not isinstance(one, str | Claim):
+            raise OptionError(f"claims: {one!r} is neither an identifier nor a Claim")
         chosen |= {one.id: one} if isinstance(one, Claim) else _select(known, one)
     if not chosen:
         raise OptionError("claims: nothing to check; leave it out to check all")

@@ -153,6 +153,9 @@ def find_backend(solver: str | Backend) -> Backend:
     """
     if isinstance(solver, Backend):
         return solver
+    if not isinstance(solver, str):
+        kind = type(solver).__name__  # type: ignore[unreachable]
+        raise OptionError(f"solver: must be a name or a Backend, not a {kind}")
     for backend in _TABLE:
         if backend.name == solver:
             return backend

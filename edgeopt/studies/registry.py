@@ -25,6 +25,9 @@ SYSTEM_GROUP = "edgeopt.systems"
 POLICY_GROUP = "edgeopt.policies"
 """Entry-point group under which another package offers a `PolicyEntry` with its `system` set."""
 
+_PARTS = ("start", "decide", "learn")
+"""Methods of every policy."""
+
 _SYSTEMS = {
     "rescue": "edgeopt.studies.rescue:SYSTEM",
     "idn": "edgeopt.studies.idn:SYSTEM",
@@ -200,6 +203,16 @@ def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyE
 
 def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
     """Wrap a policy that came without an entry; a name in use gets a number."""
+    if isinstance(policy, type):
+        raise OptionError(
+            f"policy {policy.__name__} is a class; pass an object: {policy.__name__}()"
+        )
+    lacks = [part for part in _PARTS if not callable(getattr(policy, part, None))]
+    if lacks:
+        raise OptionError(
+            f"policy {type(policy).__name__} has no {' and no '.join(lacks)}; a policy has "
+            f"{', '.join(_PARTS)}, see edgeopt.online.Policy"
+        )
     title = str(getattr(policy, "name", "") or type(policy).__name__)
     name, count = title, 2
     while name in set(taken) | {entry.name for entry in record.policies}:

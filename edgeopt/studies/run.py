@@ -14,11 +14,11 @@ from edgeopt.errors import OptionError
 from edgeopt.studies import registry
 from edgeopt.studies.progress import Step, progress_bar
 from edgeopt.studies.result import Case, Settings, Study
+from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
     from edgeopt.online.simulate import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
-    from edgeopt.studies.system import System
 
 __all__ = ["study"]
 
@@ -104,6 +104,7 @@ def study(
                 f"instance {name!r} is a {type(instance).__name__}; "
                 f"{record.name} takes {record.instance_type.__name__}"
             )
+        _require_fingerprint(instance)
     entries = registry.choose(record, policies)
     references = _references(record, entries, reference)
     seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
@@ -145,20 +146,29 @@ def _named(instances: Any) -> dict[str, Any]:
         several = isinstance(instances, Sequence) and not isinstance(instances, str)
         named = {}
         for instance in instances if several else [instances]:
-            if not callable(getattr(instance, "fingerprint", None)):
-                raise OptionError(
-                    f"{type(instance).__name__} is no instance; build one with edgeopt.instances"
-                )
+            _require_fingerprint(instance)
             named[str(instance.fingerprint())[:12]] = instance
     if not named:
         raise OptionError("instances: there is none to study")
     return named
 
 
+def _require_fingerprint(instance: Any) -> None:
+    if not callable(getattr(instance, "fingerprint", None)):
+        raise OptionError(
+            f"{type(instance).__name__} is no instance; build one with edgeopt.instances, or give "
+            "your own class a method fingerprint()"
+        )
+
+
 def _system(wanted: System | str | None, instance: Any) -> System:
     if wanted is None:
         return registry.system_of(instance)
-    return registry.find_system(wanted) if isinstance(wanted, str) else wanted
+    if isinstance(wanted, str):
+        return registry.find_system(wanted)
+    if not isinstance(wanted, System):
+        raise OptionError(f"system: must be a System or its name, not a {type(wanted).__name__}")
+    return wanted
 
 
 def _references(

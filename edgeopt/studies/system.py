@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.studies.entries import BenchmarkEntry, PolicyEntry
 from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import (
         Account,
         Benchmark,
-        BenchmarkEntry,
         Comparison,
         Measure,
         Picture,
-        PolicyEntry,
         Source,
     )
     from edgeopt.studies.exhibits.exhibit import Exhibit
@@ -176,6 +175,15 @@ class System:
         for table in ("sources", "benchmarks", "policies"):
             if not getattr(self, table):
                 raise OptionError(f"system {self.name!r}: {table} must not be empty")
+        for kind, given in (
+            (PolicyEntry, self.policies),
+            (BenchmarkEntry, self.benchmarks.values()),
+        ):
+            wrong = [one for one in given if not isinstance(one, kind)]
+            if wrong:
+                raise OptionError(
+                    f"system {self.name!r}: {wrong[0]!r} stands where a {kind.__name__} belongs"
+                )
         names = [entry.name for entry in self.policies]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

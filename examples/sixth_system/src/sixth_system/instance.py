@@ -15,7 +15,7 @@ from edgeopt.instances.labelled import Layout, Variable
 from edgeopt.instances.validate import frozen_integers, require
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import os
 
 KIND, VERSION = "sixth", 1
 
@@ -55,7 +55,7 @@ class BatchInstance(Identified):
         return Layout(KIND, VERSION, arrays, {})
 
     @classmethod
-    def load(cls, path: Path) -> BatchInstance:
+    def load(cls, path: str | os.PathLike[str]) -> BatchInstance:
         """Read what `save` wrote."""
         data = labelled.read(path, KIND, VERSION)
         return cls(data.array("requests"), data.array("launch").item())

@@ -27,6 +27,10 @@ def _entry(name: str, policy: Any, **more: Any) -> PolicyEntry:
     return PolicyEntry(name, policy.name, partial(_made, policy), bound="opt", **more)
 
 
+def _small(seed: int) -> BatchInstance:
+    return generate(slots=30, launch=5.0, rng=seed)
+
+
 SYSTEM = System(
     name="sixth",
     title="Batches of inference requests on one edge",
@@ -35,6 +39,7 @@ SYSTEM = System(
     sources={"drawn": Source(generate, "a trickle of requests with bursts", seeded=True)},
     load=BatchInstance.load,
     generate=generate,
+    small=_small,
     solve=optimum,
     benchmarks={"opt": BenchmarkEntry("OPT", "every policy", optimum)},
     policies=(

@@ -1,11 +1,15 @@
 """``edgeopt check``: the claims of the papers, each with a verdict."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import JsonOption
+from edgeopt.cli.choose import JsonOption, SeedOption
+
+if TYPE_CHECKING:
+    from edgeopt.studies import Checked
 
 __all__ = ["check"]
 
@@ -15,43 +19,46 @@ def check(
         list[str] | None,
         typer.Argument(help="Claims, patterns or systems; all if left out.", show_default=False),
     ] = None,
+    instances: Annotated[
+        int,
+        typer.Option(min=0, help="Small instances to draw for each system, beside the named ones."),
+    ] = 0,
+    seed: SeedOption = 0,
+    printed: Annotated[
+        bool,
+        typer.Option("--printed", help="Show what fails as printed: counterexample, correction."),
+    ] = False,
+    workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory for the page and claims.json.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Check claims on their own instances; exit code 1 if one that should hold is violated.
 
     A claim that is known to be false, such as one that stands as its paper prints it, is expected
-    to be violated; the claims that correct it are checked beside it.
+    to be violated; the claims that correct it are checked beside it. Of each claim the instance is
+    shown that leaves least room.
     """
-    from edgeopt.bounds import check as verdicts_of
-    from edgeopt.studies.claims import known_false
-    from edgeopt.studies.wording import number
+    from edgeopt.studies import check_all
 
-    verdicts = verdicts_of(claim or None)
-    false = known_false()
-    broken = [
-        verdict
-        for verdict in verdicts
-        if verdict.verdict == "violated" and verdict.claim not in false
-    ]
+    checked = check_all(claim or None, instances=instances, rng=seed, workers=workers)
+    page = None if out is None else checked.page(out)
     if as_json:
-        show.document([verdict.as_dict() for verdict in verdicts])
+        show.document(checked.as_dict())
     else:
-        show.table(
-            "Claims",
-            ["claim", "source", "verdict", "measured", "guaranteed", "slack"],
-            (
-                [
-                    verdict.claim,
-                    verdict.source.number,
-                    str(verdict.verdict),
-                    number(verdict.measured, 6),
-                    number(verdict.guaranteed, 6),
-                    number(verdict.slack, 3),
-                ]
-                for verdict in verdicts
-            ),
-            left=3,
-        )
-        if broken:
-            show.note(f"violated: {', '.join(verdict.claim for verdict in broken)}")
-    return 1 if broken else 0
+        _print(checked, printed=printed)
+        if page:
+            show.note(f"page: {page}")
+    return 1 if checked.broken else 0
+
+
+def _print(checked: "Checked", *, printed: bool) -> None:
+    from edgeopt.cli.claims import counterexamples, table
+
+    if printed:
+        counterexamples(checked)
+    else:
+        for system, claims in checked.by_system.items():
+            table(system, claims, drawn=checked.instances > 0)
+    show.note(" ".join(checked.sentences()))

@@ -6,9 +6,9 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.bounds.verdict import Finding, worst_verdict
+from edgeopt.bounds.verdict import Finding, Relation, worst_verdict
 from edgeopt.studies.plain import plain
 from edgeopt.studies.refutation import refutation
 from edgeopt.studies.wording import plural
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from edgeopt.studies.refutation import Refutation
 
 __all__ = ["Checked", "CheckedClaim"]
+
+ROUNDING: Final = 1e-12
+"""Slack below this share of the numbers is not shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,19 @@ class CheckedClaim:
         return worst_verdict((*self.named, *self.drawn))
 
     @property
+    def slack(self) -> float:
+        """Its slack, 0 where that is rounding."""
+        found = self.verdict
+        scale = max(1.0, abs(found.measured), abs(found.guaranteed))
+        return 0.0 if abs(found.slack) <= ROUNDING * scale else found.slack
+
+    @property
+    def relation(self) -> str:
+        """How measured should stand to guaranteed: ``"at least"``, ``"at most"``, ``"exactly"``."""
+        equal = self.claim.relation is Relation.EQUAL
+        return "exactly" if equal else self.claim.relation.value
+
+    @property
     def known_false(self) -> bool:
         """Whether it is listed with what corrects it, and so expected to be violated."""
         return bool(self.claim.corrected_by)
@@ -72,9 +88,16 @@ class CheckedClaim:
         return self.verdict.verdict is Finding.VIOLATED and self.known_false
 
     @property
-    def tally(self) -> dict[str, int]:
-        """How many of all instances gave each verdict."""
-        return _tally((*self.named, *self.drawn))
+    def decided(self) -> bool:
+        """Whether it says anything about any instance."""
+        return self.verdict.verdict is not Finding.VACUOUS
+
+    @property
+    def tone(self) -> str:
+        """How good the news is: ``"good"``, ``"expected"``, ``"bad"`` or ``"soft"``."""
+        if self.verdict.verdict is Finding.VIOLATED:
+            return "expected" if self.known_false else "bad"
+        return "good" if self.decided and not self.known_false else "soft"
 
     @property
     def drawn_in_words(self) -> str:

@@ -11,6 +11,7 @@ from edgeopt.studies import rendering
 from edgeopt.studies.formulas import in_html
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
+from edgeopt.studies.written_out import digits
 
 if TYPE_CHECKING:
     from edgeopt.studies.checked import Checked, CheckedClaim
@@ -52,6 +53,7 @@ def render(checked: Checked) -> str:
     return rendering.render(
         "claims.html.j2",
         checked=checked,
+        digits=digits,
         sentences=checked.sentences(),
         counts=checked.counts,
         systems=[_system(name, claims) for name, claims in checked.by_system.items()],
@@ -92,20 +94,16 @@ def _system(name: str, claims: list[CheckedClaim]) -> dict[str, Any]:
 
 def _row(one: CheckedClaim) -> dict[str, Any]:
     verdict = one.verdict
-    finding = verdict.verdict
-    tone = {Finding.HOLDS: "good", Finding.VIOLATED: "bad", Finding.VACUOUS: "soft"}[finding]
-    if one.known_false:
-        tone = "expected" if one.refuted else "soft"
     return {
         "one": one,
         "id": verdict.claim,
-        "anchor": verdict.claim,
         "short": verdict.claim.partition(".")[2],
         "source": verdict.source.number,
         "statement": in_html(one.claim.statement),
         "verdict": verdict,
-        "finding": finding.value,
-        "tone": tone,
-        "relation": one.claim.relation.value,
+        "finding": verdict.verdict.value,
+        "tone": one.tone,
+        "relation": one.relation,
+        "slack": one.slack,
         "refutation": one.refutation if one.refuted else None,
     }

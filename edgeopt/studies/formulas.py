@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.symbols import (
     ACCENTS,
+    BREAKING,
     FUNCTIONS,
     LARGE,
     OPERATORS,
@@ -96,7 +97,7 @@ def _scripted(tokens: list[str]) -> Node:
     while tokens and (tokens[-1] in ("_", "^") or tokens[-1] == "'"):
         mark = tokens.pop()
         if mark == "'":
-            scripts["^"] = Node("operator", PRIME)
+            base = Node("row", "", base, Node("prime", PRIME))
         else:
             scripts[mark] = _atom(tokens)
     if not scripts:
@@ -160,8 +161,29 @@ def _letters(tokens: list[str]) -> Iterator[str]:
 
 
 def _mathml(node: Node) -> str:
-    return f"<math>{_element(node)}</math>"
+    """Write a formula as one piece or several: browsers break lines between pieces alone."""
+    parts = node.parts if node.kind == "row" else (node,)
+    pieces: list[list[str]] = [[]]
+    depth, signs = 0, [_sign(text) for text in BREAKING]
+    for part in parts:
+        sign = part.text if part.kind == "operator" else ""
+        depth += (sign in _OPENING) - (sign in _CLOSING)
+        first = part.parts[0] if part.kind in ("sub", "sup", "both") else part
+        # Behind a sign no line is broken before the sum that it takes.
+        taken = first.kind == "large" and pieces[-1] and pieces[-1][-1] not in signs
+        if depth == 0 and pieces[-1] and (sign in BREAKING or taken):
+            pieces.append([])
+        pieces[-1].append(_sign(sign) if sign in BREAKING else _element(part))
+    return "<wbr/>".join(f"<math>{''.join(piece)}</math>" for piece in pieces)
 
+
+def _sign(text: str) -> str:
+    # At the beginning of a piece it still stands between two things.
+    return f'<mo form="infix" stretchy="false">{escape(text)}</mo>'
+
+
+_OPENING: Final = ("(", "[", "{", "⌊", "⌈")
+_CLOSING: Final = (")", "]", "}", "⌋", "⌉")
 
 _TAGS: Final = {"row": "mrow", "frac": "mfrac", "sqrt": "msqrt", "sub": "msub", "sup": "msup",
                 "both": "msubsup"}  # fmt: skip
@@ -179,6 +201,8 @@ def _element(node: Node) -> str:
         return f"<mn>{text}</mn>"
     if node.kind in ("name", "function"):
         return f"<mi>{text}</mi>"
+    if node.kind == "prime":
+        return f'<mo lspace="0" rspace="0">{text}</mo>'
     # Brackets and bars keep the height of the line.
     return f"<mo>{text}</mo>" if node.kind == "large" else f'<mo stretchy="false">{text}</mo>'
 
@@ -213,7 +237,7 @@ def _lowered(node: Node, text: str) -> str:
 
 
 def _grouped(node: Node, text: str) -> str:
-    return f"({text})" if node.kind in ("row", "frac") and len(text) > 1 else text
+    return f"({text})" if node.kind in ("row", "frac") and len(text.rstrip(PRIME)) > 1 else text
 
 
 def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 __all__ = [
     "ACCENTS",
+    "BREAKING",
     "FUNCTIONS",
     "LARGE",
     "OPERATORS",
@@ -56,6 +57,9 @@ SIGNS: Final = {"-": "−", "*": "∗"}
 
 SPACED: Final = frozenset("=<>≤≥+−∈∋⊆∝→·≈≠")
 """Signs that have room on both sides in plain text."""
+
+BREAKING: Final = ("=", "<", ">", "≤", "≥", "+", "−", "·", "∝", "→", "⊆")
+"""Signs that a line may be broken before."""
 
 RAISED: Final = {"2": "²", "3": "³", "∗": "*", PRIME: PRIME, "+": "⁺", "−": "⁻"}
 """Exponents that are characters of their own."""

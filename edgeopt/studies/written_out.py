@@ -16,7 +16,7 @@ from edgeopt.studies.wording import number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["numbers", "size", "words"]
+__all__ = ["digits", "numbers", "size", "words"]
 
 FEW: Final = 40
 """Most numbers of an array that are written one by one."""
@@ -84,7 +84,8 @@ def words(build: Callable[[], Any]) -> str:
     said = re.split(r"\n[A-Z][A-Za-z ]+\n-{3,}", said)[0]
     said = re.sub(r":math:`([^`]*)`", lambda found: in_text(f"${found[1]}$"), said)
     said = re.sub(r":[a-z:]+:`~?([^`]*)`", r"\1", said).replace("`", "")
-    return "\n\n".join(" ".join(part.split()) for part in said.strip().split("\n\n"))
+    said = re.sub(r"^Return (\w)", lambda found: found[1].upper(), said.strip())
+    return "\n\n".join(" ".join(part.split()) for part in said.split("\n\n"))
 
 
 def _leaves(instance: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -121,26 +122,27 @@ def _content(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float | np.number):
-        return _digits(value.item() if isinstance(value, np.number) else value)
+        return digits(value.item() if isinstance(value, np.number) else value)
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
         return str(value)
     array = value.astype(int) if value.dtype.kind == "b" else value
     shape = " \N{MULTIPLICATION SIGN} ".join(map(str, array.shape))
     low, high = array.min(), array.max()
     if low == high and array.size > SAME:
-        return f"{shape}, all {_digits(low.item())}"
+        return f"{shape}, all {digits(low.item())}"
     if array.size <= FEW:
         return _nested(array.tolist())
-    return f"{shape}, from {_digits(low.item())} to {_digits(high.item())}"
+    return f"{shape}, from {digits(low.item())} to {digits(high.item())}"
 
 
 def _nested(values: Any) -> str:
     if isinstance(values, list):
         return f"[{', '.join(map(_nested, values))}]"
-    return _digits(values)
+    return digits(values)
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """Write a number with at most six digits, without zeros at its end: ``0.5``, ``-3``."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e7:
         value = int(value)
     text = number(value, 6)

@@ -153,20 +153,23 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -
     return Difference(*(_plain(a) for a in (mean, error, mean - reach, mean + reach)))
 
 
-def mean_with_interval(runs: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+def mean_with_interval(
+    runs: ArrayLike, confidence: float = 0.95
+) -> tuple[Estimate, Estimate, Estimate]:
     """Estimate a mean.
 
     Parameters
     ----------
     runs
-        One figure per run, shape `[runs]`, at least two runs.
+        One figure per run, shape `[..., runs]`, at least two runs.
     confidence
         Probability that the interval covers the true mean, in (0, 1).
 
     Returns
     -------
     tuple
-        Mean, its standard error, and half the width of the confidence interval.
+        Mean, its standard error, and half the width of the confidence interval: floats for one
+        series of runs, arrays over the leading axes for several.
 
     Raises
     ------
@@ -175,7 +178,7 @@ def mean_with_interval(runs: ArrayLike, confidence: float = 0.95) -> tuple[float
         (0, 1).
     """
     mean, error, reach = _student(_series("runs", runs), confidence)
-    return float(mean), float(error), float(reach)
+    return _plain(mean), _plain(error), _plain(reach)
 
 
 def finite_numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:

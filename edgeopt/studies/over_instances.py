@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.studies.estimates import mean_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,16 +68,12 @@ def over_instances(
         other = references[policy]
         found = {name: _series(table, policy, cases, name) for name in {*columns, *sums, *paired}}
         for name in [*columns, *sums]:
-            row |= _summed(name, found[name], study.settings.confidence)
-            if name in shares:
-                row[f"{name}_low"], row[f"{name}_high"] = np.clip(
-                    [row[f"{name}_low"], row[f"{name}_high"]], 0.0, 1.0
-                ).tolist()
+            row |= mean_columns(name, found[name], study.settings.confidence, share=name in shares)
         for name in paired:
             lead = found[name] - _series(table, other, cases, name)
             if other == policy:
                 lead = np.full(len(cases), np.nan)
-            row |= _summed(f"{name}_difference", lead, study.settings.confidence)
+            row |= mean_columns(f"{name}_difference", lead, study.settings.confidence)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -86,12 +82,3 @@ def _series(
     table: pd.DataFrame, policy: str, cases: Sequence[str], name: str
 ) -> NDArray[np.float64]:
     return np.array([table.loc[(policy, case), name] for case in cases], dtype=float)
-
-
-def _summed(name: str, series: NDArray[np.float64], confidence: float) -> dict[str, float]:
-    mean = float(series.mean())
-    low = high = np.nan
-    if series.size > 1 and np.isfinite(mean):
-        reach = mean_with_interval(series, confidence)[2]
-        low, high = mean - reach, mean + reach
-    return {name: mean, f"{name}_low": low, f"{name}_high": high}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import competitive_ratio, paired_difference
+from edgeopt.bounds.ratio import competitive_ratio, mean_with_interval, paired_difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def _mean(name: str, runs: NDArray[np.float64]) -> dict[str, float]:
     mean = float(runs.mean())
     if not np.isfinite(mean):
         return {name: mean, f"{name}_se": np.nan}
-    error = float(runs.std(ddof=1) / np.sqrt(len(runs))) if len(runs) > 1 else np.nan
+    error = mean_with_interval(runs)[1] if len(runs) > 1 else np.nan
     # Equal runs differ in the last digits when they were summed in different orders.
     return {name: mean, f"{name}_se": 0.0 if error <= _ROUNDING * abs(mean) else error}
 

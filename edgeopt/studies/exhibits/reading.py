@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.ratio import mean_with_interval
 from edgeopt.errors import OptionError
+from edgeopt.studies.estimates import mean_columns
 from edgeopt.studies.exhibits.exhibit import Estimate
 
 if TYPE_CHECKING:
@@ -55,14 +55,9 @@ def means(
         row: dict[str, Any] = dict(zip(by, key, strict=True))
         row["instances"] = len(group)
         for name in measures:
-            series = group[name].to_numpy(dtype=float)
-            mean, low, high = float(series.mean()), np.nan, np.nan
-            if series.size > 1 and np.isfinite(mean):
-                reach = mean_with_interval(series, confidence)[2]
-                low, high = mean - reach, mean + reach
-                if name in shares:
-                    low, high = np.clip([low, high], 0.0, 1.0).tolist()
-            row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
+            row |= mean_columns(
+                name, group[name].to_numpy(dtype=float), confidence, share=name in shares
+            )
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.bounds.ratio import mean_with_interval
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import BAND, INK, blank, colours
 from edgeopt.studies.wording import plural
@@ -63,13 +64,9 @@ def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -
 
 
 def _curve(axes: Axes, runs: NDArray[np.float64], colour: str, confidence: float) -> None:
-    from scipy.special import stdtrit
-
-    count, slots = runs.shape
-    mean = runs.mean(axis=0)
-    reach = stdtrit(count - 1, (1 + confidence) / 2) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+    mean, _, reach = mean_with_interval(runs.T, confidence)
     # The value after slot t is drawn at t + 1, where the slot ends.
-    ends = np.arange(1, slots + 1)
+    ends = np.arange(1, mean.size + 1)
     axes.plot(ends, mean, color=colour)
     axes.fill_between(ends, mean - reach, mean + reach, color=colour, alpha=BAND, linewidth=0)
 

@@ -202,6 +202,23 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
     assert (tmp_path / "figures" / "figure-1.svg").stat().st_size > 1000
 
 
+def test_a_search_refutes_the_timer_and_comes_near_the_ratio_of_balance() -> None:
+    from sixth_system.claims import CLAIMS, FAMILIES
+
+    from edgeopt.bounds.search import search
+
+    balance, timer = (search(claim, FAMILIES[0], budget=120, rng=1) for claim in CLAIMS)
+    assert balance.verdict.verdict == "holds"
+    assert 1.8 < balance.verdict.measured < 2.0
+    assert timer.verdict.verdict == "violated"
+    # Slots after the last request serve nobody better.
+    day = timer.instance
+    requests = day.requests[: np.flatnonzero(day.requests)[-1] + 1].tolist()
+    least = least_cost(requests, day.launch)
+    assert timer.verdict.certificate["optimum"] == pytest.approx(least)
+    assert timer.verdict.certificate["paid"] > 2 * least
+
+
 def test_its_solver_is_reached_by_name() -> None:
     from edgeopt.instances.rescue import small
     from edgeopt.models.rescue import solve_p1_lp
@@ -258,7 +275,8 @@ def test_every_door_is_shown_and_written_down() -> None:
     from edgeopt.studies.registry import POLICY_GROUP, SYSTEM_GROUP
 
     offered = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]["entry-points"]
-    assert set(offered) == {ENTRY_POINT_GROUP, ENTRY_POINTS, POLICY_GROUP, SYSTEM_GROUP}
+    doors = {ENTRY_POINT_GROUP, ENTRY_POINTS, POLICY_GROUP, SYSTEM_GROUP, "edgeopt.families"}
+    assert set(offered) == doors
     told = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text()
     assert [group for group in offered if f"`{group}`" not in told] == []
 

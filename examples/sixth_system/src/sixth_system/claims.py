@@ -10,16 +10,20 @@ stretches do not overlap.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt import simulate
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
+from edgeopt.bounds.search import Family, Parameter
 from edgeopt.bounds.verdict import Relation, Source
 from sixth_system.instance import BatchInstance, generate
 from sixth_system.offline import optimum
 from sixth_system.online import BALANCE, TIMER, Waking
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PAPER = "Dooly, Goldman, Scott: On-line analysis of the TCP acknowledgment delay problem"
 
@@ -66,5 +70,27 @@ CLAIMS = (
         family={"two_at_once": two_at_once},
         counterexample="two_at_once",
         corrected_by=("sixth.balance",),
+    ),
+)
+
+
+def two_moments(point: Mapping[str, Any]) -> BatchInstance:
+    """Return a day with requests in its first slot and some slots later."""
+    requests = np.zeros(point["later"] + 10, dtype=int)
+    requests[0] += point["first"]
+    requests[point["later"]] += point["then"]
+    return BatchInstance(requests, point["launch"])
+
+
+FAMILIES = (
+    Family(
+        "two_moments",
+        (
+            Parameter("first", 1, 12, whole=True),
+            Parameter("then", 0, 12, whole=True),
+            Parameter("later", 1, 12, whole=True),
+            Parameter("launch", 1.0, 8.0),
+        ),
+        two_moments,
     ),
 )

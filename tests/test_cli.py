@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import edgeopt
-from edgeopt.bounds import Finding, Source, Verdict
 from edgeopt.cli.main import run
 from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.studies import Source as SourceEntry
@@ -168,40 +167,6 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "highs" in capsys.readouterr().out
 
 
-def test_check_prints_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "rescue.theorem2", "--json"]) == 0
-    [verdict] = document(capsys)
-    assert list(verdict) == ["id", "source", "verdict", "measured", "guaranteed", "slack"]
-    assert verdict["id"] == "rescue.theorem2"
-    assert verdict["verdict"] == "holds"
-    assert run(["check", "rescue.theorem2"]) == 0
-    assert "rescue.theorem2" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("claim", "finding", "code"),
-    [
-        ("rescue.theorem1", Finding.VIOLATED, 1),
-        ("rescue.theorem1.printed", Finding.VIOLATED, 0),
-        ("rescue.theorem1", Finding.VACUOUS, 0),
-        ("rescue.theorem1", Finding.HOLDS, 0),
-    ],
-)
-@pytest.mark.parametrize("option", [[], ["--json"]])
-def test_check_fails_for_a_corrected_claim_only(
-    claim: str,
-    finding: Finding,
-    code: int,
-    option: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    verdict = Verdict(claim, Source("A paper", "Theorem 9"), finding)
-    monkeypatch.setattr("edgeopt.bounds.check", lambda wanted: [verdict])
-    assert run(["check", *option]) == code
-    assert claim in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -226,6 +191,8 @@ def test_check_fails_for_a_corrected_claim_only(
         (["generate", "rescue", "--out", "x.nc", "--set", "servers=1.5"], "a whole number"),
         (["generate", "rescue", "--out", "nowhere/x.nc"], "the directory does not exist"),
         (["check", "rescue.theorem9"], "claim 'rescue.theorem9' is unknown"),
+        (["check", "rescue.theorem2", "--instances", "-1"], "Invalid value for '--instances'"),
+        (["check", "rescue.theorem2", "--workers", "0"], "workers = 0: must be at least 1"),
         (["study", "rescue", "--draws", "0"], "Invalid value for '--draws'"),
         (["study", "rescue", "--draws", "2", "--data", "."], "--draws 2: raw data cannot be"),
         (["study", "rescue", "--draws", "2", "--instance", "x.nc"], "--draws 2: x.nc cannot be"),

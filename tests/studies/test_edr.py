@@ -417,4 +417,4 @@ def test_command_line_from_file_to_study(
 
 def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "edr.lemma2", "--json"]) == 0
-    assert [verdict["id"] for verdict in document(capsys)] == ["edr.lemma2"]
+    assert [claim["id"] for claim in document(capsys)["claims"]] == ["edr.lemma2"]

@@ -1,0 +1,187 @@
+"""The command that checks claims: what it prints, its page, its exit codes."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import pytest
+
+from edgeopt.bounds import claims, registry
+from edgeopt.cli.main import run
+from tests import claims_to_check as made_up
+from tests.studies import stopping
+from tests.studies.conftest import offering as offering
+from tests.studies.stopping import Offers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from edgeopt.bounds import Claim
+
+
+def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+@pytest.fixture
+def offer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what makes another package offer claims."""
+
+    def install(*offered: Claim) -> None:
+        class Point:
+            name, value, group, dist = "toy", "toypackage.claims", "edgeopt.claims", None
+
+            @staticmethod
+            def load() -> tuple[Claim, ...]:
+                return offered
+
+        monkeypatch.setattr(registry, "entry_points", lambda *, group: [Point()])
+
+    return install
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--printed"]])
+def test_exit_code_tells_of_claims_that_should_hold_alone(
+    options: list[str], offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    offer(made_up.TRUE, made_up.PRINTED, made_up.READING, made_up.SILENT, made_up.BROKEN)
+    assert run(["check", "toy.mean*", *options]) == 0
+    assert run(["check", "toy.silent", *options]) == 0
+    capsys.readouterr()
+    assert run(["check", "toy", *options]) == 1
+    assert "toy.broken" in capsys.readouterr().out
+
+
+def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
+    offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    offer(made_up.TRUE, made_up.PRINTED, made_up.SILENT, made_up.ENDLESS)
+    assert run(["check", "toy", "--json"]) == 0
+    found = document(capsys)
+    assert (found["instances"], found["seed"]) == (0, 0)
+    true, printed, silent, endless = found["claims"]
+    verdict = ["id", "source", "verdict", "measured", "guaranteed", "slack"]
+    assert list(true)[:6] == verdict
+    # Of 9 and 2 against at least 1 the second leaves less: 1/2 of it, and not 8/9.
+    assert (true["instance"], true["measured"], true["slack"]) == ("near", 2.0, 1.0)
+    assert true["named"] == {"holds": 2, "violated": 0, "vacuous": 0}
+    assert true["counterexample"] is None
+    # Zeros leave least room, but three numbers are fewer than five.
+    assert (printed["instance"], printed["verdict"]) == ("large", "violated")
+    assert printed["named"] == {"holds": 1, "violated": 2, "vacuous": 0}
+    against = printed["counterexample"]
+    assert (against["instance"], against["size"]) == ("three()", 3)
+    assert (against["measured"], against["guaranteed"]) == (3.0, 4.0)
+    assert against["numbers"] == {"values": "[1, 5, 3]"}
+    assert against["words"] == "The numbers 1, 5 and ε ≤ 3.\n\nTheir mean is 3."
+    assert printed["corrected_by"] == ["toy.mean"]
+    assert (silent["verdict"], silent["reason"]) == ("vacuous", "too large to be measured")
+    assert (endless["verdict"], endless["measured"], endless["slack"]) == ("holds", None, None)
+    assert found["counts"] == {
+        "hold": 2,
+        "vacuous": 1,
+        "violated": 0,
+        "printed_refuted": 1,
+        "readings_refuted": 0,
+        "not_refuted": 0,
+    }
+
+
+@pytest.mark.usefixtures("offering")
+def test_drawn_instances_join_the_named_ones(
+    offer: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = dataclasses.replace(stopping.SYSTEM, small=lambda seed: Offers(3 + seed))
+    monkeypatch.setattr(stopping, "SYSTEM", record)
+    offer(made_up.FEW, made_up.TRUE)
+    assert run(["check", "toy", "stopping", "--instances", "4", "--json"]) == 0
+    true, few = document(capsys)["claims"]
+    # Seeds 0 to 3 draw 3, 4, 5 and 6 offers; of three nothing is said, six are just allowed.
+    assert few["drawn"] == {"holds": 3, "violated": 0, "vacuous": 1}
+    assert (few["instance"], few["measured"], few["slack"]) == ("drawn(3)", 6.0, 0.0)
+    assert few["undrawn"] == ""
+    assert true["drawn"] == {"holds": 0, "violated": 0, "vacuous": 0}
+    assert true["undrawn"] == "no system draws Numbers"
+    # Seven are too many.
+    assert run(["check", "stopping", "--instances", "1", "--seed", "4"]) == 1
+    printed = capsys.readouterr().out
+    assert "drawn(4)" in printed
+    assert "1 violated" in printed
+    assert run(["check", "stopping", "--instances", "1", "--json"]) == 0
+    [few] = document(capsys)["claims"]
+    assert (few["instance"], few["measured"]) == ("four", 4.0)
+
+
+def test_table_fits_a_terminal_and_cuts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "stdout", out := Terminal())
+    wanted = ["rescue.recursion.printed", "rescue.budget*", "tapfinger.headline*"]
+    assert run(["check", *wanted, "--instances", "2"]) == 0
+    printed = re.sub(r"\x1b\[[\d;]*m", "", out.getvalue())
+    *table, summary = printed.splitlines()
+    assert max(map(len, table)) <= 100
+    assert "…" not in printed
+    for piece in ("recursion.", "generate(", "servers=2,", "horizon=24,", "reserved=4)"):
+        assert any(piece in line for line in table)
+    for claim in claims(wanted).values():
+        assert claim.source.number.split()[-1] in printed
+    assert summary.startswith("2 claims hold")
+
+
+def test_piped_table_has_a_line_per_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "rescue.budget*"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [row] = [line for line in lines if line.startswith(" budget.printed")]
+    name = "generate(servers=2, devices=4, profiles=3, horizon=24, reserved=4)"
+    assert row.split("  ")[-1].strip() == name
+
+
+def test_what_fails_as_printed_can_be_redone_by_hand(
+    offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    offer(made_up.TRUE, made_up.PRINTED, made_up.READING)
+    assert run(["check", "toy", "--printed"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "x̄ ≤ 1/2 <always>" in printed
+    assert "on three() it is 3 where at least 4 is claimed" in printed
+    assert "The numbers 1, 5 and ε ≤ 3. Their mean is 3." in printed
+    assert "3 numbers: values = [1, 5, 3]" in printed
+    assert "corrected by toy.mean" in printed
+    # What holds and what only tempts is not among them.
+    assert "toy.mean Remark" not in printed
+    assert "toy.mean.strict" not in printed
+    assert "1 other reading." in printed
+
+
+def test_page_and_document_are_written(
+    offer: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offer(made_up.TRUE, made_up.PRINTED)
+    out = tmp_path / "claims" / "page"
+    assert run(["check", "toy", "--out", str(out), "--json"]) == 0
+    assert json.loads((out / "claims.json").read_text()) == document(capsys)
+    assert "fails as printed" in (out / "index.html").read_text()
+    assert run(["check", "toy", "--out", str(out)]) == 0
+    assert str(out / "index.html") in capsys.readouterr().out
+
+
+def test_workers_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["rescue.radio*", "tapfinger.headline*", "rescue.routing.printed", "--instances", "2"]
+    assert run(["check", *wanted, "--json"]) == 0
+    alone = document(capsys)
+    # Threads do as processes would, without the time that those take to start.
+    with joblib.parallel_config(backend="threading"):
+        assert run(["check", *wanted, "--workers", "2", "--json"]) == 0
+    assert document(capsys) == alone

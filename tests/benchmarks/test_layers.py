@@ -31,8 +31,9 @@ def test_relaxation_has_one_optimum_in_all_layers(reserved: int) -> None:
 @pytest.mark.parametrize("single_start", [True, False])
 def test_starts_in_linopy_have_the_optimum_of_the_compiled_program(single_start: bool) -> None:
     problem = scheduling_problem(workload(clusters=2, tasks=9))
+    # Nothing fits on the first cluster in the first slots.
     occupied = np.zeros((3, 2, 2), dtype=np.int64)
-    occupied[:2, 0, 0] = 1
+    occupied[:, 0] = problem.capacity[0]
     problem = replace(problem, single_start=single_start, occupied=occupied)
     slots = int(list_schedule(problem).completion(problem).max())
     expected = solve(start_matrix(problem, horizon=slots, relax=True)).objective

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies import wording
+from edgeopt.studies.formulas import in_html
 
 if TYPE_CHECKING:
     import jinja2
@@ -22,7 +23,8 @@ def render(template: str, **context: Any) -> str:
         File in ``edgeopt/studies/template``, which extends ``skeleton.html.j2``.
     **context
         What it names; a name that is missing is an error. Every function of
-        :mod:`edgeopt.studies.wording` is a filter, and ``version`` that of edgeopt.
+        :mod:`edgeopt.studies.wording` is a filter, ``formulas`` writes LaTeX between dollar
+        signs as MathML, and ``version`` is that of edgeopt.
     """
     return _environment().get_template(template).render(**context)
 
@@ -30,6 +32,7 @@ def render(template: str, **context: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     import jinja2
+    import markupsafe
 
     import edgeopt
 
@@ -41,5 +44,6 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {name: getattr(wording, name) for name in wording.__all__}
+    environment.filters["formulas"] = lambda statement: markupsafe.Markup(in_html(statement))
     environment.globals["version"] = edgeopt.__version__
     return environment

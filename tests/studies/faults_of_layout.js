@@ -43,8 +43,9 @@
       if (out > 2) faults.add(`${named(element)} leaves its picture by ${Math.round(out)} px`);
       continue;
     }
-    // Up to the first box that may scroll, every box must hold the text.
-    for (let box = element; box && box !== root && !scrolls(box); box = box.parentElement) {
+    // Up to the first box that may scroll, every box must hold the text; those inside of a formula
+    // are as large as its layout has them.
+    for (let box = element.closest("math")?.parentElement ?? element; box && box !== root && !scrolls(box); box = box.parentElement) {
       if (getComputedStyle(box).display === "inline") continue;
       const edge = box.getBoundingClientRect();
       if (text.left < edge.left - 1 || text.right > edge.right + 1) {

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from edgeopt.studies import study
+from edgeopt.studies import check_all, claims_page, study
+from edgeopt.studies.exhibits import reproduce
 from tests import browser as browsers
+from tests.studies.exhibits.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
@@ -69,7 +71,17 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study(Offers(6), system=record, runs=5).page(tmp_path_factory.mktemp("wide"))
 
 
-@pytest.fixture(params=("report", "wide"))
+@pytest.fixture(scope="session")
+def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return claims_page.write(check_all("idn.lemma*"), tmp_path_factory.mktemp("claims"))
+
+
+@pytest.fixture(scope="session")
+def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return reproduce(RECORD).page(tmp_path_factory.mktemp("reproduction"))
+
+
+@pytest.fixture(params=("report", "wide", "claims", "reproduction"))
 def written(request: pytest.FixtureRequest) -> Path:
     path: Path = request.getfixturevalue(request.param)
     return path

@@ -16,6 +16,7 @@ from edgeopt.bounds.regret import (
     psi_regret,
     regret,
 )
+from edgeopt.bounds.search import search
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "paired_difference",
     "psi_regret",
     "regret",
+    "search",
 ]

@@ -11,6 +11,7 @@ import edgeopt
 from edgeopt.cli.check import check
 from edgeopt.cli.generate import generate
 from edgeopt.cli.reproduce import reproduce
+from edgeopt.cli.search import search
 from edgeopt.cli.solve import solve
 from edgeopt.cli.solvers import solvers
 from edgeopt.cli.study import study
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (study, reproduce, generate, solve, check, solvers):
+for command in (study, reproduce, generate, solve, check, search, solvers):
     app.command()(command)
 
 # The library may carry its own copy of click, so its exceptions are found from what is public.

@@ -6,53 +6,174 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search import Family, Parameter
-from edgeopt.instances.rescue import RescueInstance, ReservedTasks
+from edgeopt.bounds.rescue.feasibility import ReservedLoad
+from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.rows import row, values
+from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FAMILIES", "few_slots"]
+__all__ = ["DRAWN", "FAMILIES", "LOADS", "ONE_SERVER", "STEADY", "few_slots"]
 
 
-def few_slots(slots: int = 2, devices: int = 2) -> Family:
+def few_slots(slots: int) -> Family:
     """Return the instances of one server, few slots and one profile of one or two slots.
 
-    In every slot each device sends its task with a probability of its own, as far as the devices
-    before it leave one, and else nobody does. A task earns between 0.01 and 100.
+    In every slot the only device sends its task with a probability of its own. A task earns between
+    0.01 and 100.
 
     Parameters
     ----------
     slots
         Number of slots T.
-    devices
-        Number of devices that send tasks.
+
+    Returns
+    -------
+    Family
+        The family, with 2 T + 1 parameters.
     """
-    parameters = [Parameter("long", 0.0, 1.0, simple=1.0)]
-    for t in range(slots):
-        for d in range(devices):
-            parameters.append(Parameter(f"arrival_{t}_{d}", 0.0, 1.0))
-            parameters.append(Parameter(f"digits_{t}_{d}", -2.0, 2.0, simple=0.0))
 
     def build(point: Mapping[str, Any]) -> RescueInstance:
-        arrival, profit = np.zeros((slots, devices + 1)), np.zeros((slots, devices + 1, 1, 1, 1))
-        for t in range(slots):
-            left = 1.0
-            for d in range(devices):
-                arrival[t, d] = left * point[f"arrival_{t}_{d}"]
-                left -= arrival[t, d]
-                profit[t, d] = 10.0 ** point[f"digits_{t}_{d}"]
-            arrival[t, devices] = left
         return RescueInstance(
-            arrival=arrival,
+            arrival=np.array(values(point, "arrival"))[:, None],
             duration=np.array([[1.0 - point["long"], point["long"]]]),
             capacity=np.ones((1, slots)),
             reserved=ReservedTasks.none(),
-            profit=profit,
+            profit=np.array(values(point, "profit")).reshape(slots, 1, 1, 1, 1),
         )
 
-    return Family(f"few_slots_{slots}_{devices}", tuple(parameters), build)
+    parameters = (
+        Parameter("long", 0.0, 1.0, simple=1.0),
+        *row("arrival", slots, 0.0, 1.0, simple=1.0),
+        *row("profit", slots, 0.01, 100.0, simple=1.0, log=True),
+    )
+    return Family(f"few_slots_{slots}", parameters, build, RescueInstance)
 
 
-FAMILIES = {"two_slots": few_slots(2, 1), "three_slots": few_slots(3, 1)}
-"""Families by name."""
+def _one_server(point: Mapping[str, Any]) -> RescueInstance:
+    independent, arrival = point["independent"] == 1, np.array(values(point, "arrival"))
+    arrival = arrival.reshape(2, 2)
+    if not independent:  # the second device may send as far as the first one does not
+        arrival[:, 1] *= 1.0 - arrival[:, 0]
+    profit = np.array(values(point, "profit")).reshape(2, 2, 1, 1, 1)
+    late = np.array(values(point, "late")).reshape(2, 1, 1, 1)
+    reserved = ReservedTasks.none()
+    if point["demand"] > 0:
+        reserved = ReservedTasks(
+            server=np.array([0]),
+            start=np.array([point["start"]]),
+            end=np.array([1]),
+            demand=np.array([point["demand"]]),
+        )
+    return RescueInstance(
+        arrival=arrival,
+        duration=np.array([[1.0 - point["long"], point["long"]]]),
+        capacity=np.ones((1, 2)),
+        reserved=reserved,
+        profit=np.concatenate([profit, profit * late[:, None]], axis=-1),
+        arrivals="independent" if independent else "exclusive",
+        beyond="drop" if point["dropped"] else "hold",
+    )
+
+
+ONE_SERVER = Family(
+    "one_server",
+    (
+        Parameter("independent", 0, 1, whole=True),
+        Parameter("dropped", 0, 1, whole=True),
+        Parameter("long", 0.0, 1.0),
+        *row("arrival", 4, 0.0, 1.0),
+        *row("profit", 4, 0.01, 100.0, simple=1.0, log=True),
+        *row("late", 2, 0.0, 1.0, simple=1.0),
+        Parameter("start", 0, 1, whole=True),
+        Parameter("demand", 0.0, 2.0),
+    ),
+    _one_server,
+    RescueInstance,
+)
+"""Two slots, two devices, runs of one or two slots, perhaps a reserved task; arrivals of both laws.
+
+A run of two slots earns a part of what the task would earn within one, `late`, in each slot.
+"""
+
+
+def _steady(point: Mapping[str, Any]) -> RescueInstance:
+    slots = point["slots"]
+    law = np.zeros(slots)
+    law[0] = 1.0 - point["long"]
+    law[-1] += point["long"]
+    return RescueInstance(
+        arrival=np.full((slots, 1), point["arrival"]),
+        duration=law[None],
+        capacity=np.ones((1, slots)),
+        reserved=ReservedTasks.none(),
+        profit=np.ones((slots, 1, 1, 1, 1)),
+    )
+
+
+STEADY = Family(
+    "steady",
+    (
+        Parameter("slots", 2, 8, whole=True),
+        Parameter("long", 0.0, 1.0, simple=0.5),
+        Parameter("arrival", 0.0, 1.0, simple=1.0),
+    ),
+    _steady,
+    RescueInstance,
+)
+"""The same task in every slot, with runs that last one slot or all of them."""
+
+
+def _drawn(point: Mapping[str, Any]) -> RescueInstance:
+    return generate(
+        servers=point["servers"],
+        devices=point["devices"],
+        profiles=point["profiles"],
+        horizon=point["horizon"],
+        reserved=point["reserved"],
+        rng=point["seed"],
+    )
+
+
+DRAWN = Family(
+    "drawn",
+    (
+        Parameter("servers", 1, 2, whole=True),
+        Parameter("devices", 1, 4, whole=True),
+        Parameter("profiles", 1, 2, whole=True),
+        Parameter("horizon", 6, 24, whole=True, simple=12),
+        Parameter("reserved", 0, 2, whole=True),
+        Parameter("seed", 0, 9999, whole=True),
+    ),
+    _drawn,
+    RescueInstance,
+)
+"""Small draws in the paper's setting, with its physical profit."""
+
+
+def _load(point: Mapping[str, Any]) -> ReservedLoad:
+    start, end = np.array(values(point, "start")), np.array(values(point, "last"))
+    tasks = ReservedTasks(
+        server=np.zeros(2, dtype=int),
+        start=np.minimum(start, end),
+        end=np.maximum(start, end),
+        demand=np.array(values(point, "demand")),
+    )
+    return ReservedLoad(np.ones((1, 2)), tasks)
+
+
+LOADS = Family(
+    "loads",
+    (
+        *row("start", 2, 0, 1, whole=True),
+        *row("last", 2, 0, 1, whole=True),
+        *row("demand", 2, 0.1, 2.0, simple=1.0),
+    ),
+    _load,
+    ReservedLoad,
+)
+"""Two reserved tasks on a server of two slots, which need not fit together."""
+
+FAMILIES = (few_slots(2), few_slots(3), ONE_SERVER, STEADY, DRAWN, LOADS)
+"""In the order in which they are looked at."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from edgeopt.bounds.search.family import Family, Parameter
-from edgeopt.bounds.search.method import Found, search
+from edgeopt.bounds.search.found import Found, rebuild
+from edgeopt.bounds.search.method import search
+from edgeopt.bounds.search.registry import families
 
-__all__ = ["Family", "Found", "Parameter", "search"]
+__all__ = ["Family", "Found", "Parameter", "families", "rebuild", "search"]

@@ -1,238 +1,228 @@
-"""Random points, moves of one number at a time, differential evolution; then the find is shrunk."""
+"""Random points, differential evolution, walks from the best; then the find is shrunk."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+import warnings
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.bounds.verdict import Finding
-from edgeopt.errors import InstanceError, OptionError
+from edgeopt.bounds.search.found import Found
+from edgeopt.bounds.search.looker import Looker
+from edgeopt.bounds.search.moves import walk
+from edgeopt.bounds.search.registry import families
+from edgeopt.bounds.search.shrink import shrunk
+from edgeopt.errors import EdgeOptWarning, OptionError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from edgeopt.bounds.claim import Claim
     from edgeopt.bounds.search.family import Family
-    from edgeopt.bounds.verdict import Verdict
 
-__all__ = ["Found", "search"]
+__all__ = ["fitting", "known_claim", "search"]
 
-Point = tuple[float, ...]
+_RANDOM: Final = 0.25
+_EVOLUTION: Final = 0.1
+"""Shares of the budget; walks have the rest."""
 
-_RANDOM: Final = 0.3
-_MOVES: Final = 0.4
-"""Shares of the budget; evolution has the rest."""
+_FAR: Final = 1e6
+"""Stands for an infinite slack, which evolution cannot compute with."""
 
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The instance that leaves a claim the least room, of those looked at.
-
-    Attributes
-    ----------
-    verdict
-        What the claim says of it.
-    instance
-        The instance.
-    parameters
-        The numbers that it was built from.
-    name
-        Name of the family and those numbers.
-    looked
-        Number of instances that were checked.
-    """
-
-    verdict: Verdict
-    instance: Any
-    parameters: Mapping[str, Any]
-    name: str
-    looked: int
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the instance to a file, with its name in the sentences on its origin.
-
-        Raises
-        ------
-        OptionError
-            If the instance cannot be saved.
-        """
-        if not callable(getattr(self.instance, "save", None)):
-            raise OptionError(f"{type(self.instance).__name__} cannot be saved to a file")
-        said = f"Found by a search for the least slack of {self.verdict.claim}: {self.name}."
-        instance = self.instance
-        if hasattr(instance, "origin"):
-            instance = instance.replace(origin=said)
-        instance.save(path)
-
-
-class _Looker:
-    """Checks points, each once, and remembers the least slack."""
-
-    def __init__(self, claim: Claim, family: Family, budget: int) -> None:
-        self.claim, self.family, self.left = claim, family, budget
-        self.looked = 0
-        self.verdicts: dict[Point, Verdict | None] = {}
-
-    def slack(self, point: Point) -> float:
-        """Return the slack of a point, relative to the larger of the two numbers.
-
-        Infinite where the claim says nothing or compares nothing with nothing: otherwise instances
-        without any profit or cost would be the tightest of all.
-        """
-        if point not in self.verdicts:
-            self.left -= 1
-            self.looked += 1
-            self.verdicts[point] = self._verdict(point)
-        verdict = self.verdicts[point]
-        if verdict is None or verdict.verdict is Finding.VACUOUS:
-            return math.inf
-        scale = max(abs(verdict.measured), abs(verdict.guaranteed))
-        return verdict.slack / scale if scale > 0.0 else math.inf
-
-    def _verdict(self, point: Point) -> Verdict | None:
-        try:
-            instance = self.family.build(self.family.named(point))
-        except InstanceError:
-            return None
-        return self.claim.check(instance)
-
-    def best(self, count: int = 1) -> list[Point]:
-        """Return the points of least slack."""
-        return sorted(self.verdicts, key=lambda point: (self.slack(point), point))[:count]
+_STARTS: Final = 3
+"""Points from which walks start before they go on from the best one."""
 
 
 def search(
-    claim: Claim, family: Family, budget: int = 400, rng: int | np.random.Generator = 0
+    claim: str | Claim,
+    family: str | Family | None = None,
+    budget: int = 800,
+    rng: int | np.random.Generator = 0,
+    *,
+    step: Callable[[str], None] | None = None,
 ) -> Found:
     """Look for the instance of a family that leaves a claim the least room.
 
     Parameters
     ----------
     claim
-        The claim.
+        The claim, or its identifier.
     family
-        Where to look.
+        Where to look, or its name; by default one after the other all families of the claim's
+        system whose instances it speaks about, until one holds a violation.
     budget
-        Most instances to check before the find is shrunk; shrinking checks at most half as many.
+        Most instances of a family to check before the find is shrunk; shrinking checks at most half
+        as many.
     rng
         Seed, or a generator.
+    step
+        Called after each look with the name of the family, for a progress bar.
 
     Returns
     -------
     Found
-        The least slack, relative to the larger of the two numbers compared; of a violated claim a
-        simple instance that
-        violates it.
+        The least slack, relative to the larger of the two numbers compared; or, as soon as one is
+        found, a violation, made simple.
 
     Raises
     ------
     OptionError
-        If the budget is below 1, or the claim says nothing of any instance that was looked at.
+        If the budget is below 1, claim or family are unknown, no family fits, or the claim says
+        nothing of any instance that was looked at.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import search
+    >>> search("rescue.recursion.printed").verdict.verdict.value
+    'violated'
     """
     if budget < 1:
         raise OptionError(f"budget = {budget}: must be at least 1")
+    if isinstance(claim, str):
+        claim = known_claim(claim)
     stream = np.random.default_rng(rng)
-    looker = _Looker(claim, family, budget)
-    while looker.left > (1.0 - _RANDOM) * budget:
-        before = looker.left
-        looker.slack(family.drawn(stream))
-        if looker.left == before:  # a family of few points may have been seen whole
-            looker.left -= 1
-    until = (1.0 - _RANDOM - _MOVES) * budget
-    for start in looker.best(4):
-        _descend(looker, start, until + (looker.left - until) / 2, stream)
-    _evolve(looker, stream)
-    least = looker.best()[0]
-    if math.isinf(looker.slack(least)):
-        raise OptionError(f"claim {claim.id} says nothing of {family.name} where it was looked at")
+    best: Found | None = None
+    looked = 0
+    places = fitting(claim, family)
+    for place in places:
+        looker = Looker(claim, place, budget, step)
+        # An instance may be ill scaled and still be the one that is looked for.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EdgeOptWarning)
+            found = _found(looker, budget, stream)
+        looked += looker.looked
+        if found is not None and (best is None or found.before(best)):
+            best = found
+        if looker.violation is not None:
+            break
+    if best is None:
+        names = ", ".join(place.name for place in places)
+        raise OptionError(f"claim {claim.id} says nothing of {names} where it was looked at")
+    return best.after(looked)
+
+
+def known_claim(name: str) -> Claim:
+    """Return the claim of an identifier.
+
+    Parameters
+    ----------
+    name
+        The identifier, or a pattern that only one fits.
+
+    Returns
+    -------
+    Claim
+        The claim.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or several.
+    """
+    from edgeopt.bounds.registry import claims
+
+    chosen = claims(name)
+    if len(chosen) > 1:
+        first = ", ".join(list(chosen)[:3])
+        raise OptionError(f"{name!r} are {len(chosen)} claims, {first} and so on; name one")
+    return next(iter(chosen.values()))
+
+
+def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
+    """Return the families to look at for a claim, or the one that is wanted.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    family
+        A family, or the name of one of the claim's system.
+
+    Returns
+    -------
+    list of Family
+        In the order in which they are looked at.
+
+    Raises
+    ------
+    OptionError
+        If none fits, or the one that is wanted is unknown or does not fit.
+    """
+    if family is not None and not isinstance(family, str):
+        return [family]
+    known = families(claim.id.partition(".")[0])
+    fit = [one for one in known.values() if one.fits(claim)]
+    if family is None:
+        if not fit:
+            raise OptionError(f"claim {claim.id}: no family holds the instances that it is about")
+        return fit
+    if family not in {one.name for one in fit}:
+        listed = ", ".join(one.name for one in fit) or "none"
+        raise OptionError(f"family {family!r} does not fit claim {claim.id}; these do: {listed}")
+    return [known[family]]
+
+
+def _found(looker: Looker, budget: int, stream: np.random.Generator) -> Found | None:
+    """Look at a family; return the find, or nothing if the claim says nothing there."""
+    _draw(looker, round(_RANDOM * budget), stream)
+    if looker.violation is None:
+        _evolve(looker, round(_EVOLUTION * budget), stream)
+    _walk(looker, stream)
+    least = looker.best()[0] if looker.violation is None else looker.violation
+    if math.isinf(looker.slack(least)) and looker.violation is None:
+        return None
     looker.left = budget // 2
-    least = _shrunk(looker, least)
-    verdict = looker.verdicts[least]
-    assert verdict is not None
-    numbers = family.named(least)
-    listed = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
-    name = f"{family.name}({listed})"
-    return Found(verdict, family.build(numbers), numbers, name, looker.looked)
+    least = shrunk(looker, least)
+    if looker.violation is not None and not looker.violates(least):  # met while shrinking
+        least = shrunk(looker, looker.violation)
+    return Found.at(looker, least)
 
 
-def _descend(looker: _Looker, start: Point, until: float, rng: np.random.Generator) -> None:
-    """Move one number at a time as long as that leaves less room, in ever smaller steps."""
-    parameters = looker.family.parameters
-    here, step = start, 0.25
-    while looker.left > until and step > 1e-4:
-        moved = False
-        for i in rng.permutation(len(parameters)).tolist():
-            reach = step * (parameters[i].high - parameters[i].low)
-            if parameters[i].whole:
-                reach = max(1.0, reach)
-            for side in (reach, -reach):
-                if looker.left <= until:
-                    return
-                point = np.array(here)
-                point[i] += side
-                there = looker.family.settled(point)
-                if looker.slack(there) < looker.slack(here):
-                    here, moved = there, True
-                    break
-        if not moved:
-            step /= 2.0
+def _draw(looker: Looker, looks: int, rng: np.random.Generator) -> None:
+    for _ in range(max(1, looks)):  # a family of few points may have been seen whole
+        looker.slack(looker.family.drawn(rng))
+        if looker.violation is not None:
+            return
 
 
-def _evolve(looker: _Looker, rng: np.random.Generator) -> None:
-    """Spend what is left of the budget on differential evolution from the best points."""
+def _walk(looker: Looker, rng: np.random.Generator) -> None:
+    """Walk a little from each of the best points, then on from the best of all."""
+    looks = looker.left // (2 * _STARTS)
+    for start in looker.best(_STARTS):
+        walk(looker, start, looks, rng)
+    while not looker.over and looker.violation is None:
+        before = looker.left
+        walk(looker, looker.best()[0], looker.left, rng)
+        if looker.left == before:  # nothing new lies around it
+            return
+
+
+def _evolve(looker: Looker, looks: int, rng: np.random.Generator) -> None:
+    """Let the best points evolve, by differences of each other."""
     from scipy.optimize import differential_evolution
 
-    parameters = looker.family.parameters
-    bounds = [(parameter.low, parameter.high) for parameter in parameters]
-    first = np.array(looker.best(max(5, min(15, 3 * len(parameters)))))
-    if looker.left < 1 or len(first) < 5 or all(low == high for low, high in bounds):
+    family = looker.family
+    free = [parameter.low < parameter.high for parameter in family.parameters]
+    first = looker.best(max(5, min(15, 3 * len(free))))
+    until = max(looker.left - looks, 0)
+    if len(first) < 5 or not all(free) or looks < 1:
         return
 
-    def worth(point: NDArray[np.float64]) -> float:
-        settled = looker.family.settled(point)
-        if looker.left < 1 and settled not in looker.verdicts:
-            return 1e300
-        return min(looker.slack(settled), 1e300)
+    def worth(shares: NDArray[np.float64]) -> float:
+        if looker.left <= until or looker.violation is not None:
+            return _FAR
+        return float(np.clip(looker.slack(family.at(shares)), -_FAR, _FAR))
 
-    rounds = max(1, looker.left // len(first))
     differential_evolution(
-        worth, bounds, init=first, maxiter=rounds, polish=False, tol=0.0, rng=rng,
-        callback=lambda *_: looker.left < 1,
-    )  # fmt: skip
-
-
-def _shrunk(looker: _Looker, found: Point) -> Point:
-    """Bring numbers to their simple values as long as nothing of the find is lost."""
-    violated = looker.slack(found) < 0.0 and _violates(looker, found)
-    here, changed = found, True
-    while changed and looker.left > 0:
-        changed = False
-        for i, parameter in enumerate(looker.family.parameters):
-            for part in (1.0, 0.5, 0.25):
-                value = here[i] + part * (parameter.target - here[i])
-                if not parameter.whole:
-                    value = float(f"{value:.3g}")
-                there = looker.family.settled(np.array((*here[:i], value, *here[i + 1 :])))
-                if there == here or looker.left < 1:
-                    continue
-                fine = (
-                    _violates(looker, there)
-                    if violated
-                    else (looker.slack(there) <= looker.slack(here))
-                )
-                if fine:
-                    here, changed = there, True
-                    break
-    return here
-
-
-def _violates(looker: _Looker, point: Point) -> bool:
-    looker.slack(point)
-    verdict = looker.verdicts[point]
-    return verdict is not None and verdict.verdict is Finding.VIOLATED
+        worth,
+        [(0.0, 1.0)] * len(free),
+        init=np.clip([family.shares(point) for point in first], 0.0, 1.0),
+        maxiter=max(1, looks // len(first)),
+        polish=False,
+        tol=0.0,
+        rng=rng,
+        callback=lambda *_: looker.left <= until or looker.violation is not None,
+    )

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
-from edgeopt.bounds.search import Family, Parameter, search
+from edgeopt.bounds.registry import claims
+from edgeopt.bounds.search import Family, Parameter, families, rebuild, registry, search
 from edgeopt.bounds.verdict import Finding, Relation, Source
 from edgeopt.errors import InstanceError, OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,10 @@ def test_nothing_to_say_is_said() -> None:
 def test_families_are_checked() -> None:
     with pytest.raises(OptionError, match="empty"):
         Parameter("x", 1.0, 0.0)
+    with pytest.raises(OptionError, match="no whole number"):
+        Parameter("n", 0.2, 0.8, whole=True)
+    with pytest.raises(OptionError, match="magnitudes"):
+        Parameter("x", 0.0, 1.0, log=True)
     with pytest.raises(OptionError, match="outside"):
         Parameter("x", 0.0, 1.0, simple=2.0)
     with pytest.raises(OptionError, match="of its own"):
@@ -105,3 +114,108 @@ def test_families_are_checked() -> None:
     point = Family("one", (Parameter("n", 0.5, 3.7, whole=True),), dict)
     assert point.settled(np.array([9.0])) == (3.0,)
     assert point.settled(np.array([-9.0])) == (1.0,)
+
+
+def test_a_range_of_magnitudes_is_walked_by_its_logarithm() -> None:
+    parameter = Parameter("x", 0.01, 100.0, log=True)
+    assert [parameter.at(share) for share in (0.0, 0.5, 1.0)] == pytest.approx([0.01, 1.0, 100.0])
+    assert parameter.share(10.0) == pytest.approx(0.75)
+
+
+def test_numbers_stay_plain() -> None:
+    assert Parameter("x", -1.0, 5.0).settled(1.0) == 1.0
+    assert Parameter("x", 0.0, 1.0).settled(1e-12) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_curved_valley_is_followed_to_its_end(seed: int) -> None:
+    """Only along x y = 1 is there little room, and least where x is smallest."""
+
+    def measure(toy: Toy) -> Measurement:
+        return Measurement(1.0 + abs(np.log(toy.x * toy.y)) + toy.x, 1.0)
+
+    hyperbola = Family(
+        "hyperbola",
+        (Parameter("x", 0.01, 10.0), Parameter("y", 0.01, 100.0), Parameter("n", 1, 2, whole=True)),
+        lambda point: Toy(**point),
+    )
+    found = search(claim(measure), hyperbola, 400, seed)
+    assert found.verdict.slack < 0.03
+
+
+def test_a_violation_ends_the_search_and_keeps_its_size() -> None:
+    looks = []
+
+    def measure(toy: Toy) -> Measurement:
+        looks.append(toy)
+        return Measurement(toy.x, 1.5)
+
+    found = search(claim(measure, Relation.AT_MOST), BOX, 1000, 0)
+    assert len(looks) == found.looked < 100
+    assert found.verdict.verdict is Finding.VIOLATED
+    first = next(toy.x for toy in looks if toy.x > 1.5)
+    assert (found.instance.x - 1.5) / found.instance.x >= (first - 1.5) / first / 2
+    assert (found.instance.y, found.instance.n) == (0.0, 1)
+
+
+def test_a_violation_that_only_shrinking_meets_counts() -> None:
+    def measure(toy: Toy) -> Measurement:
+        return Measurement(0.0 if (toy.x, toy.y, toy.n) == (0.0, 0.0, 1) else 2.0, 1.0)
+
+    found = search(claim(measure), BOX, 30, 0)
+    assert found.verdict.verdict is Finding.VIOLATED
+
+
+def test_families_are_found_by_system_and_type() -> None:
+    known = families("rescue")
+    assert list(known) == [family.name for family in known.values()]
+    assert families("nobody") == {}
+    assert all(families(system) for system in ("idn", "edr", "oinc", "tapfinger"))
+    about_radio = claims("rescue.radio.printed")["rescue.radio.printed"]
+    assert not any(family.fits(about_radio) for family in known.values())
+    with pytest.raises(OptionError, match="no family holds"):
+        search(about_radio, budget=1)
+    with pytest.raises(OptionError, match="'x' does not fit claim"):
+        search("rescue.theorem1", "x")
+    with pytest.raises(OptionError, match="name one"):
+        search("rescue")
+
+
+@dataclass(frozen=True)
+class Offered:
+    """An entry point of another package."""
+
+    value: str
+    family: Family
+
+    def load(self) -> list[Family]:
+        return [self.family]
+
+
+def test_another_package_adds_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offers(group: str, name: str) -> list[Offered]:
+        assert group == "edgeopt.families"
+        return [Offered("theirs:FAMILIES", BOX)] if name == "toy" else []
+
+    monkeypatch.setattr(registry, "entry_points", offers)
+    assert dict(families("toy")) == {"box": BOX}
+    monkeypatch.setattr(registry, "entry_points", lambda group, name: offers(group, "toy") * 2)
+    with pytest.raises(OptionError, match="family box is already taken"):
+        families("toy")
+
+
+def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:
+    found = search(claim(lambda toy: Measurement(toy.x + 3.0, 1.0)), BOX, 30, 0)
+    path = tmp_path / "found.json"
+    found.save(path)
+    assert rebuild(path, BOX) == found.instance
+    with pytest.raises(OptionError, match="family 'box' is unknown"):
+        rebuild(path)
+    path.write_text(path.read_text().replace('"y"', '"z"'))
+    with pytest.raises(InstanceError, match="must be n, x, y"):
+        rebuild(path, BOX)
+    path.write_text("[]")
+    with pytest.raises(InstanceError, match="no find"):
+        rebuild(path, BOX)
+    with pytest.raises(InstanceError, match="cannot be written"):
+        found.save(tmp_path / "nowhere" / "found.json")

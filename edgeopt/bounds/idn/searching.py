@@ -1,0 +1,182 @@
+"""Families of small networks in which a search may look for tight and false claims of IDN."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.idn.adversary import Adversary
+from edgeopt.bounds.idn.coins import Knapsack
+from edgeopt.bounds.idn.counterexamples import PLENTY
+from edgeopt.bounds.idn.product_form import BudgetAdditive
+from edgeopt.bounds.idn.projection import Projection
+from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.rows import row, values
+from edgeopt.instances.idn import IdnInstance
+from edgeopt.instances.idn.special import adversarial, small
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CAPPED", "DRAWN", "EXPERTS", "FAMILIES", "KNAPSACKS", "PROJECTIONS", "edge_nodes"]
+
+
+def edge_nodes(count: int) -> Family:
+    """Return the networks of edge nodes in a row before the cloud, and two models.
+
+    Either both models serve one task, and one of them or both are permanent in the cloud; or each
+    serves a task of its own and is permanent. The adversary fixes the capacities of one slot and an
+    allocation that is the same at all edge nodes; their budget is what it takes, and some spare.
+
+    Parameters
+    ----------
+    count
+        Number of edge nodes.
+
+    Returns
+    -------
+    Family
+        The family.
+    """
+
+    def build(point: Mapping[str, Any]) -> Adversary:
+        size, share = np.array(values(point, "size")), np.array(values(point, "share"))
+        apart = point["apart"] == 1
+        kept = np.array([True, True]) if apart else _PERMANENT[point["permanent"]]
+        permanent = np.zeros((count + 1, 2), dtype=bool)
+        permanent[count] = kept
+        types = 2 if apart else 1
+        cost = np.empty((types, count + 1, 2))
+        cost[:, :count] = values(point, "near")
+        cost[:, count] = values(point, "far")
+        instance = IdnInstance(
+            edges=np.stack([np.arange(count), np.arange(1, count + 1)], axis=1),
+            latency=np.zeros(count),
+            size=np.tile(size, (count + 1, 1)),
+            delay=np.zeros((count + 1, 2)),
+            capacity=np.where(permanent, PLENTY, point["capacity"]),
+            accuracy=np.full(2, 100.0),
+            task=np.arange(2) if apart else np.zeros(2, dtype=int),
+            budget=np.append(
+                np.full(count, size @ share + point["spare"]),
+                size @ kept if point["narrow"] else np.inf,
+            ),
+            repository=permanent,
+            request_task=np.arange(types),
+            path=np.tile(np.arange(count + 1), (types, 1)),
+            requests=np.full((1, types), point["requests"]),
+            cost=cost,
+        )
+        return _played(instance, share, np.array(values(point, "served")))
+
+    parameters = (
+        Parameter("apart", 0, 1, whole=True),
+        Parameter("permanent", 0, 2, whole=True),
+        Parameter("narrow", 0, 1, whole=True),
+        Parameter("requests", 1, 10, whole=True),
+        Parameter("capacity", 1, 10, whole=True, simple=10),
+        *row("size", 2, 0.01, 4.0, log=True, simple=1.0),
+        *row("near", 2, 0, 10, whole=True, simple=1),
+        *row("far", 2, 0, 10, whole=True, simple=3),
+        *row("served", 2, 0.0, 1.0, simple=1.0),
+        *row("share", 2, 0.0, 1.0, simple=1.0),
+        Parameter("spare", 0.0, 1.0),
+    )
+    return Family(f"edge_nodes_{count}", parameters, build, Adversary)
+
+
+_PERMANENT = np.array([[True, False], [False, True], [True, True]])
+"""Which of two models of one task stay in the cloud."""
+
+
+def _played(
+    instance: IdnInstance, share: np.ndarray[Any, Any], served: np.ndarray[Any, Any]
+) -> Adversary:
+    """Fix which part of the requests permanent models can take, and what edge nodes host."""
+    ranking = instance.ranking
+    potential = ranking.potential(instance.requests)
+    part = np.where(ranking.permanent, served[ranking.model], 1.0)
+    hosted = np.where(instance.repository, 1.0, share)
+    hosted[instance.pinned] = instance.repository[instance.pinned]
+    return Adversary(instance, np.floor(potential * part), hosted[None])
+
+
+def _drawn(point: Mapping[str, Any]) -> IdnInstance:
+    return small(point["seed"])
+
+
+DRAWN = Family("drawn", (Parameter("seed", 0, 99999, whole=True),), _drawn, IdnInstance)
+"""Random trees of at most five nodes."""
+
+
+def _experts(point: Mapping[str, Any]) -> IdnInstance:
+    return adversarial(horizon=point["horizon"], tasks=point["tasks"], period=point["period"])
+
+
+EXPERTS = Family(
+    "experts",
+    (
+        Parameter("horizon", 1, 40, whole=True),
+        Parameter("tasks", 2, 4, whole=True),
+        Parameter("period", 1, 4, whole=True),
+    ),
+    _experts,
+    IdnInstance,
+)
+"""One node with room for one of several models, whose tasks are asked for in turn."""
+
+
+def _projection(point: Mapping[str, Any]) -> Projection:
+    share = tuple(tenth / 10 for tenth in values(point, "tenths"))
+    size = tuple(float(one) for one in values(point, "size"))
+    return Projection(share, size, sum(size) * point["filled"] / 10)
+
+
+PROJECTIONS = Family(
+    "projections",
+    (
+        *row("tenths", 3, 1, 30, whole=True),
+        *row("size", 3, 1, 3, whole=True),
+        Parameter("filled", 1, 10, whole=True),
+    ),
+    _projection,
+    Projection,
+)
+"""Three entries in tenths, and a budget for so many tenths of their sizes."""
+
+
+def _knapsack(point: Mapping[str, Any]) -> Knapsack:
+    return Knapsack.of([Fraction(one, 6) for one in values(point, "sixths")], values(point, "size"))
+
+
+KNAPSACKS = Family(
+    "knapsacks",
+    (*row("sixths", 3, 0, 6, whole=True), *row("size", 3, 1, 4, whole=True)),
+    _knapsack,
+    Knapsack,
+)
+"""Three entries in sixths."""
+
+
+def _capped(point: Mapping[str, Any]) -> BudgetAdditive:
+    return BudgetAdditive(
+        tuple(values(point, "share")), tuple(values(point, "weight")), point["cap"]
+    )
+
+
+CAPPED = Family(
+    "capped",
+    (
+        *row("share", 2, 0.0, 1.0),
+        *row("weight", 2, 0.0, 10.0),
+        Parameter("cap", 0.1, 10.0, simple=1.0),
+    ),
+    _capped,
+    BudgetAdditive,
+)
+"""Capped sums of two random numbers."""
+
+FAMILIES = (edge_nodes(1), edge_nodes(2), DRAWN, EXPERTS, PROJECTIONS, KNAPSACKS, CAPPED)
+"""In the order in which they are looked at."""

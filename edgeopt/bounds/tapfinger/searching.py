@@ -1,0 +1,187 @@
+"""Families of a few tasks in which a search may look for tight and false claims of TapFinger.
+
+Those of single formulas are in `edgeopt.bounds.tapfinger.searching_formulas`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.tapfinger.changes import Changes
+from edgeopt.bounds.tapfinger.counterexamples import of_gpus
+from edgeopt.bounds.tapfinger.families import drawn_tasks
+from edgeopt.bounds.tapfinger.plan import Plan
+from edgeopt.bounds.tapfinger.searching_formulas import FORMULAS
+from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, small
+from edgeopt.models.tapfinger import SchedulingProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CHANGES", "DRAWN", "FAMILIES", "FEW_TASKS", "LONE_TASK", "PLANS", "QUEUES", "TASKS"]
+
+_GPUS = 3
+_MOST = 3
+"""GPUs of a cluster, and tasks, at most."""
+
+_GIVEN = (
+    Parameter("gpus", 1, _GPUS, whole=True),
+    Parameter("tasks", 1, _MOST, whole=True),
+    Parameter("clusters", 1, 2, whole=True),
+    *row("slots", _GPUS, 1, 6, whole=True),
+    *row("arrival", _MOST, 0, 3, whole=True),
+)
+
+
+def _tasks(point: Mapping[str, Any]) -> SchedulingProblem:
+    gpus, tasks, clusters = point["gpus"], point["tasks"], point["clusters"]
+    duration = np.zeros((clusters, 1, 2, gpus + 1), dtype=np.int64)
+    duration[:, 0, 1, 1:] = values(point, "slots")[:gpus]
+    return SchedulingProblem(
+        capacity=np.tile([tasks, gpus], (clusters, 1)),
+        duration=duration,
+        arrival=np.sort(values(point, "arrival")[:tasks]),
+        kind=np.zeros(tasks, dtype=np.int64),
+        eligible=np.ones((tasks, clusters), dtype=bool),
+        single_start=point.get("single_start", 0) == 1,
+    )
+
+
+TASKS = Family(
+    "tasks",
+    (*_GIVEN, Parameter("single_start", 0, 1, whole=True)),
+    _tasks,
+    SchedulingProblem,
+)
+"""At most three equal tasks on one or two equal clusters, whose duration depends on their GPUs."""
+
+
+def _plan(point: Mapping[str, Any]) -> Plan:
+    problem = _tasks(point)
+    start = problem.arrival + np.array(values(point, "wait")[: problem.tasks])
+    held = np.minimum(values(point, "held")[: problem.tasks], point["gpus"])
+    return of_gpus(problem, start.tolist(), held.tolist())
+
+
+PLANS = Family(
+    "plans",
+    (
+        *_GIVEN,
+        *row("wait", _MOST, 0, 3, whole=True),
+        *row("held", _MOST, 1, _GPUS, whole=True),
+    ),
+    _plan,
+    Plan,
+)
+"""The same tasks, with when each starts and with how many GPUs, all on cluster 0."""
+
+
+def _queue(point: Mapping[str, Any]) -> SchedulingProblem:
+    return drawn_tasks(point["seed"])
+
+
+QUEUES = Family("queues", (Parameter("seed", 0, 99999, whole=True),), _queue, SchedulingProblem)
+"""Random tasks of two kinds, few enough to try every plan."""
+
+
+def _few_tasks(point: Mapping[str, Any]) -> TapFingerInstance:
+    speed = np.array(values(point, "speed"))
+    return TapFingerInstance(
+        capacity=np.array([[1, 1]]),
+        minimum=np.ones((2, 2), dtype=int),
+        speed=np.broadcast_to(speed[:, None, None], (2, 2, 2)),
+        arrival=np.sort(values(point, "arrival")),
+        kind=np.arange(2),
+        eligible=np.ones((2, 1), dtype=bool),
+        slowing=np.array(values(point, "slowing")) == 1,
+        switching=point["switching"],
+        noise=point["noise"],
+    )
+
+
+FEW_TASKS = Family(
+    "few_tasks",
+    (
+        *row("speed", 2, 0.05, 1.1, simple=1.0),
+        *row("arrival", 2, 0, 3, whole=True),
+        *row("slowing", 2, 0, 1, whole=True),
+        Parameter("switching", 0.0, 1.0, simple=1.0),
+        Parameter("noise", 0.0, 0.3),
+    ),
+    _few_tasks,
+    TapFingerInstance,
+)
+"""Two tasks, each of a speed of its own, for one GPU."""
+
+
+def _lone_task(point: Mapping[str, Any]) -> TapFingerInstance:
+    """Let one task be faster by CPU cores, by GPUs, or by both."""
+    count = 1 + np.arange(point["units"] + 1)
+    speed = np.zeros((1, count.size, count.size))
+    speed[0] = (
+        point["speed"]
+        * (count[:, None] / 2.0) ** point["by_cpu"]
+        * (count[None, :] / 2.0) ** point["by_gpu"]
+    )
+    return TapFingerInstance(
+        capacity=np.full((1, 2), point["units"]),
+        minimum=np.ones((1, 2), dtype=int),
+        speed=speed,
+        arrival=np.zeros(1, dtype=int),
+        kind=np.zeros(1, dtype=int),
+        eligible=np.ones((1, 1), dtype=bool),
+        slowing=np.array([point["slowing"] == 1]),
+        switching=point["switching"],
+        noise=point["noise"],
+    )
+
+
+LONE_TASK = Family(
+    "lone_task",
+    (
+        Parameter("units", 1, 8, whole=True),
+        Parameter("speed", 0.05, 1.0, simple=1.0),
+        Parameter("by_cpu", 0.0, 1.0),
+        Parameter("by_gpu", 0.0, 1.0),
+        Parameter("slowing", 0, 1, whole=True),
+        Parameter("switching", 0.0, 1.0, simple=1.0),
+        Parameter("noise", 0.0, 0.3),
+    ),
+    _lone_task,
+    TapFingerInstance,
+)
+"""One task on a cluster of up to eight CPU cores and GPUs, whose speed is a power of them."""
+
+
+def _changes(point: Mapping[str, Any]) -> Changes:
+    held = values(point, "held")[: point["slots"]]
+    instance = mixed_bundles(gpus=7).replace(switching=point["switching"])
+    return Changes(instance, tuple((2, gpus) for gpus in held))
+
+
+CHANGES = Family(
+    "changes",
+    (
+        Parameter("slots", 1, 5, whole=True, simple=3),
+        *row("held", 5, 1, 7, whole=True),
+        Parameter("switching", 0.0, 1.0, simple=1.0),
+    ),
+    _changes,
+    Changes,
+)
+"""A task of the paper's workload, and its GPUs in one slot after the other."""
+
+
+def _small(point: Mapping[str, Any]) -> TapFingerInstance:
+    return small(point["seed"])
+
+
+DRAWN = Family("drawn", (Parameter("seed", 0, 99999, whole=True),), _small, TapFingerInstance)
+"""Random instances whose schedules can be enumerated."""
+
+FAMILIES = (TASKS, PLANS, FEW_TASKS, LONE_TASK, CHANGES, QUEUES, DRAWN, *FORMULAS)
+"""In the order in which they are looked at."""

@@ -1,0 +1,87 @@
+"""``edgeopt search``: the instance that leaves a claim the least room."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from edgeopt.cli import show
+from edgeopt.cli.choose import JsonOption
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.search import Found
+
+__all__ = ["search"]
+
+
+def search(
+    claim: Annotated[str, typer.Argument(help="Identifier of the claim.", show_default=False)],
+    family: Annotated[
+        str | None, typer.Option(help="Family to search; all that fit the claim by default.")
+    ] = None,
+    budget: Annotated[int, typer.Option(min=1, help="Instances to check, in each family.")] = 800,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File for the instance (.nc), or for the numbers it is made of (.json)."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Search small instances for the one that leaves a claim the least room.
+
+    Stops at the first that violates it, and makes it simple. Exit code 1 if that is a claim that
+    should hold.
+    """
+    from edgeopt.bounds import search as least_room
+    from edgeopt.bounds.search.method import fitting, known_claim
+    from edgeopt.studies.progress import progress_bar
+
+    chosen = known_claim(claim)
+    places = fitting(chosen, family)
+    if out is not None and not out.parent.is_dir():
+        raise OptionError(f"--out {out}: the directory does not exist")
+    with progress_bar(len(places) * (budget + budget // 2)) as step:
+        found = least_room(chosen, family, budget, seed, step=step)
+    if out is not None:
+        found.save(out)
+    violated = found.verdict.verdict == "violated"
+    if as_json:
+        show.document(
+            {
+                **found.verdict.as_dict(),
+                "relation": chosen.relation.value,
+                "relative_slack": found.slack,
+                "looked": found.looked,
+                "family": found.family.name,
+                "instance": dict(found.parameters),
+                "file": None if out is None else str(out),
+            }
+        )
+    else:
+        _print(found, chosen.relation.value)
+        if out is not None:
+            show.note(f"instance: {out}")
+    return 1 if violated and not chosen.corrected_by else 0
+
+
+def _print(found: "Found", relation: str) -> None:
+    from edgeopt.studies.wording import number
+
+    verdict = found.verdict
+    show.table(
+        verdict.claim,
+        ["", "value"],
+        [
+            ["verdict", str(verdict.verdict)],
+            ["measured", number(verdict.measured, 6)],
+            [relation, number(verdict.guaranteed, 6)],
+            ["relative slack", number(found.slack, 3)],
+            ["instances checked", str(found.looked)],
+        ],
+    )
+    show.table(
+        found.family.name,
+        ["number", "value"],
+        ([name, f"{value:.6g}"] for name, value in found.parameters.items()),
+    )

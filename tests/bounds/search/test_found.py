@@ -1,0 +1,68 @@
+"""Tight and false claims of the papers are found among small instances, without being told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from edgeopt.bounds import claims, search
+from edgeopt.bounds.search import rebuild
+from edgeopt.bounds.verdict import Finding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from edgeopt.bounds.search import Found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tight_half_of_rescue_is_found(seed: int) -> None:
+    found = search("rescue.theorem1", "few_slots_2", 600, seed)
+    assert found.verdict.verdict is Finding.HOLDS
+    assert 0.5 <= found.verdict.measured <= 0.51
+
+
+FALSE = {
+    "rescue.routing.printed": "few_slots_2",
+    "rescue.definition1.printed": "few_slots_2",
+    "rescue.value.printed": "one_server",
+    "rescue.feasibility.printed": "loads",
+    "idn.lemma3_1.printed": "edge_nodes_1",
+    "idn.residual.printed": "edge_nodes_1",
+    "idn.coins.by_item": "knapsacks",
+    "idn.theorem_d1.printed": "projections",
+    "edr.equation27.printed": "few_frames",
+    "edr.even_split.printed": "few_frames",
+    "edr.algorithm2.range.printed": "frames",
+    "oinc.sequence.printed": "jobs",
+    "oinc.equation6.printed": "sequences",
+    "oinc.theorem2.printed": "requests",
+    "oinc.lemma1.printed": "schedules",
+    "tapfinger.equation1.printed": "tasks",
+    "tapfinger.equation5.running": "plans",
+    "tapfinger.timesteps.printed": "timesteps",
+    "tapfinger.min.printed": "in_turn",
+}
+"""Claims, and a family that holds a counterexample."""
+
+
+@pytest.mark.parametrize(("name", "family"), FALSE.items())
+def test_a_false_claim_is_refuted_by_what_the_search_saves(
+    name: str, family: str, tmp_path: Path
+) -> None:
+    claim = claims(name)[name]
+    found = search(claim, family, 400, 0)
+    assert found.verdict.verdict is Finding.VIOLATED
+    again = claim.check(_saved_and_loaded(found, tmp_path / "found.nc"))
+    assert again.verdict is Finding.VIOLATED
+    assert (again.measured, again.guaranteed) == (found.verdict.measured, found.verdict.guaranteed)
+
+
+def _saved_and_loaded(found: Found, path: Path) -> Any:
+    found.save(path)
+    load = getattr(type(found.instance), "load", rebuild)
+    instance = load(path)
+    if hasattr(instance, "origin"):
+        assert found.name in instance.origin
+    return instance

@@ -30,18 +30,18 @@ def search(
 ) -> int:
     """Search small instances for the one that leaves a claim the least room.
 
-    Stops at the first that violates it, and makes it simple. Exit code 1 if that is a claim that
-    should hold.
+    Stops at the first one that violates it, and makes it simple. Exit code 1 if that is a claim
+    that should hold.
     """
     from edgeopt.bounds import search as least_room
-    from edgeopt.bounds.search.method import fitting, known_claim
+    from edgeopt.bounds.search.registry import fitting, known_claim
     from edgeopt.studies.progress import progress_bar
 
     chosen = known_claim(claim)
     places = fitting(chosen, family)
     if out is not None and not out.parent.is_dir():
         raise OptionError(f"--out {out}: the directory does not exist")
-    with progress_bar(len(places) * (budget + budget // 2)) as step:
+    with progress_bar(len(places) * budget + budget // 2) as step:
         found = least_room(chosen, family, budget, seed, step=step)
     if out is not None:
         found.save(out)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.search.registry import families
-from edgeopt.bounds.verdict import Finding
 from edgeopt.errors import InstanceError, OptionError
 
 if TYPE_CHECKING:
@@ -53,31 +52,19 @@ class Found:
     looked: int
 
     @classmethod
-    def at(cls, looker: Looker, point: Point) -> Found:
-        """Return the find at a point that was looked at."""
+    def at(cls, looker: Looker, point: Point, looked: int) -> Found:
+        """Return the find at a point that was looked at, one of so many."""
         family, slack = looker.family, looker.slack(point)
         numbers = family.named(point)
         verdict = looker.verdicts[point]
         assert verdict is not None
         named = replace(verdict, instance=_named(family, numbers))
-        return cls(named, family.build(numbers), numbers, family, slack, looker.looked)
+        return cls(named, family.build(numbers), numbers, family, slack, looked)
 
     @property
     def name(self) -> str:
         """Name of the family, and the numbers."""
         return self.verdict.instance
-
-    def before(self, other: Found) -> bool:
-        """Return whether this one is worse for the claim than another one."""
-        return self._rank < other._rank
-
-    @property
-    def _rank(self) -> tuple[bool, float]:
-        return self.verdict.verdict is not Finding.VIOLATED, self.slack
-
-    def after(self, looked: int) -> Found:
-        """Return the same find with the number of instances checked in all."""
-        return replace(self, looked=looked)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the instance to a file.

@@ -47,6 +47,11 @@ class Looker:
         return len(self.verdicts)
 
     @property
+    def least(self) -> float:
+        """Least slack of all points."""
+        return min(self._slack.values(), default=math.inf)
+
+    @property
     def over(self) -> bool:
         """Whether the budget is spent."""
         return self.left < 1

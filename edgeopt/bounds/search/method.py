@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.search.found import Found
 from edgeopt.bounds.search.looker import Looker
 from edgeopt.bounds.search.moves import walk
-from edgeopt.bounds.search.registry import families
+from edgeopt.bounds.search.registry import fitting, known_claim
 from edgeopt.bounds.search.shrink import shrunk
 from edgeopt.errors import EdgeOptWarning, OptionError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.bounds.claim import Claim
     from edgeopt.bounds.search.family import Family
 
-__all__ = ["fitting", "known_claim", "search"]
+__all__ = ["search"]
 
 _RANDOM: Final = 0.25
 _EVOLUTION: Final = 0.1
@@ -51,11 +51,11 @@ def search(
     claim
         The claim, or its identifier.
     family
-        Where to look, or its name; by default one after the other all families of the claim's
-        system whose instances it speaks about, until one holds a violation.
+        Where to look, or its name; by default all families of the claim's system whose instances
+        it speaks about.
     budget
-        Most instances of a family to check before the find is shrunk; shrinking checks at most half
-        as many.
+        Most instances of each family to check before the find is shrunk; shrinking checks at most
+        half as many.
     rng
         Seed, or a generator.
     step
@@ -76,7 +76,7 @@ def search(
     Examples
     --------
     >>> from edgeopt.bounds import search
-    >>> search("rescue.recursion.printed").verdict.verdict.value
+    >>> search("rescue.routing.printed").verdict.verdict.value
     'violated'
     """
     if budget < 1:
@@ -84,101 +84,33 @@ def search(
     if isinstance(claim, str):
         claim = known_claim(claim)
     stream = np.random.default_rng(rng)
-    best: Found | None = None
-    looked = 0
-    places = fitting(claim, family)
-    for place in places:
-        looker = Looker(claim, place, budget, step)
-        # An instance may be ill scaled and still be the one that is looked for.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EdgeOptWarning)
-            found = _found(looker, budget, stream)
-        looked += looker.looked
-        if found is not None and (best is None or found.before(best)):
-            best = found
+    lookers = [Looker(claim, place, budget, step) for place in fitting(claim, family)]
+    # An instance may be ill scaled and still be the one that is looked for.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EdgeOptWarning)
+        _look(lookers, budget, stream)
+        best = min(lookers, key=lambda looker: (looker.violation is None, looker.least))
+        if best.violation is None and math.isinf(best.least):
+            names = ", ".join(looker.family.name for looker in lookers)
+            raise OptionError(f"claim {claim.id} says nothing of {names} where it was looked at")
+        best.left = budget // 2
+        point = shrunk(best, best.best()[0] if best.violation is None else best.violation)
+        if best.violation is not None and not best.violates(point):  # met while shrinking
+            point = shrunk(best, best.violation)
+        return Found.at(best, point, sum(looker.looked for looker in lookers))
+
+
+def _look(lookers: list[Looker], budget: int, rng: np.random.Generator) -> None:
+    """Look around in all families, then more closely in one after the other."""
+    for looker in lookers:
+        _draw(looker, round(_RANDOM * budget), rng)
         if looker.violation is not None:
-            break
-    if best is None:
-        names = ", ".join(place.name for place in places)
-        raise OptionError(f"claim {claim.id} says nothing of {names} where it was looked at")
-    return best.after(looked)
-
-
-def known_claim(name: str) -> Claim:
-    """Return the claim of an identifier.
-
-    Parameters
-    ----------
-    name
-        The identifier, or a pattern that only one fits.
-
-    Returns
-    -------
-    Claim
-        The claim.
-
-    Raises
-    ------
-    OptionError
-        If there is none, or several.
-    """
-    from edgeopt.bounds.registry import claims
-
-    chosen = claims(name)
-    if len(chosen) > 1:
-        first = ", ".join(list(chosen)[:3])
-        raise OptionError(f"{name!r} are {len(chosen)} claims, {first} and so on; name one")
-    return next(iter(chosen.values()))
-
-
-def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
-    """Return the families to look at for a claim, or the one that is wanted.
-
-    Parameters
-    ----------
-    claim
-        The claim.
-    family
-        A family, or the name of one of the claim's system.
-
-    Returns
-    -------
-    list of Family
-        In the order in which they are looked at.
-
-    Raises
-    ------
-    OptionError
-        If none fits, or the one that is wanted is unknown or does not fit.
-    """
-    if family is not None and not isinstance(family, str):
-        return [family]
-    known = families(claim.id.partition(".")[0])
-    fit = [one for one in known.values() if one.fits(claim)]
-    if family is None:
-        if not fit:
-            raise OptionError(f"claim {claim.id}: no family holds the instances that it is about")
-        return fit
-    if family not in {one.name for one in fit}:
-        listed = ", ".join(one.name for one in fit) or "none"
-        raise OptionError(f"family {family!r} does not fit claim {claim.id}; these do: {listed}")
-    return [known[family]]
-
-
-def _found(looker: Looker, budget: int, stream: np.random.Generator) -> Found | None:
-    """Look at a family; return the find, or nothing if the claim says nothing there."""
-    _draw(looker, round(_RANDOM * budget), stream)
-    if looker.violation is None:
-        _evolve(looker, round(_EVOLUTION * budget), stream)
-    _walk(looker, stream)
-    least = looker.best()[0] if looker.violation is None else looker.violation
-    if math.isinf(looker.slack(least)) and looker.violation is None:
-        return None
-    looker.left = budget // 2
-    least = shrunk(looker, least)
-    if looker.violation is not None and not looker.violates(least):  # met while shrinking
-        least = shrunk(looker, looker.violation)
-    return Found.at(looker, least)
+            return
+    for looker in lookers:
+        _evolve(looker, round(_EVOLUTION * budget), rng)
+        _walk(looker, rng)
+        if looker.violation is not None:
+            return
 
 
 def _draw(looker: Looker, looks: int, rng: np.random.Generator) -> None:

@@ -11,9 +11,10 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from edgeopt.bounds.claim import Claim
     from edgeopt.bounds.search.family import Family
 
-__all__ = ["ENTRY_POINT_GROUP", "families"]
+__all__ = ["ENTRY_POINT_GROUP", "families", "fitting", "known_claim"]
 
 ENTRY_POINT_GROUP = "edgeopt.families"
 """Group under which another package offers a sequence of `Family`, named as the system is."""
@@ -52,6 +53,67 @@ def families(system: str) -> Mapping[str, Family]:
     for point in entry_points(group=ENTRY_POINT_GROUP, name=system):
         _add(found, point.load(), point.value)
     return found
+
+
+def known_claim(name: str) -> Claim:
+    """Return the claim of an identifier.
+
+    Parameters
+    ----------
+    name
+        The identifier, or a pattern that only one fits.
+
+    Returns
+    -------
+    Claim
+        The claim.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or several.
+    """
+    from edgeopt.bounds.registry import claims
+
+    chosen = claims(name)
+    if len(chosen) > 1:
+        first = ", ".join(list(chosen)[:3])
+        raise OptionError(f"{name!r} are {len(chosen)} claims, {first} and so on; name one")
+    return next(iter(chosen.values()))
+
+
+def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
+    """Return the families to look at for a claim, or the one that is wanted.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    family
+        A family, or the name of one of the claim's system.
+
+    Returns
+    -------
+    list of Family
+        In the order in which they are looked at.
+
+    Raises
+    ------
+    OptionError
+        If none fits, or the one that is wanted is unknown or does not fit.
+    """
+    if family is not None and not isinstance(family, str):
+        return [family]
+    known = families(claim.id.partition(".")[0])
+    fit = [one for one in known.values() if one.fits(claim)]
+    if family is None:
+        if not fit:
+            raise OptionError(f"claim {claim.id}: no family holds the instances that it is about")
+        return fit
+    if family not in {one.name for one in fit}:
+        listed = ", ".join(one.name for one in fit) or "none"
+        raise OptionError(f"family {family!r} does not fit claim {claim.id}; these do: {listed}")
+    return [known[family]]
 
 
 def _add(found: dict[str, Family], offered: Iterable[Family], origin: str) -> None:

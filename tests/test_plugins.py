@@ -10,6 +10,7 @@ import pytest
 
 import edgeopt
 from edgeopt.bounds import claims
+from edgeopt.bounds.search import families
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.solvers import LinearProgram, backends
 from edgeopt.studies import registry
@@ -151,6 +152,13 @@ def test_broken_claims_are_left_out(offer: Offer, line: str, why: str) -> None:
     with pytest.warns(PluginWarning) as warned:
         assert list(claims("rescue.lemma2")) == ["rescue.lemma2"]
     assert [why in str(one.message) for one in warned] == [True]
+
+
+def test_broken_families_are_an_error_for_those_alone_who_search_there(offer: Offer) -> None:
+    offer("families", "x = odd_typo:X")
+    with pytest.raises(OptionError, match=r"odd_typo:X.* in edgeopt.families .* cannot be loaded"):
+        families("x")
+    assert len(families("rescue")) > 1
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,6 @@ def ran(
     return [ast.literal_eval(line) for line in done.stdout.splitlines()]
 
 
-def claims_in(text: str) -> list[dict[str, Any]]:
-    document = json.loads(text)
-    return document if isinstance(document, list) else document["claims"]
-
-
 def least_cost(requests: Sequence[int], launch: float) -> float:
     """Try every set of slots to launch in."""
 
@@ -148,7 +143,7 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
         site,
         [
             "study sixth --runs 20 --json",
-            "check sixth --json",
+            "check sixth --instances 4 --json",
             "generate sixth --set slots=12 --set launch=3 --set burst=6 --out day.nc",
             "study sixth --instance day.nc --policies timer,alone --json",
             "study rescue --policies offered_policy,srs --runs 4 --json",
@@ -170,9 +165,14 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
     }
 
     # One request and a price of 20: Balance waits for 19 slots. Two requests, a price of 1: 3.
-    balance, timer = claims_in(checked[1])
+    balance, timer = json.loads(checked[1])["claims"]
+    assert balance["drawn"]["holds"] == 4
     assert (balance["verdict"], balance["measured"]) == ("holds", pytest.approx(39 / 20))
-    assert (timer["verdict"], timer["measured"]) == ("violated", pytest.approx(3.0))
+    assert timer["verdict"] == "violated"
+    assert (timer["counterexample"]["instance"], timer["counterexample"]["measured"]) == (
+        "two_at_once",
+        pytest.approx(3.0),
+    )
 
     from sixth_system.instance import BatchInstance
 

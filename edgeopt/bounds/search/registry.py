@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from edgeopt import plugins
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -45,13 +47,14 @@ def families(system: str) -> Mapping[str, Family]:
     Raises
     ------
     OptionError
-        If two families of the system share a name.
+        If two families of the system share a name, or what another package offers is broken.
     """
     found: dict[str, Family] = {}
     if system in _SYSTEMS:
         _add(found, importlib.import_module(_SYSTEMS[system]).FAMILIES, _SYSTEMS[system])
     for point in entry_points(group=ENTRY_POINT_GROUP, name=system):
-        _add(found, point.load(), point.value)
+        offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
+        _add(found, offered, point.value)
     return found
 
 

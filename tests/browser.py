@@ -135,7 +135,7 @@ class Page:
         if whole:
             size = self.send("Page.getLayoutMetrics")["cssContentSize"]
             more = {"captureBeyondViewport": True, "clip": {**size, "scale": 1}}
-        said = self.send("Page.captureScreenshot", format="png", **more)
+        said = self.send("Page.captureScreenshot", format="png", optimizeForSpeed=True, **more)
         path.write_bytes(base64.b64decode(said["data"]))
 
     def pdf(self, path: Path) -> None:

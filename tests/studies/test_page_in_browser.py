@@ -73,7 +73,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return claims_page.write(check_all("idn.lemma*"), tmp_path_factory.mktemp("claims"))
+    return claims_page.write(check_all("rescue.theorem2*"), tmp_path_factory.mktemp("claims"))
 
 
 @pytest.fixture(scope="session")

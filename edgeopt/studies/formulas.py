@@ -243,8 +243,10 @@ def _grouped(node: Node, text: str) -> str:
 def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:
     out = ""
     for place, (part, text) in enumerate(zip(parts, texts, strict=True)):
-        # A sign that nothing stands before belongs to the number behind it.
-        if part.kind == "operator" and text in SPACED and out.rstrip()[-1:] not in ("", *"([{,"):
+        # A sign with nothing before it belongs to the number behind it.
+        before = out.rstrip()[-1:]
+        alone = before in ("", *"([{,") or (before in SPACED and text in SIGNS.values())
+        if part.kind == "operator" and text in SPACED and not alone:
             out += f" {text} "
         elif part.kind == "operator" and text in ",;:":
             out += f"{text} "
@@ -253,6 +255,7 @@ def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:
                 part.kind in ("sub", "sup", "both") and part.parts[0].kind in ("function", "large")
             )
             wordy = out and (out[-1].isalnum() or out[-1] in ")}]") and (large or len(text) > 1)
+            wordy = wordy or (place > 0 and parts[place - 1].kind == "frac")
             out += (" " if wordy and text[:1] not in "([{)]}|‖" else "") + text
             out += " " if large and place + 1 < len(parts) else ""
     return re.sub(r" {2,}", " ", out).strip()

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from edgeopt.bounds import Assumption, Claim, Finding, Measurement, NotApplicableError, Relation
-from edgeopt.bounds.verdict import Source
+from edgeopt.bounds.verdict import Source, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 
 SOURCE = Source("Someone: Something", "Theorem 7")
@@ -125,3 +125,28 @@ def test_wrong_type_family_or_options_are_refused():
         claim_about(1.0, counterexample="nowhere")
     with pytest.raises(OptionError, match="plan"):
         claim_about(1.0).check(plan=3)
+
+
+def test_room_is_a_share_of_the_numbers_compared():
+    # Of 1 against 2 half is left, of 90 against 100 a tenth, though that is ten times as much.
+    found = [claim_about(m, Relation.AT_MOST, g).check(m) for m, g in [(1.0, 2.0), (90.0, 100.0)]]
+    assert [one.room for one in found] == [0.5, 0.1]
+    assert worst_verdict(found) is found[1]
+
+
+def test_comparing_nothing_with_nothing_is_not_tight():
+    nothing = claim_about(0.0, guaranteed=0.0).check(0.0)
+    rounding = claim_about(3.0 - 1e-12, guaranteed=3.0).check(3.0 - 1e-12)
+    assert worst_verdict([nothing, rounding]) is rounding
+    assert (nothing.room, rounding.room) == (math.inf, 0.0)
+    # Where no instance guarantees more than nothing, nothing is tight.
+    loose = claim_about(2.0, guaranteed=0.0).check(2.0)
+    assert worst_verdict([loose, nothing]) is nothing
+
+
+def test_violated_comes_before_tight_and_vacuous_last():
+    silent = claim_about(1.0, assumptions=(Assumption("no", "never", lambda _: False),)).check(1.0)
+    tight, broken = claim_about(1.0).check(1.0), claim_about(0.9).check(0.9)
+    assert worst_verdict([silent, tight, broken]) is broken
+    assert worst_verdict([silent, tight]) is tight
+    assert worst_verdict([silent]) is silent

@@ -21,6 +21,9 @@ _MARKS = "osD^vP*Xh"
 MANY = 16
 """Points of a curve from which on they are not marked."""
 
+_SHORT = 22
+"""Letters of a name, three of which fit side by side."""
+
 
 def panels(
     rows: pd.DataFrame,
@@ -75,7 +78,9 @@ def panels(
                label=title)
         for name, title in titles.items()
     ]  # fmt: skip
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    longest = max(map(len, titles.values()), default=0)
+    columns = 3 if longest <= _SHORT else 2
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
     return figure
 
 

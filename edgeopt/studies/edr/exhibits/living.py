@@ -1,0 +1,243 @@
+"""One cell of EDR's figures: a policy, or an optimum, on one drawn week."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.instances.edr import generate
+from edgeopt.studies.edr.benchmarks import FRAMEWISE, OFFLINE
+from edgeopt.studies.edr.horizons import cut, lost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.online.edr import EdrTrajectory
+    from edgeopt.online.edr.events import Decision, Slot
+    from edgeopt.studies.exhibits import Recipe
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["STEPS", "Watched", "live", "loss_bound", "plan", "week"]
+
+STEPS: Final = 20
+"""Steps of a window, and of a distribution of run times."""
+
+_REHEARSAL: Final[dict[str, Any]] = {
+    "sites": 3,
+    "tasks": 2,
+    "frames": 2,
+    "slots": 2,
+    "accuracy": 0.5,
+}
+
+
+def week(*, first: int, **settings: Any) -> EdrInstance:
+    """Draw an instance and keep its first frames.
+
+    Parameters
+    ----------
+    first
+        How many frames to keep; tasks whose window is cut keep their even rate.
+    **settings
+        What `generate` takes.
+    """
+    return cut(_whole(tuple(sorted(settings.items()))), first)
+
+
+@lru_cache(maxsize=2)
+def _whole(settings: tuple[tuple[str, Any], ...]) -> EdrInstance:
+    return generate(**dict(settings))
+
+
+class Watched:
+    """A policy that is looked over the shoulder: how long it takes, and what each type costs.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    instance
+        What it lives in.
+    """
+
+    def __init__(self, policy: Any, instance: EdrInstance) -> None:
+        self.policy, self.instance = policy, instance
+        self.frame_seconds: list[float] = []
+        self.slot_seconds: list[float] = []
+        self.type_cost = np.zeros(instance.types)
+        self.unserved = np.zeros(instance.types)
+
+    @property
+    def name(self) -> str:
+        """That of the policy."""
+        return str(self.policy.name)
+
+    def start(self, instance: EdrInstance) -> Any:
+        """Begin as the policy does."""
+        return self.policy.start(instance)
+
+    def decide(self, state: Any, observation: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Decide as the policy does, and take its time."""
+        from edgeopt.online.edr import Slot
+
+        began = time.perf_counter()
+        decision, state = self.policy.decide(state, observation, rng)
+        seconds = time.perf_counter() - began
+        if isinstance(observation, Slot):
+            self.slot_seconds.append(seconds)
+            self._book(observation, decision)
+        else:
+            self.frame_seconds.append(seconds)
+        return decision, state
+
+    def learn(self, state: Any, observation: Any, decision: Any, feedback: Any) -> Any:
+        """Learn as the policy does, and note what a frame left unserved."""
+        from edgeopt.online.edr import Settled
+
+        if isinstance(feedback, Settled):
+            self.unserved += feedback.unserved
+        return self.policy.learn(state, observation, decision, feedback)
+
+    def _book(self, slot: Slot, decision: Decision) -> None:
+        from edgeopt.online.edr.settlement import flows_of
+
+        instance = self.instance
+        origin, site, kind, amount = flows_of(decision, instance.sites, instance.types)
+        seconds = instance.request_seconds(slot.frame, slot.slot)[origin, site, kind]
+        dollars = instance.price[slot.frame] * instance.request_energy[site, kind]
+        unit = instance.energy_weight * dollars + instance.delay_weight * seconds
+        self.type_cost += np.bincount(kind, amount * unit, instance.types)
+
+
+def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
+    """Let a policy live through a week, and return all that the figures show of it.
+
+    Parameters
+    ----------
+    recipe
+        The week; see :func:`week`.
+    name
+        Name of the policy.
+    seed
+        Of its coins.
+    """
+    from edgeopt.models.edr import unserved_price
+    from edgeopt.online import simulate
+    from edgeopt.online.edr import EdrEnvironment
+    from edgeopt.studies.registry import choose, find_system
+
+    [entry] = choose(find_system("edr"), [name])
+    instance: EdrInstance = recipe.instance()
+    environment = EdrEnvironment(instance)
+    policy = entry.make(instance, {})
+    simulate(EdrEnvironment(generate(**_REHEARSAL)), policy, rng=seed, runs=1)  # what compiles
+    watched: Any = Watched(policy, instance)
+    found: EdrTrajectory = simulate(environment, watched, rng=seed, runs=1)
+    penalty = watched.unserved * unserved_price(instance)
+    asked = float(found.asked.sum())
+    served = asked - float(found.unserved.sum())
+    _, fit = lost(instance, found, np.zeros(instance.frames))
+    return {
+        "total": np.cumsum(found.reward[0]).tolist(),
+        "energy": np.cumsum(found.energy_cost[0]).tolist(),
+        "task_cost": _by_task_kind(instance, found.rounds[0], found.missing[0]),
+        "type_cost": (watched.type_cost + penalty).tolist(),
+        "request_cost": float(watched.type_cost.sum()),
+        "served": served,
+        "served_share": served / asked if asked else 1.0,
+        "completion": float(found.completion()[0]),
+        "excess": float(found.excess_share()[0]),
+        "paid": float((found.cost + found.unserved_cost).sum()),
+        "fit": fit,
+        "loss": loss_bound(instance, found.rounds[0], dict(recipe.settings)["accuracy"]),
+        "frame_ms": _steps(watched.frame_seconds),
+        "slot_ms": _steps(watched.slot_seconds),
+        "quality": found.quality[0].tolist(),
+    }
+
+
+def plan(recipe: Recipe, name: str) -> dict[str, Any]:
+    """Solve a benchmark on a week, and return what the figures show of it.
+
+    Parameters
+    ----------
+    recipe
+        The week; see :func:`week`.
+    name
+        ``"offline"``, or ``"framewise"``, of which there is the cost alone.
+    """
+    from edgeopt.models.edr import late_price, unserved_price
+    from edgeopt.studies.registry import find_system
+
+    instance: EdrInstance = recipe.instance()
+    solved = find_system("edr").benchmarks[name].compute(instance)
+    if name == FRAMEWISE:
+        return {"paid": solved.value}
+    assert name == OFFLINE
+    found = solved.plan
+    late = np.bincount(instance.deadline, found.missing * late_price(instance), instance.frames)
+    lost_requests = found.unserved @ unserved_price(instance)
+    total = found.training_cost + found.request_cost + late + lost_requests
+    spent = instance.energy_weight * instance.price * found.energy
+    asked = float(instance.requests.sum())
+    served = asked - float(found.unserved.sum())
+    needed = float(instance.rounds.sum())
+    return {
+        "bound": solved.bound,
+        "total": np.cumsum(total).tolist(),
+        "energy": np.cumsum(spent).tolist(),
+        "task_cost": _by_task_kind(instance, found.rounds, found.missing),
+        "request_cost": float(found.request_cost.sum()),
+        "served": served,
+        "served_share": served / asked if asked else 1.0,
+        "completion": 1.0 - float(found.missing.sum()) / needed if needed else 1.0,
+    }
+
+
+def _by_task_kind(instance: EdrInstance, rounds: Floats, missing: Floats) -> list[float]:
+    """Return what each kind of task costs, rounds that miss their deadline at their price."""
+    from edgeopt.models.edr import late_price
+
+    assert instance.task_kind is not None
+    cost = (rounds * instance.round_cost).sum(axis=0) + missing * late_price(instance)
+    return list(map(float, np.bincount(instance.task_kind, cost)))
+
+
+def loss_bound(instance: EdrInstance, rounds: Floats, accuracy: float) -> list[list[float]]:
+    """Bound how far each kind of task is from its least loss as its windows pass.
+
+    The bound from which the rounds of a task follow falls like 1 / (q + E) with the rounds q done,
+    where E are local steps, and is the accuracy when all rounds are.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    rounds
+        Rounds by frame and task, shape [T, I].
+    accuracy
+        For which the rounds of the tasks were reckoned.
+
+    Returns
+    -------
+    list
+        By kind the mean over its tasks, at the beginning of the window and after each twentieth.
+    """
+    assert instance.task_kind is not None
+    done = np.vstack([np.zeros(instance.tasks), np.cumsum(rounds, axis=0)])
+    passed = np.rint(np.linspace(0.0, 1.0, STEPS + 1)[:, None] * instance.window).astype(np.int64)
+    so_far = np.take_along_axis(done, instance.arrival + passed, axis=0)
+    steps = instance.local_steps
+    bound = accuracy * (instance.rounds + steps) / (so_far + steps)
+    kinds = range(int(instance.task_kind.max(initial=-1)) + 1)
+    return [bound[:, instance.task_kind == kind].mean(axis=1).tolist() for kind in kinds]
+
+
+def _steps(seconds: list[float]) -> list[float]:
+    """Return how long the fastest, each further twentieth and the slowest take, ms."""
+    return list(map(float, 1e3 * np.quantile(seconds, np.linspace(0.0, 1.0, STEPS + 1))))

@@ -28,13 +28,18 @@ __all__ = ["FIGURE_2", "FIGURE_3", "mean_reward", "rewards"]
 _PENALTY: Final = 3.0
 """What a request that is not in time adds to its latency, s."""
 
-_BUILT: Final = {"oinc": "Search in every slot", "greedy+density": "Greedy", "liu+density": "Liu"}
+_BUILT: Final = {
+    "near+density": "Search in every slot",
+    "greedy+density": "Greedy",
+    "liu+density": "Liu",
+}
 _TITLES: Final = {"learned": "Learned policy (not built yet)", **_BUILT}
 
 _MEASURES: Final = ("reward", "latency", "requests_met")
 _DIFFERS: Final = (
     "No policy is learned here yet, so there is no curve over the episodes of training; shown is "
-    "what policies that do not learn come to, which a learned one would have to reach.",
+    "what policies that do not learn come to, which a learned one would have to reach, all beside "
+    "jobs at the same fixed shares of the CPUs.",
     *OPEN,
 )
 

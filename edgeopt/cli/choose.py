@@ -25,7 +25,10 @@ __all__ = [
 ]
 
 SystemArgument = Annotated[
-    str, typer.Argument(help="Name of the system: rescue, idn, oinc, edr, tapfinger.")
+    str,
+    typer.Argument(
+        help="Name of the system: rescue, idn, oinc, edr, tapfinger, or one of another package."
+    ),
 ]
 InstanceOption = Annotated[
     str | None,

@@ -1,0 +1,149 @@
+"""Figures of the authors' recorded runs, which the paper's figures show."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["LEARNED", "RECORDED", "Recorded"]
+
+LEARNED: Final = {
+    "tapfinger": "TapFinger",
+    "no_han": "TapFinger without HAN",
+    "no_pointer": "TapFinger without pointer",
+    "vanilla": "Vanilla MARL",
+}
+"""Policies that are learned, and their names for people."""
+
+
+class Recorded(NamedTuple):
+    """One recorded run: slots to completion, tasks in the system, units in use per cluster.
+
+    Attributes
+    ----------
+    mean, median, p95
+        Of the completion times of the tasks, slots.
+    waiting
+        Mean number of tasks in the system.
+    cpu, gpu
+        Mean CPU cores and GPUs in use on a cluster, after those that ended have released theirs.
+    """
+
+    mean: float
+    median: float
+    p95: float
+    waiting: float
+    cpu: float
+    gpu: float
+
+
+RECORDED: Final = {
+    "three": {
+        "tapfinger": Recorded(6.417, 5.0, 14.0, 12.04, 8.63, 7.1),
+        "vanilla": Recorded(16.234, 13.5, 33.4, 24.13, 10.39, 8.65),
+        "optimus": Recorded(8.562, 7.0, 16.0, 15.33, 13.08, 12.88),
+        "tiresias": Recorded(14.661, 15.0, 30.4, 20.82, 13.95, 5.3),
+        "random": Recorded(12.839, 10.0, 33.4, 18.79, 10.3, 8.24),
+        "min": Recorded(12.745, 13.0, 25.0, 19.09, 10.05, 5.02),
+    },
+    "six": {
+        "tapfinger": Recorded(7.312, 6.0, 17.8, 25.51, 8.89, 7.49),
+        "optimus": Recorded(9.203, 7.0, 16.8, 32.11, 12.36, 12.38),
+        "tiresias": Recorded(15.047, 15.0, 31.7, 45.12, 13.68, 5.73),
+        "random": Recorded(13.99, 11.0, 31.0, 43.31, 10.67, 8.55),
+        "min": Recorded(15.201, 15.0, 31.0, 45.94, 10.87, 5.43),
+    },
+    "six, rate 3": {
+        "tapfinger": Recorded(4.984, 5.0, 10.0, 13.66, 7.5, 5.62),
+        "optimus": Recorded(7.607, 6.0, 14.8, 20.7, 10.51, 10.19),
+        "tiresias": Recorded(13.755, 14.0, 27.0, 33.21, 14.0, 4.97),
+        "random": Recorded(7.354, 6.0, 19.0, 17.86, 8.76, 6.76),
+        "min": Recorded(13.328, 14.0, 25.0, 31.78, 9.04, 4.52),
+    },
+    "six, rate 2": {
+        "tapfinger": Recorded(4.25, 4.0, 6.8, 8.11, 5.53, 4.46),
+        "optimus": Recorded(6.984, 6.0, 13.0, 14.33, 8.13, 7.94),
+        "tiresias": Recorded(13.674, 15.0, 27.8, 22.82, 12.99, 3.47),
+        "random": Recorded(6.932, 5.0, 18.0, 13.23, 7.59, 5.79),
+        "min": Recorded(12.891, 14.0, 26.0, 24.99, 7.33, 3.67),
+    },
+    "test-bed three, 500": {
+        "tapfinger": Recorded(4.672, 4.0, 8.0, 6.63, 8.44, 4.35),
+        "optimus": Recorded(5.39, 5.0, 9.0, 7.67, 3.92, 8.84),
+        "tiresias": Recorded(5.71, 5.0, 9.0, 8.83, 20.98, 2.24),
+        "random": Recorded(5.146, 5.0, 9.0, 7.84, 12.68, 6.38),
+        "min": Recorded(4.944, 4.0, 8.0, 7.64, 3.48, 1.74),
+    },
+    "test-bed three, 1000": {
+        "tapfinger": Recorded(4.658, 4.0, 8.0, 6.63, 8.39, 4.31),
+        "optimus": Recorded(5.395, 5.0, 9.0, 7.77, 4.0, 8.96),
+        "tiresias": Recorded(5.574, 5.0, 9.0, 8.34, 20.44, 2.13),
+        "random": Recorded(5.033, 4.0, 9.0, 7.62, 12.38, 6.28),
+        "min": Recorded(4.917, 4.0, 8.0, 7.5, 3.43, 1.72),
+    },
+    "test-bed three, 2000": {
+        "tapfinger": Recorded(4.718, 4.0, 8.0, 6.9, 8.88, 4.36),
+        "optimus": Recorded(5.358, 5.0, 9.0, 7.74, 3.98, 8.81),
+        "tiresias": Recorded(5.619, 5.0, 9.0, 8.34, 20.56, 2.13),
+        "random": Recorded(4.986, 4.0, 9.0, 7.52, 12.32, 6.33),
+        "min": Recorded(4.858, 4.0, 8.0, 7.27, 3.37, 1.68),
+    },
+    "test-bed three, 4000": {
+        "tapfinger": Recorded(4.766, 4.0, 8.0, 7.11, 8.97, 4.41),
+        "optimus": Recorded(5.346, 5.0, 9.0, 7.8, 3.97, 8.74),
+        "tiresias": Recorded(5.594, 5.0, 9.0, 8.37, 20.6, 2.15),
+        "random": Recorded(4.93, 4.0, 8.0, 7.45, 12.41, 6.32),
+        "min": Recorded(4.818, 4.0, 8.0, 7.26, 3.34, 1.67),
+    },
+    "test-bed six, 2000": {
+        "tapfinger": Recorded(4.732, 4.0, 8.0, 13.97, 11.4, 5.36),
+        "optimus": Recorded(5.28, 5.0, 9.0, 15.23, 3.95, 8.48),
+        "tiresias": Recorded(5.576, 5.0, 9.0, 16.89, 20.26, 2.21),
+        "random": Recorded(4.965, 4.0, 9.0, 14.32, 11.77, 6.05),
+        "min": Recorded(4.83, 4.0, 8.0, 14.12, 3.26, 1.63),
+    },
+    "test-bed six, 4000": {
+        "tapfinger": Recorded(4.742, 4.0, 8.0, 14.11, 11.4, 5.34),
+        "optimus": Recorded(5.267, 5.0, 9.0, 15.49, 3.98, 8.51),
+        "tiresias": Recorded(5.558, 5.0, 9.0, 16.76, 19.89, 2.19),
+        "random": Recorded(5.011, 4.0, 9.0, 14.97, 12.21, 6.26),
+        "min": Recorded(4.861, 4.0, 8.0, 14.57, 3.34, 1.67),
+    },
+    "test-bed six, 8000": {
+        "tapfinger": Recorded(4.781, 4.0, 8.0, 14.31, 11.39, 5.36),
+        "optimus": Recorded(5.294, 5.0, 9.0, 15.68, 4.03, 8.62),
+        "tiresias": Recorded(5.542, 5.0, 9.0, 16.69, 19.87, 2.18),
+        "random": Recorded(5.017, 4.0, 9.0, 14.9, 12.32, 6.24),
+        "min": Recorded(4.874, 4.0, 8.0, 14.62, 3.34, 1.67),
+    },
+    "several": {
+        "tapfinger": Recorded(4.292, 4.0, 9.4, 10.93, 8.05, 6.94),
+        "no_han": Recorded(5.875, 4.0, 17.9, 12.63, 7.04, 7.82),
+        "optimus": Recorded(7.734, 6.0, 15.0, 21.16, 13.28, 13.12),
+        "tiresias": Recorded(7.552, 7.0, 13.0, 19.03, 11.98, 11.96),
+        "random": Recorded(15.12, 11.0, 36.4, 27.88, 11.29, 8.57),
+        "min": Recorded(28.818, 25.0, 57.0, 45.32, 12.62, 6.31),
+    },
+    "mixed": {
+        "tapfinger": Recorded(4.87, 4.0, 10.0, 22.17, 7.82, 7.09),
+        "optimus": Recorded(8.125, 5.0, 15.0, 29.64, 8.92, 8.8),
+        "tiresias": Recorded(10.792, 7.0, 33.8, 33.09, 7.02, 7.02),
+        "random": Recorded(23.573, 14.5, 57.0, 62.37, 9.02, 6.91),
+        "min": Recorded(33.456, 26.0, 74.7, 95.81, 11.66, 5.83),
+    },
+    "pointer": {
+        "tapfinger": Recorded(8.057, 3.5, 22.4, 16.07, 9.83, 9.65),
+        "no_pointer": Recorded(13.229, 12.0, 30.0, 27.87, 11.32, 11.1),
+        "optimus": Recorded(13.333, 11.0, 47.3, 27.19, 12.48, 12.48),
+        "tiresias": Recorded(35.786, 36.5, 81.8, 50.49, 13.29, 13.24),
+        "random": Recorded(52.974, 61.0, 93.9, 65.59, 10.37, 10.73),
+        "min": Recorded(12.604, 12.0, 26.4, 28.09, 11.51, 11.51),
+    },
+    "containers": {
+        "tapfinger": Recorded(23.12, 19.5, 51.1, 15.11, 10.23, 3.49),
+        "optimus": Recorded(30.97, 23.0, 67.3, 20.04, 6.53, 3.83),
+        "tiresias": Recorded(26.765, 24.5, 57.0, 18.39, 9.05, 4.02),
+        "random": Recorded(55.265, 49.5, 127.1, 29.55, 10.28, 3.79),
+        "min": Recorded(67.87, 56.5, 147.0, 37.49, 4.45, 4.45),
+    },
+}
+"""By setting, then by policy; one draw of tasks each."""

@@ -70,7 +70,7 @@ def lead(case: Case) -> str:
     if kept is None:
         return (
             f"{title(case, best)} has the best {case.system.value}: {_reach(case, best)}, but "
-            f"{price}. No policy {_keeps(case)}."
+            f"{price}. Every policy {case.system.broken[0]} some."
         )
     return (
         f"{title(case, kept)} is the best policy that {_keeps(case)}: {_reach(case, kept)}. "

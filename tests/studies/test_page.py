@@ -7,12 +7,15 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from edgeopt.errors import OptionError
-from edgeopt.studies import study
+from edgeopt.studies import Benchmark, BenchmarkEntry, study
 from edgeopt.studies.page import render
+from edgeopt.studies.phrases import portion
+from edgeopt.studies.summary import findings, lead
 from edgeopt.studies.wording import percent
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -203,3 +206,47 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
         for second, b in boxes[:place]
         if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
     ]
+
+
+def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped: Study) -> None:
+    long, short = stopped.cases
+    mean = long.values("choosy").mean()
+    assert lead(long) == (
+        f"Choosy is best with a reward of {mean:.4f} per run, {percent(mean * 13 / 12)} of E[max]; "
+        "it fails no floor in any run."
+    )
+    mean, broken = short.values("half").mean(), short.trajectories["half"].violations.sum() / 40
+    assert lead(short) == (
+        f"Half has the best reward: a reward of {mean:.4f} per run, {percent(mean * 4 / 3)} of "
+        f"E[max], but it fails {broken:.3f} of 1 floor per run. Every policy fails some."
+    )
+    assert [finding.about for finding in findings(short)] == [
+        "Best reward",
+        "Failed floors",
+        "Benchmark",
+    ]
+    page = render(stopped)
+    for case in stopped.cases:
+        assert page.index(lead(case)) < page.index(f"<h3>{case.system.pictures[0].title(case)}")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "distance"),
+    [(1.147, "14.7 % above LB"), (0.9, "10.0 % below LB"), (2.29, "2.29 times LB")],
+)
+def test_a_cost_stands_at_a_distance_from_its_bound(ratio: float, distance: str) -> None:
+    bound = BenchmarkEntry(
+        "LB", "every policy", lambda _: Benchmark(1 / ratio, 1 / ratio, 0.0, 0.0, "", "")
+    )
+    sure = replace(
+        SYSTEM, sense="min", benchmarks={"prophet": bound}, total=lambda _: np.array([1.0, 1.0])
+    )
+    said = lead(study(Offers(4), ["first"], system=sure, runs=2).cases[0])
+    assert distance.replace(" %", "\N{NO-BREAK SPACE}%") in said
+
+
+def test_what_is_broken_seldom_never_reads_as_nothing() -> None:
+    assert portion(2 / 4935) == f"less than {percent(0.001)}"
+    assert portion(0.0) == percent(0.0)
+    assert portion(0.004, 0) == f"less than {percent(0.01, 0)}"
+    assert portion(0.006, 0) == percent(0.01, 0)

@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(listing(chosen)))
         return 0
 
+    began = time.perf_counter()
     machine = describe()
     for name, value in machine.items():
         print(f"{name:<14} {value}")
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             growths.append(growth)
     if not options.smoke:
         print("\n".join(summary(reports, growths)))
+        print(f"measured in {(time.perf_counter() - began) / 60:.1f} minutes")
     if path is not None:
         _keep(path, machine, reports, growths)
     return 0 if all(one.agrees for one in (*reports, *growths)) else 1

@@ -89,7 +89,7 @@ class Ladder:
 
     axis: str
     rungs: tuple[tuple[int, Mapping[str, Any]], ...]
-    limit: float = 4.0
+    limit: float = 2.5
 
     def __post_init__(self) -> None:
         sizes = [n for n, _ in self.rungs]
@@ -100,7 +100,7 @@ class Ladder:
 
     @classmethod
     def over(
-        cls, name: str, values: Sequence[int], *, axis: str = "", limit: float = 4.0, **rest: Any
+        cls, name: str, values: Sequence[int], *, axis: str = "", limit: float = 2.5, **rest: Any
     ) -> Ladder:
         """Let one argument grow while the `rest` stays."""
         rungs = tuple((value, rest | {name: value}) for value in values)

@@ -54,5 +54,6 @@ BENCHMARK = Benchmark(
     goals=(Goal("ratio", at_least=4.0), Goal("gap", at_most=1e-6)),
     tolerance=1e-6,
     repeats=5,
-    peer_repeats=5,
+    peer_repeats=2,
+    peer_warm=False,
 )

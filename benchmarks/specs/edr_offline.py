@@ -59,7 +59,7 @@ BENCHMARK = Benchmark(
     goals=(Goal("seconds", at_most=60.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
     peer_warm=False,
-    race=4.0,
+    race=2.0,
     # The interior point ends without a vertex.
     tolerance=1e-4,
     ladder=Ladder.over("frames", (6, 12, 24, 48), sites=20, tasks=40, slots=12),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LOAD = 2.0
 """Work that arrives over work that the sites can do meanwhile."""
 
-PATIENCE = 30.0
+PATIENCE = 20.0
 """Time after which the peer is stopped, s."""
 
 

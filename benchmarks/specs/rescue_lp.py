@@ -56,7 +56,7 @@ BENCHMARK = Benchmark(
     goals=(Goal("ratio", at_least=15.0), Goal("gap", at_most=1e-6)),
     peer_repeats=1,
     peer_warm=False,
-    race=2.0,
+    race=1.3,
     ladder=Ladder.over(
         "horizon", (20, 40, 80, 160), axis="slots", servers=3, devices=8, profiles=4
     ),

@@ -19,19 +19,17 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
+    "docstring_template",
     "mathml",
-    "study_pictures",
+    "claim_tables",
+    "studies",
+    "exhibits",
+    "running",
+    "command_line",
 ]
 html_math_renderer = "mathml"
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_extensions"]
-# Studies whose pictures the pages show: source, runs, policies, pictures.
-study_pictures = {
-    "idn": ("topology_1", 5, None, ("network", "value_over_time", "allocation", "trade_off")),
-    "oinc": ("drawn", 2, None, ("weighted", "latency", "load", "gantt", "gaps")),
-    "edr": ("drawn", 2, None, ("energy", "frames", "cost", "progress", "flows", "growth")),
-    "tapfinger": ("several", 4, None, ("means", "flow_times", "accumulation", "load", "gantt")),
-}
 nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -53,13 +51,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
-html_sidebars = {
-    page: []
-    for page in ("index", "start", "rescue", "idn", "oinc", "edr", "tapfinger", "rounding", "rooms")
-}
-html_sidebars |= {page: [] for page in ("extending", "benchmarks", "changelog")}
+# The tree of a room is on the page of that room; a copy of it beside each of its many pages would
+# take more time than all else.
+html_sidebars = {"**": []}
 html_theme_options = {
     "show_prev_next": False,
+    "article_header_start": ["breadcrumbs"],
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,

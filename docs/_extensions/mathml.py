@@ -19,7 +19,8 @@ CONVERTER = LatexToMathML()
 
 def mathml(node: Element, *, block: bool) -> str:
     """Convert a formula; one that cannot be converted is shown as written, with a warning."""
-    source = node.astext()
+    # The converter knows no wide accents; MathML stretches them by itself.
+    source = node.astext().replace(r"\widetilde", r"\tilde")
     # Several lines without an environment of their own are aligned at their ampersands.
     if block and "\\\\" in source and "\\begin" not in source:
         source = f"\\begin{{aligned}}{source}\\end{{aligned}}"

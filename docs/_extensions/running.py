@@ -1,0 +1,155 @@
+"""Code that the build runs: what a page shows is what came out.
+
+``{run}`` runs Python, its body or the marked part of an example (``{run} ten_lines``);
+``{shell}`` runs commands of edgeopt, one per line. Each block starts in an empty folder, or, with
+the option ``continued``, in that of the blocks before it on the page, with the names that they
+defined. Whatever raises, or leaves with an exit code that is not announced by the option ``code``,
+stops the build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import sys
+import tempfile
+import textwrap
+import types
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from kept import HERE, kept
+from shown import code
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+EXAMPLES = HERE.parents[1] / "examples"
+
+WIDTH = 100
+"""Columns of output, where it may be broken."""
+
+Step = tuple[str, str, int]
+"""What to do, Python or a command, its text, and the exit code to expect."""
+
+
+class Block(SphinxDirective):
+    """A block of code with its output; later ones may go on where it ended."""
+
+    has_content = True
+    optional_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {
+        "continued": directives.flag,
+        "code": directives.nonnegative_int,
+        "quiet": directives.flag,
+        "head": directives.positive_int,
+    }
+    kind = "python"
+
+    def run(self) -> list[nodes.Node]:
+        text = "\n".join(self.content) if self.content else example(self.arguments[0])
+        pages = self.env.temp_data.setdefault("edgeopt-blocks", [])
+        if "continued" not in self.options:
+            pages.clear()
+        pages.append((self.kind, text, self.options.get("code", 0)))
+        steps: list[Step] = list(pages)
+        *_, printed = kept(["run", steps], lambda: carry_out(steps))
+        shown = self.show(text, printed)
+        return shown if "quiet" not in self.options else shown[:1]
+
+    def show(self, text: str, printed: str) -> list[nodes.Node]:
+        found: list[nodes.Node] = [code(text, "python")]
+        if printed.strip():
+            found.append(self.output(printed))
+        return found
+
+    def output(self, printed: str) -> nodes.container:
+        lines = [
+            part
+            for line in printed.rstrip("\n").splitlines()
+            for part in (textwrap.wrap(line, WIDTH) if is_prose(line) else [line.rstrip()])
+        ]
+        most = self.options.get("head", len(lines))
+        if len(lines) > most:
+            lines = [*lines[:most], f"... {len(lines) - most} lines more"]
+        block = code("\n".join(lines), "none")
+        return nodes.container("", block, classes=["made-output"])
+
+
+class Shell(Block):
+    """Commands of edgeopt, each with what it prints."""
+
+    kind = "shell"
+
+    def show(self, text: str, printed: str) -> list[nodes.Node]:
+        prompted = "\n".join(f"$ {line}" for line in text.splitlines())
+        found: list[nodes.Node] = [code(prompted, "console")]
+        if printed.strip():
+            found.append(self.output(printed))
+        return found
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line may be broken: a long one that is no row of a table."""
+    return len(line) > WIDTH and "  " not in line and not re.search("[\u2500-\u257f]", line)
+
+
+def example(name: str) -> str:
+    """The part of an example between its marks, or all of it."""
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    marked = re.search(r"^# start of .*?\n(.*?)^# end of ", text, re.MULTILINE | re.DOTALL)
+    return (marked[1] if marked else text).rstrip("\n")
+
+
+def carry_out(steps: list[Step]) -> list[str]:
+    """Return what every step prints."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed = []
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for kind, text, expected in steps:
+            heard = io.StringIO()
+            with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard):
+                if kind == "python":
+                    define(text, names)
+                else:
+                    for line in text.splitlines():
+                        command(line, expected)
+            printed.append(heard.getvalue().replace(folder + "/", ""))
+    return printed
+
+
+def define(text: str, names: dict[str, Any]) -> None:
+    """Run Python as a module, so that classes in it can be looked up and pickled."""
+    module = types.ModuleType("page")
+    module.__dict__.update(names)
+    sys.modules["page"] = module
+    # Examples may import each other, as they do when they are run as scripts.
+    sys.path.insert(0, str(EXAMPLES))
+    module.__dict__["__name__"] = "__main__" if "__main__" in text else "page"
+    try:
+        exec(compile(text, "a block of this page", "exec"), module.__dict__)
+    finally:
+        sys.path.remove(str(EXAMPLES))
+        sys.modules.pop("page")
+    names.update(module.__dict__)
+
+
+def command(line: str, expected: int) -> None:
+    from edgeopt.cli.main import run
+
+    program, *arguments = shlex.split(line)
+    if program != "edgeopt":
+        raise ValueError(f"{line}: a page runs commands of edgeopt alone")
+    left = run(arguments)
+    if left != expected:
+        raise ValueError(f"{line}: exit code {left}, {expected} was expected")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("run", Block)
+    app.add_directive("shell", Shell)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

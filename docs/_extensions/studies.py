@@ -1,0 +1,177 @@
+"""Small studies that the build runs: what they found in words, their table, their pictures.
+
+``{study} SYSTEM`` takes the options ``source`` (a named source of the system) or ``settings`` (of
+its generator), ``seed``, ``draws`` (instances), ``runs``, ``policies`` and ``pictures``, all
+separated by blanks, ``comparison`` (a table over all instances instead of that of one), and
+``silent`` (no sentences).
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils.parsers.rst import directives
+from kept import kept
+from shown import paragraph, picture, table
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+    from edgeopt.studies import Study
+
+
+class StudyDirective(SphinxDirective):
+    """A study with everything that it gives rise to."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {
+        "source": directives.unchanged_required,
+        "settings": directives.unchanged_required,
+        "seed": directives.nonnegative_int,
+        "draws": directives.positive_int,
+        "runs": directives.positive_int,
+        "policies": directives.unchanged_required,
+        "pictures": directives.unchanged,
+        "comparison": directives.unchanged_required,
+        "silent": directives.flag,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        [system] = self.arguments
+        options = {name: value for name, value in self.options.items() if name != "silent"}
+        made = kept(["study", system, options], lambda: compute(system, **options))
+        result: list[nodes.Node] = []
+        if "silent" not in self.options:
+            result += [paragraph(one) for one in made["sentences"]]
+        result.append(table(made["headings"], made["rows"], classes=["made"]))
+        result.append(paragraph(made["caption"], classes=["made-caption"]))
+        for one in made["pictures"]:
+            result += picture(**one)
+        return result
+
+
+def compute(
+    system: str,
+    *,
+    source: str | None = None,
+    settings: str = "",
+    seed: int = 0,
+    draws: int = 1,
+    runs: int | None = None,
+    policies: str | None = None,
+    pictures: str = "",
+    comparison: str | None = None,
+) -> dict[str, Any]:
+    from edgeopt.studies import find_system, study
+    from edgeopt.studies.pictures.canvas import draw, inline_svg
+    from edgeopt.studies.summary import sentences
+
+    record = find_system(system)
+    given = dict(pair.split("=") for pair in settings.split())
+    keywords = {name: value_of(text) for name, text in given.items()}
+    make = record.sources[source].make if source else record.generate
+    assert make is not None
+    instances = {f"seed {one}": make(rng=one, **keywords) for one in range(seed, seed + draws)}
+    chosen = None if policies is None else policies.split()
+    ran = study(
+        instances, chosen, system=replace(record, claims=""), runs=runs, rng=seed, progress=False
+    )
+    case = ran.cases[0]
+    wanted = pictures.split()
+    unknown = set(wanted) - {one.name for one in record.pictures}
+    if unknown:
+        raise ValueError(f"{system} has no pictures {sorted(unknown)}")
+    drawn = []
+    for place, one in enumerate(one for one in record.pictures if one.name in wanted):
+        prefix = f"{system}{source or ''}{place}-"
+        svg = inline_svg(draw(one, case), prefix=prefix, label=one.title(case))
+        drawn.append({"svg": svg, "title": one.title(case), "caption": one.caption})
+    headings, rows = compared(ran, comparison) if comparison else single(ran)
+    sizes = ", ".join(f"{name} = {text}" for name, text in given.items())
+    where = f"the source {source}" if source else "the generator"
+    where += f" with {sizes}" if sizes else " with its defaults"
+    seeds = f"seed {seed}" if draws == 1 else f"seeds {seed} to {seed + draws - 1}"
+    label = case.label
+    caption = (
+        f"{record.title}: {where}, {seeds}, {ran.settings.runs} runs per policy; intervals of "
+        f"{ran.settings.confidence:.0%}. The yardstick is {label}, which bounds "
+        f"{record.benchmarks[record.yardstick].scope}. Computed when this page was built."
+    )
+    return {
+        "sentences": sentences(case) if draws == 1 else [],
+        "headings": headings,
+        "rows": rows,
+        "caption": caption,
+        "pictures": drawn,
+    }
+
+
+def value_of(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def single(ran: Study) -> tuple[list[str], list[list[str]]]:
+    """The policies of one instance, as on the page of a study."""
+    from edgeopt.studies.wording import interval, number, percent
+
+    [case] = ran.cases
+    system = ran.system
+    headings = ["policy", system.heading, f"share of {case.label}"]
+    promises = system.obligations(case.instance)
+    if promises:
+        headings.append(f"{system.obligation}s {system.broken[1]}, of {promises}")
+    headings += [measure.title for measure in system.measures]
+    rows = []
+    for row in case.table.to_dict("records"):
+        error = f" ± {number(row['value_se'], 2)}" if row["value_se"] > 0 else ""
+        ends = interval(row["ratio_low"], row["ratio_high"], share=True)
+        cells = [
+            case.entries[row["policy"]].title,
+            f"{number(row['value'])}{error}",
+            f"{percent(row['ratio'])} ({ends})" if error else percent(row["ratio"]),
+        ]
+        if promises:
+            cells.append(number(row["violated"], 3))
+        for measure in system.measures:
+            figure = row[measure.name]
+            cells.append(percent(figure) if measure.percent else number(figure, 3))
+        rows.append(cells)
+    return headings, rows
+
+
+def compared(ran: Study, name: str) -> tuple[list[str], list[list[str]]]:
+    """A table over all instances of a study, as its page shows it."""
+    from edgeopt.studies.wording import interval, number, percent
+
+    [known] = [one for one in ran.system.comparisons if one.name == name]
+    rows = []
+    for row in ran.comparison(name).to_dict("records"):
+        cells = [str(row["title"])]
+        for column in known.columns:
+            figure = row[column]
+            if isinstance(figure, str):
+                cells.append(figure)
+                continue
+            if figure is None or figure != figure:
+                cells.append(known.absent.get(column, "\N{EN DASH}"))
+                continue
+            share = column in known.percent
+            text = percent(figure) if share else number(figure, 3)
+            low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
+            if low is not None and low == low:
+                text += f" ({interval(low, high, share=share, digits=3)})"
+            cells.append(text)
+        rows.append(cells)
+    return ["policy", *known.columns.values()], rows
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("study", StudyDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

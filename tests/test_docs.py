@@ -1,0 +1,153 @@
+"""The pages are alike, show only what the build runs, and name commands that exist."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from edgeopt.cli.main import app
+from edgeopt.studies import find_system
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem != "benchmarks")
+SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
+SKELETON = [
+    "What is given",
+    "What is asked",
+    "The world",
+    "Algorithms",
+    "Baselines",
+    "Claims",
+    "What the paper prints and what holds",
+    "Studies and pictures",
+    "Where to look in the code",
+]
+MADE = {"claims", "refuted", "study", "exhibit", "run", "shell", "command", "commands"}
+"""Directives whose content the build computes or runs."""
+
+PLAIN = {"toctree", "include", "list-table", "literalinclude"}
+
+PRINTED = {"28.6 %": "the conclusion of TapFinger's paper"}
+"""Figures with a share or a time that stand in the text, and where they are printed."""
+
+
+@pytest.fixture
+def extension(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Import an extension of the documentation as Sphinx does."""
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    yield importlib.import_module
+    for path in (DOCS / "_extensions").glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def headings(page: str) -> list[str]:
+    text = re.sub(r"^```.*?^```", "", (DOCS / f"{page}.md").read_text(), flags=re.M | re.S)
+    return re.findall(r"^## (.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_pages_of_systems_have_one_skeleton(system: str) -> None:
+    assert headings(system) == SKELETON
+    text = (DOCS / f"{system}.md").read_text()
+    for directive in ("claims", "refuted"):
+        assert f"```{{{directive}}} {system}\n" in text
+    assert f"```{{study}} {system}\n" in text
+    assert "| symbol | meaning | in the code | shape | unit |" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_blocks_are_run_by_the_build(page: Path) -> None:
+    fences = re.findall(r"^ *(?:```|~~~|:::)(.*)$", page.read_text(), re.MULTILINE)
+    opened = [fence.strip() for fence in fences[::2]]
+    assert all(fence.strip() == "" for fence in fences[1::2])
+    names = [re.match(r"\{([\w-]+)\}", fence) for fence in opened]
+    assert [fence for fence, name in zip(opened, names, strict=True) if name is None] == []
+    assert {name[1] for name in names if name} <= MADE | PLAIN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_no_measured_figure_is_written_by_hand(page: Path) -> None:
+    text = re.sub(r"\$[^$]*\$|`[^`]*`", "", page.read_text())
+    figures = re.findall(r"\d[\d.,]* ?(?:%|µs|ms|seconds|s\b|times\b)", text)
+    assert [figure for figure in figures if figure not in PRINTED] == []
+    # A figure with decimals is measured, unless it is the number of a section or a version.
+    for line in text.splitlines():
+        for decimal in re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", line):
+            assert any(decimal in printed for printed in PRINTED) or re.search(
+                rf"(section|Python) {re.escape(decimal)}", line
+            ), line
+
+
+def test_every_command_has_its_section() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert sorted(headings("command-line")) == sorted(f"edgeopt {name}" for name in commands)
+    told = re.findall(r"^```\{command\} (.*)$", (DOCS / "command-line.md").read_text(), re.M)
+    assert sorted(told) == sorted(commands)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_commands_on_pages_exist(page: Path) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for line in re.findall(r"`(edgeopt [a-z]+ [^`]*)`", page.read_text()):
+        _, name, *words = shlex.split(line)
+        known = {option for one in commands[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line
+        if words and words[0] in SYSTEMS and "--instance" in words:
+            source = words[words.index("--instance") + 1]
+            assert source in find_system(words[0]).sources, line
+
+
+def test_what_is_kept_is_computed_once_and_again_when_torn(
+    extension: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = extension("kept")
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
+    calls = []
+
+    def compute() -> dict[str, int]:
+        calls.append(1)
+        return {"calls": len(calls)}
+
+    assert [kept.kept(["a"], compute) for _ in range(2)] == [{"calls": 1}] * 2
+    assert kept.kept(["b"], compute) == {"calls": 2}
+    for path in (tmp_path / "kept").iterdir():
+        path.write_text(path.read_text()[:-1])
+    assert kept.kept(["a"], compute) == {"calls": 3}
+
+
+def test_code_of_a_page_that_fails_stops_the_build(extension: Any) -> None:
+    running = extension("running")
+    steps = [("python", "x = 3", 0), ("python", "print(x + 1)", 0)]
+    assert running.carry_out(steps) == ["", "4\n"]
+    with pytest.raises(ZeroDivisionError):
+        running.carry_out([("python", "1 / 0", 0)])
+    with pytest.raises(ValueError, match="exit code 2, 0 was expected"):
+        running.carry_out([("shell", "edgeopt check nothing.at_all", 0)])
+    [said] = running.carry_out([("shell", "edgeopt check nothing.at_all", 2)])
+    assert said.startswith("edgeopt: error: claim 'nothing.at_all' is unknown")
+
+
+def test_statements_become_text_formulas_and_code(extension: Any) -> None:
+    parts = extension("shown").sentence(r"Take $x \le 1$ from `plan.x` for all.")
+    assert [type(part).__name__ for part in parts] == ["Text", "math", "Text", "literal", "Text"]
+    assert [part.astext() for part in parts] == [
+        "Take ", r"x \le 1", " from ", "plan.x", " for all.",
+    ]  # fmt: skip
+
+
+def test_counts_are_those_of_the_registry(extension: Any) -> None:
+    from edgeopt.bounds import claims
+
+    count = extension("claim_tables").count
+    assert count("claims") == len(claims()) == sum(count("claims", one) for one in SYSTEMS)
+    assert 0 < count("refuted", "idn") < count("claims", "idn")
+    with pytest.raises(ValueError, match="nothing that can be counted"):
+        count("stars")

@@ -123,11 +123,12 @@ def _tasks(place: str, quick: bool) -> int:
 
 
 def _cells(quick: bool) -> list[Cell]:
-    return [
-        cell
-        for place, setting in _SETTINGS.items()
-        for cell in setting.cells(quick, series=[_GPU] if place == "first" else [], length=place)
-    ]
+    listed = []
+    for place, setting in _SETTINGS.items():
+        series = [_GPU] if place == "first" else []
+        tasks = _tasks(place, quick)
+        listed += setting.cells(quick, series=series, length=place, tasks=tasks)
+    return listed
 
 
 def _rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -233,7 +234,7 @@ def _lines() -> list[Printed]:
     for place, setting in _SETTINGS.items():
         said = f", {_LENGTHS[place]} tasks"
         parts: Any = ("mean", "gpu") if place == "first" else ("mean",)
-        lines += setting.lines(parts, said, length=place)
+        lines += setting.lines(parts, said, length=place, tasks=_tasks(place, quick))
     return lines
 
 

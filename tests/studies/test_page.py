@@ -242,7 +242,7 @@ def test_a_cost_stands_at_a_distance_from_its_bound(ratio: float, distance: str)
         SYSTEM, sense="min", benchmarks={"prophet": bound}, total=lambda _: np.array([1.0, 1.0])
     )
     said = lead(study(Offers(4), ["first"], system=sure, runs=2).cases[0])
-    assert distance.replace(" %", "\N{NO-BREAK SPACE}%") in said
+    assert f", {distance}".replace(" %", "\N{NO-BREAK SPACE}%") in said
 
 
 def test_what_is_broken_seldom_never_reads_as_nothing() -> None:

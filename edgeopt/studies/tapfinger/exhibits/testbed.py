@@ -234,7 +234,7 @@ def _lines() -> list[Printed]:
     for place, setting in _SETTINGS.items():
         said = f", {_LENGTHS[place]} tasks"
         parts: Any = ("mean", "gpu") if place == "first" else ("mean",)
-        lines += setting.lines(parts, said, length=place, tasks=_tasks(place, quick))
+        lines += setting.lines(parts, said, length=place)
     return lines
 
 

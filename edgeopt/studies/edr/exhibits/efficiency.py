@@ -83,7 +83,7 @@ FIGURE_5 = Exhibit(
         "they are all the same, and figures are in terms of OFFLINE, so that scales cancel.",
         *OPEN,
     ),
-    caption="Hollow diamonds: as printed, in terms of OFFLINE too. Black lines: 95 % intervals "
+    caption="Hollow diamonds: as printed, in terms of OFFLINE too. Thin lines: 95 % intervals "
     "over the drawn weeks.",
 )
 """Efficiency of serving, in terms of OFFLINE."""

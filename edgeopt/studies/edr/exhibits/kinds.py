@@ -115,7 +115,7 @@ FIGURE_4C = Exhibit(
         Printed(what="PROPOSED by kind of task against RL", value="below", ours=None),
     ],
     differs=OPEN,
-    caption="Energy and exchange of models, and rounds that miss their deadline. Black lines: "
+    caption="Energy and exchange of models, and rounds that miss their deadline. Thin lines: "
     "95 % intervals over the drawn weeks.",
 )
 """What training costs."""
@@ -134,7 +134,7 @@ FIGURE_4D = Exhibit(
         Printed(what="PROPOSED by type of request against RL", value="below", ours=None),
     ],
     differs=OPEN,
-    caption="Energy and delay of requests, and those that stay unserved. Black lines: 95 % "
+    caption="Energy and delay of requests, and those that stay unserved. Thin lines: 95 % "
     "intervals over the drawn weeks.",
 )
 """What serving costs."""

@@ -97,7 +97,7 @@ FIGURE_8 = Exhibit(
         ),
     ],
     differs=OPEN,
-    caption="PROPOSED; shares of all requests that are asked. Black lines: 95 % intervals over "
+    caption="PROPOSED; shares of all requests that are asked. Thin lines: 95 % intervals over "
     "the drawn weeks.",
 )  # fmt: skip
 """Histogram of delay over objective."""

@@ -152,7 +152,7 @@ FIGURE_2 = Exhibit(
         Printed(what="episodes until it is stable", value=2000, ours=None),
     ],
     differs=_DIFFERS,
-    caption="Minus the latency of requests, and minus 3 s for each that is not in time. Black "
+    caption="Minus the latency of requests, and minus 3 s for each that is not in time. Thin "
     "lines: 95 % intervals over the drawn instances.",
 )
 """The reward; its curve needs a learned policy."""
@@ -172,6 +172,6 @@ FIGURE_3 = Exhibit(
         Printed(what="the success rate over the episodes", value="rises", ours=None),
     ],
     differs=_DIFFERS,
-    caption="Black lines: 95 % intervals over the drawn instances.",
+    caption="Thin lines: 95 % intervals over the drawn instances.",
 )
 """Success rate and latency; their curves need a learned policy."""

@@ -75,7 +75,7 @@ TABLE_I = Exhibit(
         for word, measure, value in zip(_WORDS, _TIMES, PRINTED[policy], strict=True)
     ],
     differs=OPEN,
-    caption="Black lines: 95 % intervals over the drawn instances. Completion times count from the "
+    caption="Thin lines: 95 % intervals over the drawn instances. Completion times count from the "
     "start of the run.",
 )
 """Our figures beside all printed ones."""

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from edgeopt.studies import study
+from tests import browser as browsers
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from edgeopt.studies import Study
+    from tests.browser import Browser, Page
 
 
 @pytest.fixture
@@ -31,3 +35,35 @@ def stopped() -> Study:
     """Return a study of two instances of the sixth system."""
     instances = {"long": Offers(12), "short": Offers(3, floor=0.9)}
     return study(instances, system=SYSTEM, runs=40, rng=7)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    path = browsers.find()
+    if path is None:
+        pytest.skip(f"no Chromium here: none of {', '.join(browsers.NAMES)} starts")
+    with browsers.chromium(path, tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    chosen = os.environ.get("EDGEOPT_SCREENSHOTS")
+    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def report(stopped: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return stopped.page(tmp_path_factory.mktemp("stopped"))
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """Open the page of two instances; whatever the test does there must happen in silence."""
+    opened = browser.page()
+    opened.look(width=1400)
+    opened.open(report.as_uri())
+    yield opened
+    assert opened.complaints == []

@@ -150,3 +150,5 @@ def test_violated_comes_before_tight_and_vacuous_last():
     assert worst_verdict([silent, tight, broken]) is broken
     assert worst_verdict([silent, tight]) is tight
     assert worst_verdict([silent]) is silent
+    barely = claim_about(1.0 - 1e-12, tolerance=0.0).check(1.0 - 1e-12)
+    assert worst_verdict([tight, barely]) is barely

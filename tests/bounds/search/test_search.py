@@ -129,10 +129,11 @@ def test_numbers_stay_plain() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_curved_valley_is_followed_to_its_end(seed: int) -> None:
-    """Only along x y = 1 is there little room, and least where x is smallest."""
+    """Only along x y = 1 is there little room, and least at x = 1/20."""
 
     def measure(toy: Toy) -> Measurement:
-        return Measurement(1.0 + abs(np.log(toy.x * toy.y)) + toy.x, 1.0)
+        off_the_curve = abs(np.log(toy.x * toy.y))
+        return Measurement(1.0 + 50.0 * off_the_curve + abs(np.log(20.0 * toy.x)), 1.0)
 
     hyperbola = Family(
         "hyperbola",
@@ -140,21 +141,22 @@ def test_a_curved_valley_is_followed_to_its_end(seed: int) -> None:
         lambda point: Toy(**point),
     )
     found = search(claim(measure), hyperbola, 400, seed)
-    assert found.verdict.slack < 0.03
+    assert found.verdict.slack < 0.3
 
 
-def test_a_violation_ends_the_search_and_keeps_its_size() -> None:
+def test_a_violation_ends_the_search_and_keeps_half_its_size() -> None:
     looks = []
 
     def measure(toy: Toy) -> Measurement:
         looks.append(toy)
-        return Measurement(toy.x, 1.5)
+        return Measurement(1.0 + toy.x, 1.0)
 
     found = search(claim(measure, Relation.AT_MOST), BOX, 1000, 0)
     assert len(looks) == found.looked < 100
-    assert found.verdict.verdict is Finding.VIOLATED
-    first = next(toy.x for toy in looks if toy.x > 1.5)
-    assert (found.instance.x - 1.5) / found.instance.x >= (first - 1.5) / first / 2
+    first = next(toy.x for toy in looks if toy.x > 0)
+    violation = first / (1.0 + first)
+    assert -violation <= found.slack <= -violation / 2
+    assert found.instance.x < first
     assert (found.instance.y, found.instance.n) == (0.0, 1)
 
 
@@ -202,6 +204,18 @@ def test_another_package_adds_families(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group, name: offers(group, "toy") * 2)
     with pytest.raises(OptionError, match="family box is already taken"):
         families("toy")
+
+
+def test_all_families_are_looked_around_in_before_one_closely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    low = Family("low", (Parameter("x", -2.0, 1.0), *BOX.parameters[1:]), BOX.build)
+    high = Family("high", (Parameter("x", 1.0, 2.0), *BOX.parameters[1:]), BOX.build)
+    known = {"low": low, "high": high}
+    monkeypatch.setattr(registry, "families", lambda system: known)
+    found = search(claim(lambda toy: Measurement(toy.x, 1.0), Relation.AT_MOST), None, 400, 0)
+    assert found.family is high
+    assert found.looked < 200
 
 
 def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:

@@ -140,9 +140,9 @@ DRAWN = Family(
     "drawn",
     (
         Parameter("servers", 1, 2, whole=True),
-        Parameter("devices", 1, 4, whole=True),
+        Parameter("devices", 1, 2, whole=True),
         Parameter("profiles", 1, 2, whole=True),
-        Parameter("horizon", 6, 24, whole=True, simple=12),
+        Parameter("horizon", 6, 12, whole=True),
         Parameter("reserved", 0, 2, whole=True),
         Parameter("seed", 0, 9999, whole=True),
     ),

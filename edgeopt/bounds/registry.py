@@ -228,6 +228,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _unknown(pattern: str, known: Mapping[str, Claim]) -> str:
-    near = difflib.get_close_matches(pattern, known, n=3, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+    systems = list(dict.fromkeys(name.split(".")[0] for name in known))
+    near = difflib.get_close_matches(pattern, [*systems, *known], n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else f"claims are of {', '.join(systems)}"
     return f"claim {pattern!r} is unknown; {hint}"

@@ -40,8 +40,13 @@ def check(
     to be violated; the claims that correct it are checked beside it. Of each claim the instance is
     shown that leaves least room.
     """
+    from edgeopt.bounds.registry import resolve
     from edgeopt.studies import check_all
 
+    if out is not None:
+        # A folder that cannot be made is told of before the claims are checked.
+        resolve(claim or None)
+        out.mkdir(parents=True, exist_ok=True)
     checked = check_all(claim or None, instances=instances, rng=seed, workers=workers)
     page = None if out is None else checked.page(out)
     if as_json:

@@ -16,15 +16,14 @@ import pytest
 from edgeopt.bounds import claims
 from edgeopt.studies import check_all, written_out
 from edgeopt.studies.formulas import in_html, in_text
-from tests import browser as browsers
 from tests import claims_to_check as made_up
+from tests.studies.test_page_in_browser import faults
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from edgeopt.studies import Checked
-
-CHROMIUM = browsers.find()
+    from tests.browser import Browser
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +75,9 @@ def test_table_has_a_row_per_claim(checked: Checked) -> None:
     assert checked.broken == tuple(one for one in checked.claims if one.claim.id == "toy.broken")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path")
-def test_nothing_leaves_its_box(checked: Checked, tmp_path: Path) -> None:
-    from tests.studies.test_page_in_browser import faults
-
-    assert CHROMIUM is not None
+def test_nothing_leaves_its_box(checked: Checked, tmp_path: Path, browser: Browser) -> None:
     page = checked.page(tmp_path / "page")
-    with browsers.chromium(CHROMIUM, tmp_path / "profile") as browser:
-        assert faults(browser, page, tmp_path, "claims") == []
+    assert faults(browser, page, tmp_path, "claims") == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,140 @@
+"""Figures of OINC against simulations of the same instances, counted by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.instances.oinc import generate
+from edgeopt.online import simulate
+from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
+from edgeopt.studies.exhibits import NOT_BUILT, Exhibit, Outcome, reproduce
+from edgeopt.studies.oinc.exhibits import EXHIBITS
+from edgeopt.studies.oinc.exhibits.learning import mean_reward
+from edgeopt.studies.oinc.exhibits.sweeping import best_places, largest, needed, trend
+from edgeopt.studies.sweeps import run_cells
+
+if TYPE_CHECKING:
+    from edgeopt.online.oinc import OincTrajectory
+    from edgeopt.studies.exhibits import Reproduction
+
+NUMBERS = ["2", "3", "I", "4", "5", "6", "7", "8", "9", "10", "11"]
+"""What the evaluation has, in its order."""
+
+LEARNED = {"2", "3"}
+"""What it shows of a policy that learns."""
+
+FULL = {exhibit.cells: exhibit for exhibit in EXHIBITS}
+"""An exhibit for each way to list cells; others share them."""
+
+
+@pytest.fixture(scope="module")
+def devices() -> Reproduction:
+    return reproduce("oinc", figure="4", quick=True, progress=False)
+
+
+def played(seed: int, devices: int, policy: Ekya | Kalmia) -> OincTrajectory:
+    instance = generate(rng=seed, devices=devices, slots=30, jobs=6, duty=0.45)
+    return simulate(OincEnvironment(instance), policy, rng=0, runs=1)
+
+
+def test_the_whole_evaluation_is_there() -> None:
+    assert [exhibit.number for exhibit in EXHIBITS] == NUMBERS
+
+
+@pytest.mark.parametrize("exhibit", FULL.values(), ids=lambda exhibit: exhibit.name)
+def test_full_size_lists_every_cell_once(exhibit: Exhibit) -> None:
+    full, quick = exhibit.cells(False), exhibit.cells(True)
+    assert len({cell.key for cell in full}) == len(full) > len(quick)
+    assert not {cell.key for cell in full} & {cell.key for cell in quick}
+
+
+def test_only_what_needs_a_learned_policy_is_not_built() -> None:
+    missing = {(one.number, line.ours is None) for one in EXHIBITS for line in one.printed}
+    assert missing == {(number, number in LEARNED) for number in NUMBERS}
+
+
+def test_a_learned_policy_shows_that_it_is_not_built() -> None:
+    cells = EXHIBITS[0].cells(True)[:2]
+    outcome = Outcome(EXHIBITS[0], EXHIBITS[0].rows(run_cells(cells, progress=False)), 2)
+    assert [line["ours"] for line in outcome.lines] == [NOT_BUILT] * 2
+    assert np.isfinite(outcome.rows["reward"]).all()
+    assert "not built yet" in outcome.exhibit.notice(outcome.rows)
+
+
+def test_printed_times_of_the_table_add_up() -> None:
+    [table] = [one for one in EXHIBITS if one.kind == "table"]
+    printed = {line.what: line.value for line in table.printed}
+    assert len(printed) == 7 * 3
+    for what, value in printed.items():
+        if what.endswith("sum (s)"):
+            parts = (what.replace("sum", part) for part in ("latency", "completion"))
+            assert value == pytest.approx(sum(printed[part] for part in parts), abs=1e-9)
+
+
+@pytest.mark.parametrize("policy", [Ekya(), Kalmia()], ids=["ekya", "kalmia"])
+def test_rows_are_means_over_simulated_instances(
+    devices: Reproduction, policy: Ekya | Kalmia
+) -> None:
+    rows = devices.outcomes[0].rows
+    name = type(policy).__name__.lower()
+    [row] = rows[(rows["policy"] == name) & (rows["devices"] == 50)].to_dict("records")
+    runs = [played(seed, 50, policy) for seed in range(4)]
+    sums, met = [], []
+    for run in runs:
+        jobs = run.completion[0]
+        sums.append(run.latency[0].sum() / 0.25 + jobs.sum() / 100)
+        late = (run.latency[0] > run.slo * (1 + 1e-9)).sum() + (jobs > run.instance.deadline).sum()
+        met.append(1 - late / (run.slo.size + jobs.size))
+    assert row["value"] == pytest.approx(np.mean(sums), rel=1e-9)
+    assert row["success"] == pytest.approx(np.mean(met), rel=1e-9)
+    assert row["latency"] == pytest.approx(np.mean([run.latency[0].mean() for run in runs]))
+    assert row["instances"] == 4
+
+
+def test_printed_lines_stand_beside_what_the_rows_say(devices: Reproduction) -> None:
+    [outcome] = devices.outcomes
+    lines = {line["what"]: line for line in outcome.lines}
+    for measure, words in (("scaled", "sum of scaled means"), ("value", "weighted sum")):
+        found = {
+            (row["devices"], row["policy"]): row[measure] for row in outcome.rows.to_dict("records")
+        }
+        savings = [
+            1 - found[place, "oinc"] / found[place, other]
+            for place in (20, 50)
+            for other in ("ekya", "kalmia")
+        ]
+        line = lines[f"largest saving of OINC in the {words}"]
+        assert line["printed"] == 0.237
+        assert line["ours"] == pytest.approx(max(savings), rel=1e-12)
+
+
+def test_reward_is_counted_per_slot() -> None:
+    run = played(3, 20, Kalmia())
+    slots: dict[int, list[float]] = {}
+    for slot, latency, slo in zip(run.slot, run.latency[0], run.slo, strict=True):
+        slots.setdefault(int(slot), []).append(-latency - 3 * (latency > slo * (1 + 1e-9)))
+    expected = np.mean([np.mean(earned) for earned in slots.values()])
+    assert mean_reward(run) == pytest.approx(expected, rel=1e-12)
+
+
+def test_statements_hold_for_any_outcome() -> None:
+    values = {"oinc": [5.0, 4.0, 3.0], "ekya": [4.0, 4.0, 6.0], "kalmia": [7.0, 6.0, 5.0]}
+    rows = pd.DataFrame(
+        [
+            {"edges": 10 + place, "policy": policy, "sum": value}
+            for policy, own in values.items()
+            for place, value in enumerate(own)
+        ]
+    )
+    assert best_places(rows, "edges", "sum", "min") == (2, 3)
+    assert best_places(rows, "edges", "sum", "max") == (0, 3)
+    assert largest("edges", "sum", "min")(rows) == pytest.approx(0.5)
+    assert needed("edges", "sum", "min")(rows) == "as OINC with 10: Ekya with 10 and Kalmia with 12"
+    assert needed("edges", "sum", "max")(rows).startswith("as OINC with 10: Ekya with 12")
+    assert trend("edges", "sum")(rows) == "falls with OINC and Kalmia; rises with Ekya"
+    beyond = rows.assign(sum=rows["sum"].where(rows["policy"] != "oinc", 1.0))
+    assert "Kalmia with more than 12" in needed("edges", "sum", "min")(beyond)

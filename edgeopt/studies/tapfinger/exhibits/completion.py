@@ -39,6 +39,15 @@ RUNS_SAID: Final = (
     "where the paper shows pictures alone. Other draws come to other figures."
 )
 
+_USUAL: Final = (
+    "Optimus",
+    "Tiresias",
+    "Random",
+    "Min",
+    "Optimus, fit as described",
+    "Reservation, ours",
+    "Priced, ours",
+)
 _AXES: Final = dict(
     zip(
         SERIES,
@@ -129,7 +138,7 @@ def drawn(rows: pd.DataFrame, *, setting: Setting, series: Sequence[str]) -> Fig
     layout: Any = [["boxes"] * 2, [series[0]] * 2, *([list(series[1:])] if further else [])]
     ratios = [boxes, 2.2, *([1.7] if further else [])]
     panels = figure.subplot_mosaic(layout, height_ratios=ratios)
-    shades = colours(setting.policies)
+    shades = _shades(setting.policies)
     _boxes(panels["boxes"], rows, setting, shades)
     for name in series:
         axes = panels[name]
@@ -152,9 +161,15 @@ def drawn(rows: pd.DataFrame, *, setting: Setting, series: Sequence[str]) -> Fig
     return figure
 
 
+def _shades(policies: Mapping[str, str]) -> dict[str, str]:
+    """Give every policy its colour, the same in all figures."""
+    known = colours([*_USUAL, *policies.values()])
+    return {name: known[title] for name, title in policies.items()}
+
+
 def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str, str]) -> None:
     names = {name: LEARNED[name] for name in setting.learned} | dict(setting.policies)
-    reach = [1.0]
+    reach: list[float] = []
     for place, name in enumerate(names):
         own = rows[(rows["policy"] == name) & rows["slot"].isna()]
         at = dict(zip(own["part"], own["value"], strict=True))

@@ -107,7 +107,8 @@ CONTAINERS = completion(
     differs=[
         "Slots of 5 s. Ours is a simulation with the running times that were measured in a "
         "container, plus 14 s for its start, which is not in the paper; the recorded figures are "
-        "those of real clusters. Whether a cluster may start several containers in a session is "
+        "those of real clusters, in which fewer GPUs were in use than these times keep busy, so "
+        "tasks ended sooner there. Whether a cluster may start several containers in a session is "
         "left open; here it may."
     ],
 )  # fmt: skip

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import generate
+from edgeopt.studies.drawn import study_drawn
 from edgeopt.studies.entries import Comparison
 from edgeopt.studies.over_instances import over_instances
 
@@ -99,20 +98,20 @@ def table_one(
         If there are fewer than two instances, or an option is out of range.
     """
     from edgeopt.studies.oinc.record import SYSTEM
-    from edgeopt.studies.run import study
 
-    if seeds < 2:
-        raise OptionError(f"seeds = {seeds}: an interval over instances needs at least 2")
-    instances = {f"seed {seed}": make(rng=seed, **settings) for seed in range(first, first + seeds)}
-    found = study(
-        instances,
-        policies,
-        system=replace(SYSTEM, claims=""),
-        workers=workers,
-        confidence=confidence,
-        progress=progress,
+    return _rows(
+        study_drawn(
+            SYSTEM,
+            make,
+            seeds,
+            first=first,
+            policies=policies,
+            workers=workers,
+            confidence=confidence,
+            progress=progress,
+            **settings,
+        )
     )
-    return _rows(found)
 
 
 TABLE_ONE = Comparison(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import generate
+from edgeopt.studies.drawn import study_drawn
 from edgeopt.studies.entries import Comparison
 from edgeopt.studies.over_instances import over_instances
 from edgeopt.studies.tapfinger.means import NO_BOUND
@@ -142,25 +142,21 @@ def three_clusters(
     """
     import pandas as pd
 
-    from edgeopt.studies.run import study
     from edgeopt.studies.tapfinger.record import SYSTEM
 
-    if seeds < 2:
-        raise OptionError(f"seeds = {seeds}: an interval over instances needs at least 2")
     parts = []
     for mode, single in _MODES.items():
-        instances = {
-            f"seed {seed}": make(rng=seed, single_start=single, **settings)
-            for seed in range(first, first + seeds)
-        }
-        compared = study(
-            instances,
-            policies,
-            system=replace(SYSTEM, claims=""),
+        compared = study_drawn(
+            SYSTEM,
+            partial(make, single_start=single),
+            seeds,
+            first=first,
+            policies=policies,
             runs=runs,
             workers=workers,
             confidence=confidence,
             progress=progress,
+            **settings,
         )
         rows = _rows(compared)
         rows.insert(0, "mode", mode)

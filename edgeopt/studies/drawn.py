@@ -1,0 +1,66 @@
+"""A study of several drawn instances, for tables with intervals over the draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.run import study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from edgeopt.studies.result import Study
+    from edgeopt.studies.system import System
+
+__all__ = ["study_drawn"]
+
+
+def study_drawn(
+    system: System,
+    make: Callable[..., Any],
+    seeds: int,
+    *,
+    first: int = 0,
+    policies: Iterable[Any] | None = None,
+    runs: int | None = None,
+    workers: int = 1,
+    confidence: float = 0.95,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Study:
+    """Compare policies on drawn instances; claims are left out.
+
+    Parameters
+    ----------
+    system
+        The record of the system.
+    make
+        ``make(rng=seed, **settings)`` returns an instance.
+    seeds
+        Number of instances, at least 2.
+    first
+        Seed of the first instance; the others have those that follow.
+    policies, runs, workers, confidence, progress
+        As in :func:`edgeopt.study`.
+    **settings
+        What `make` takes.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer than two instances, or an option is out of range.
+    """
+    if seeds < 2:
+        raise OptionError(f"seeds = {seeds}: an interval over instances needs at least 2")
+    instances = {f"seed {seed}": make(rng=seed, **settings) for seed in range(first, first + seeds)}
+    return study(
+        instances,
+        policies,
+        system=replace(system, claims=""),
+        runs=runs,
+        workers=workers,
+        confidence=confidence,
+        progress=progress,
+    )

@@ -21,6 +21,8 @@ __all__ = ["NOT_BUILT", "Estimate", "Exhibit", "Printed"]
 NOT_BUILT: Final = "not built yet: needs a learned policy"
 """Stands for our figure where the paper's is that of a learned policy."""
 
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
 
 class Estimate(NamedTuple):
     """A figure with the ends of its interval, NaN where there is none."""
@@ -124,7 +126,9 @@ class Exhibit:
         return f"{self.kind.capitalize()} {self.number}"
 
     def is_called(self, kind: str, number: str) -> bool:
-        """Tell whether a reader who asks for a number means this: ``5`` is 5 and also 5a.
+        """Tell whether a reader who asks for a number means this.
+
+        Figure 5ab is meant by ``5ab``, by ``5``, and by one of its parts, ``5a``.
 
         Parameters
         ----------
@@ -134,6 +138,9 @@ class Exhibit:
             As typed.
         """
         own, asked = self.number.lower(), number.lower()
-        return kind == self.kind and (
-            own == asked or (asked.isdigit() and own.rstrip("abcdefghijklmnopqrstuvwxyz") == asked)
-        )
+        if kind != self.kind or own == asked:
+            return kind == self.kind
+        stem, wanted = own.rstrip(_LETTERS), asked.rstrip(_LETTERS)
+        if not stem.isdigit() or stem != wanted:
+            return False
+        return set(asked.removeprefix(wanted)) <= set(own.removeprefix(stem))

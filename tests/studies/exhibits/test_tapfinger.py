@@ -44,6 +44,18 @@ def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
     assert [exhibit.name for exhibit in SYSTEM.exhibits] == [exhibit.name for exhibit in EXHIBITS]
 
 
+def test_a_figure_is_found_by_its_number_and_by_one_of_its_parts() -> None:
+    meant = {
+        asked: [one.number for one in EXHIBITS if one.is_called("figure", asked)]
+        for asked in ("5", "5a", "5AB", "5bd", "5e", "1", "ab", "")
+    }
+    assert meant == {
+        "5": ["5ab", "5cd"], "5a": ["5ab"], "5AB": ["5ab"], "5bd": [], "5e": [], "1": [], "ab": [],
+        "": [],
+    }  # fmt: skip
+    assert not any(one.is_called("table", "5") for one in EXHIBITS)
+
+
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.name)
 def test_cells_of_full_size_can_be_told_apart(exhibit: Any) -> None:
     cells = exhibit.cells(False)

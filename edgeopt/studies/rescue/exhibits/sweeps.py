@@ -251,7 +251,10 @@ def _panel(axes: Axes, rows: pd.DataFrame, sweep: Sweep, shades: Mapping[str, st
         style = "none" if named else "-"
         axes.plot(x, own.loc[places, "profit"], linestyle=style, linewidth=1.3, **look)
         if name == "rescue":
-            axes.plot(x, own.loc[places, "bound"], color=INK, linestyle=(0, (4, 2)), linewidth=1.1)
+            ceiling: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 1.1}
+            if named:
+                ceiling = {"linestyle": "none", "marker": "_", "markersize": 20}
+            axes.plot(x, own.loc[places, "bound"], color=INK, **ceiling)
     if named:
         axes.set_xticks(range(len(places)), [sweep.names[place] for place in places])
         axes.set_xlim(-0.5, len(places) - 0.5)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.climb import climb
 from benchmarks.fit import CONFIDENCE, Fit, fit
-from benchmarks.report import duration
+from benchmarks.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

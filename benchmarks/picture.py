@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from benchmarks.report import duration
+from benchmarks.wording import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

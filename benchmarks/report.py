@@ -6,6 +6,8 @@ import statistics
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.wording import duration
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -150,14 +152,6 @@ def _seconds(measurement: Measurement) -> str:
         low, high = duration(min(measurement.seconds)), duration(max(measurement.seconds))
         text += f" [{low}, {high}]"
     return text
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the unit that suits it."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3)):
-        if seconds * factor >= 0.9995:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
 
 
 def summary(reports: Sequence[Report], growths: Sequence[Growth] = ()) -> Iterator[str]:

@@ -105,7 +105,7 @@ def _figure(
             "Who disturbs whom is not given; here are three readings. Where each receiver hears "
             "sites of its own, links are so slow that many requests stay unserved.",
             "Smaller than in the paper: 20 sites, 40 tasks, 48 frames, and an accuracy of 0.02.",
-            *OPEN[1:2],
+            OPEN[1],
             *OPEN[3:],
         ),
         caption="PROPOSED. Bands: 95 % intervals over the drawn weeks.",

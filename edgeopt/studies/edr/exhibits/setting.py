@@ -56,8 +56,8 @@ OPEN: Final = (
     "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
     "requests are priced on top.",
     "PROPOSED is the method with its index and rounding corrected, a guard on deadlines and a "
-    "reserve for requests; as printed, it stands beside. OASDR and LYNO are readings of one line "
-    "each.",
+    "reserve for requests; where it is compared, it stands beside as printed, too. OASDR and LYNO "
+    "are readings of one line each.",
 )
 """Why figures of all exhibits may differ."""
 

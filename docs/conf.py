@@ -16,7 +16,6 @@ version = release = installed_version("edgeopt")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "docstring_template",

@@ -52,7 +52,7 @@ def test_cells_of_full_size_can_be_told_apart(exhibit: Any) -> None:
 
 def test_profits_of_a_sweep_are_those_of_a_study(servers: Outcome) -> None:
     policies = ["rescue+guard", *(f"{name}+guard" for name in BASELINES)]
-    instances = {str(n): generate(**(QUICK | {"servers": 6}), rng=n) for n in range(2)}
+    instances = {str(n): generate(**(QUICK | {"servers": 6}), rng=n) for n in range(3)}
     table = study(instances, policies, system=NO_CLAIMS, runs=20, progress=False).table
     for policy, group in table.groupby("policy"):
         row = one(servers.rows, sweep="servers", place=6, policy=policy)
@@ -122,7 +122,7 @@ def test_the_variation_that_a_curve_explains() -> None:
 
 def test_shares_over_time_end_where_a_study_does() -> None:
     rows = quick("5").rows
-    instances = {str(n): generate(**QUICK, rng=n) for n in range(2)}
+    instances = {str(n): generate(**QUICK, rng=n) for n in range(3)}
     policies = ["rescue", "rescueplus+guard"]
     table = study(instances, policies, system=NO_CLAIMS, runs=20, progress=False).table
     for policy, group in table.groupby("policy"):

@@ -64,7 +64,7 @@ def _cells(quick: bool) -> list[Cell]:
             at={"draw": draw},
             reading=read,
         )
-        for draw in range(2 if quick else _INSTANCES)
+        for draw in range(3 if quick else _INSTANCES)
     ]
 
 

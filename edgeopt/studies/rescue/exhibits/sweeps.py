@@ -135,13 +135,13 @@ def cells(sweeps: Sequence[Sweep], instances: int, quick: bool) -> list[Cell]:
     instances
         Number of drawn instances at each place.
     quick
-        Whether to take few places only, on two small instances.
+        Whether to take few places only, on three small instances.
     """
     policies = [name + ending for ending in VARIANTS.values() for name in FAMILIES]
     listed = []
     for sweep in sweeps:
         for place in sweep.few if quick else sweep.places:
-            for draw in range(2 if quick else instances):
+            for draw in range(3 if quick else instances):
                 settings = {**(QUICK if quick else {}), sweep.name: place, "rng": draw}
                 cell = compared(
                     Recipe.of(generate, **settings),

@@ -84,7 +84,7 @@ SERVERS = (
 
 CONTAINERS = completion(
     "15",
-    "200 measured tasks on three clusters of containers",
+    "measured tasks on three clusters of containers",
     Setting(
         recorded="containers",
         make=from_tables,

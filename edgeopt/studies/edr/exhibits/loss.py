@@ -58,10 +58,11 @@ def _found(rows: pd.DataFrame) -> str:
 
 def _notice(rows: pd.DataFrame) -> str:
     (_, first), (least, most) = _ends(rows, 0.0), _ends(rows, 100.0)
-    return (
-        f"With PROPOSED the bound on the loss goes from {number(first, 3)} to "
-        f"{number(least, 3)} at best and {number(most, 3)} at worst, by kind of task"
-    )
+    best, worst = number(least, 3), number(most, 3)
+    last = f"{worst} for every kind of task"
+    if best != worst:
+        last = f"{best} for the best kind of task, {worst} for the worst"
+    return f"With PROPOSED the bound on the loss goes from {number(first, 3)} to {last}"
 
 
 FIGURE_4E = Exhibit(

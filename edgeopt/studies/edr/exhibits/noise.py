@@ -113,7 +113,8 @@ def _figure(
 
 
 def _cost_notice(rows: pd.DataFrame) -> str:
-    changes = {reuse: _change(reuse)(rows).value for reuse in _READINGS}
+    # Adding 0 turns what is rounded to minus nothing into nothing.
+    changes = {reuse: round(_change(reuse)(rows).value, 3) + 0.0 for reuse in _READINGS}
     most = max(changes, key=lambda reuse: abs(changes[reuse]))
     least = min(changes, key=lambda reuse: abs(changes[reuse]))
     return (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeopt.studies.exhibits import Outcome
 
 NAMED = {exhibit.number: exhibit for exhibit in EXHIBITS}
-NUMBERS = ["2", "4", "5ab", "5cd", "6", "7", "8", "9ab", "9cd", *map(str, range(10, 16))]
+NUMBERS = ["2", "4", "II", "5ab", "5cd", "6", "7", "8", "9ab", "9cd", *map(str, range(10, 16))]
 
 
 def quick(number: str) -> Outcome:
@@ -163,6 +163,18 @@ def test_measured_times_are_those_of_instances() -> None:
     lasts = instance.duration[0, instance.kinds.index("lm")]
     for row in rows[rows["cpus"] >= 2].to_dict("records"):
         assert lasts[row["cpus"], row["gpus"]] == np.ceil(row["seconds"] / 10 - 1e-9)
+
+
+def test_measured_tasks_have_their_fastest_bundle_where_it_is() -> None:
+    rows = quick("II").rows.set_index("task")
+    instance = from_tables(figures="testbed", tasks=1)
+    for kind, task in enumerate(instance.kinds):
+        lasts = instance.duration[0, kind]
+        row = rows.loc[task]
+        assert lasts[2, 1] == np.ceil(row["smallest"] / 10 - 1e-9)
+        assert lasts[lasts > 0].min() == np.ceil(row["fastest"] / 10 - 1e-9)
+        assert lasts[row["cpus"], row["gpus"]] == lasts[lasts > 0].min()
+        assert lasts.max() == np.ceil(row["slowest"] / 10 - 1e-9)
 
 
 def test_every_task_of_the_example_starts_once() -> None:

@@ -1,4 +1,4 @@
-"""The figures of TapFinger's evaluation, and those before it that show measurements."""
+"""The figures and tables of TapFinger's evaluation, and those before it that show measurements."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from edgeopt.studies.tapfinger.exhibits.synthetic import (
     THREE,
     VANILLA,
 )
+from edgeopt.studies.tapfinger.exhibits.tasks import TASKS
 from edgeopt.studies.tapfinger.exhibits.testbed import CONTAINERS, LONG, SERVERS
 
 __all__ = ["EXHIBITS"]
@@ -20,6 +21,7 @@ __all__ = ["EXHIBITS"]
 EXHIBITS = (
     SENSITIVITY,
     CONTRIVED,
+    TASKS,
     THREE,
     SIX_CLUSTERS,
     RATES,

@@ -67,8 +67,8 @@ def compute(
     comparison: str | None = None,
 ) -> dict[str, Any]:
     from edgeopt.studies import find_system, study
+    from edgeopt.studies.pages.summary import sentences
     from edgeopt.studies.pictures.canvas import draw, inline_svg
-    from edgeopt.studies.summary import sentences
 
     record = find_system(system)
     given = dict(pair.split("=") for pair in settings.split())

@@ -6,9 +6,9 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.formulas import in_text
+from edgeopt.studies.claims.written_out import digits
+from edgeopt.studies.pages.formulas import in_text
 from edgeopt.studies.wording import number, plural
-from edgeopt.studies.written_out import digits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

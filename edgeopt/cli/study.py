@@ -75,7 +75,7 @@ def study(
 
 
 def _print(case: "Case") -> None:
-    from edgeopt.studies.summary import sentences
+    from edgeopt.studies.pages.summary import sentences
     from edgeopt.studies.wording import interval, number, percent, uncapitalised
 
     record = case.system

@@ -300,6 +300,6 @@ class Study:
             The page, ``index.html``. Beside it stand ``table.csv``, ``study.json``, the accounts
             and comparisons of the system and ``pictures/NAME.svg``, which the page does not need.
         """
-        from edgeopt.studies.page import write
+        from edgeopt.studies.pages.study import write
 
         return write(self, Path(out_dir))

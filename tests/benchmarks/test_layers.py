@@ -22,7 +22,9 @@ SMALL = {"servers": 2, "devices": 3, "profiles": 2, "horizon": 10}
 def test_relaxation_has_one_optimum_in_all_layers(reserved: int) -> None:
     instance = generate(rng=1, reserved=reserved, **SMALL)
     expected = solve(p1_lp_matrix(instance)).objective
-    assert in_cvxpy(instance).solve(solver="HIGHS", canon_backend="SCIPY") == pytest.approx(expected, rel=1e-7)
+    assert in_cvxpy(instance).solve(solver="HIGHS", canon_backend="SCIPY") == pytest.approx(
+        expected, rel=1e-7
+    )
     model = in_linopy(instance)
     model.solve("highs", io_api="direct", output_flag=False)
     assert model.objective.value == pytest.approx(expected, rel=1e-7)

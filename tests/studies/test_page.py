@@ -13,9 +13,9 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.studies import Benchmark, BenchmarkEntry, study
-from edgeopt.studies.page import render
-from edgeopt.studies.phrases import portion
-from edgeopt.studies.summary import findings, lead
+from edgeopt.studies.pages.phrases import portion
+from edgeopt.studies.pages.study import render
+from edgeopt.studies.pages.summary import findings, lead
 from edgeopt.studies.wording import percent
 from tests.studies.stopping import SYSTEM, Offers
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from edgeopt.studies import check_all, claims_page, study
+from edgeopt.studies import check_all, study
+from edgeopt.studies.claims import page as claims_page
 from edgeopt.studies.exhibits import reproduce
 from tests.studies.exhibits.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers

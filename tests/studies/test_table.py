@@ -11,8 +11,8 @@ from scipy import stats
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.studies import Study, study
-from edgeopt.studies.headlines import headlines
-from edgeopt.studies.summary import sentences
+from edgeopt.studies.pages.headlines import headlines
+from edgeopt.studies.pages.summary import sentences
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
 
 COLUMNS = [

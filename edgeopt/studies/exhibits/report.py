@@ -6,9 +6,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
 from edgeopt.studies.plain import plain
-from edgeopt.studies.rendering import render
 from edgeopt.studies.wording import interval, number, percent
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.phrases import portion
+from edgeopt.studies.pages.phrases import portion
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours
 from edgeopt.studies.wording import number, percent
 

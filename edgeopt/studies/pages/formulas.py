@@ -10,7 +10,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.symbols import (
+from edgeopt.studies.pages.symbols import (
     ACCENTS,
     BREAKING,
     FUNCTIONS,

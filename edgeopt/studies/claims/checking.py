@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt import plugins
 from edgeopt.bounds.registry import Views, claims, resolve
 from edgeopt.errors import OptionError
-from edgeopt.studies.checked import Checked, CheckedClaim
+from edgeopt.studies.claims.checked import Checked, CheckedClaim
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.sweeps import Cell, run_cells
 

@@ -7,8 +7,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.ratio import paired_difference
-from edgeopt.studies.claims import known_false
-from edgeopt.studies.phrases import confidence, past, portion, promises, title, verdict_count
+from edgeopt.studies.claims.rows import known_false
+from edgeopt.studies.pages.phrases import confidence, past, portion, promises, title, verdict_count
 from edgeopt.studies.wording import duration, interval, listed, number, percent, plural, power
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.verdict import Finding
 from edgeopt.errors import OptionError
-from edgeopt.studies import rendering
-from edgeopt.studies.formulas import in_html
+from edgeopt.studies.claims.written_out import digits
+from edgeopt.studies.pages import rendering
+from edgeopt.studies.pages.formulas import in_html
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
-from edgeopt.studies.written_out import digits
 
 if TYPE_CHECKING:
-    from edgeopt.studies.checked import Checked, CheckedClaim
+    from edgeopt.studies.claims.checked import Checked, CheckedClaim
 
 __all__ = ["render", "title_of", "write"]
 

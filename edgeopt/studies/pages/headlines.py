@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from edgeopt.studies.phrases import confidence, past, portion, promises, title, verdict_count
+from edgeopt.studies.pages.phrases import confidence, past, portion, promises, title, verdict_count
 from edgeopt.studies.wording import duration, interval, percent, power
 
 if TYPE_CHECKING:

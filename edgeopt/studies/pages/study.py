@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies import rendering
-from edgeopt.studies.claims import claim_rows
-from edgeopt.studies.headlines import headlines
+from edgeopt.studies.claims.rows import claim_rows
+from edgeopt.studies.pages import rendering
+from edgeopt.studies.pages.headlines import headlines
+from edgeopt.studies.pages.summary import findings, lead
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
-from edgeopt.studies.summary import findings, lead
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

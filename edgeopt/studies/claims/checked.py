@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.bounds.verdict import Finding, Relation, worst_verdict
+from edgeopt.studies.claims.refutation import refutation
 from edgeopt.studies.plain import plain
-from edgeopt.studies.refutation import refutation
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.bounds import Claim, Verdict
-    from edgeopt.studies.refutation import Refutation
+    from edgeopt.studies.claims.refutation import Refutation
 
 __all__ = ["Checked", "CheckedClaim"]
 
@@ -286,9 +286,9 @@ class Checked:
         Path
             The page.
         """
-        from edgeopt.studies import claims_page
+        from edgeopt.studies.claims import page
 
-        return claims_page.write(self, out)
+        return page.write(self, out)
 
 
 def _tally(verdicts: Sequence[Verdict]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies import wording
-from edgeopt.studies.formulas import in_html
+from edgeopt.studies.pages.formulas import in_html
 
 if TYPE_CHECKING:
     import jinja2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgeopt.studies.claims import known_false
+from edgeopt.studies.claims.rows import known_false
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

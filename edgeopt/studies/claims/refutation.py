@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.verdict import Finding
-from edgeopt.studies import written_out
+from edgeopt.studies.claims import written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Refutation:
     words
         What is said about the instance, in paragraphs.
     numbers
-        The instance field by field, see :func:`edgeopt.studies.written_out.numbers`.
+        The instance field by field, see :func:`edgeopt.studies.claims.written_out.numbers`.
     size
         How many numbers it is made of.
     """

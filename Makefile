@@ -47,12 +47,12 @@ bench-large: $(DEV) ## the sizes that take longer (up to an hour)
 	@$(BIN)/python -m benchmarks --large $(BENCH_ARGS)
 
 docs: $(DEV) ## the documentation, in docs/_build/html
-	@rm -rf docs/_build docs/api/generated docs/pictures
-	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@rm -rf docs/_build/html docs/api/generated
+	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
 
 clean: ## remove everything that these commands made
-	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated docs/pictures benchmarks/results
+	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

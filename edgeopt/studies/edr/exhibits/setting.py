@@ -51,7 +51,9 @@ OPEN: Final = (
     "Requests, prices, caps and arrivals of tasks are drawn in place of its traces, and windows, "
     "objectives, speeds and batches, which are not given, are made up.",
     "Who shares a band is not given; here one set of a tenth to a fifth of the sites does so in "
-    "each frame. A site does three times the largest load that arrives at it, not once.",
+    "each frame.",
+    "A site does three times the largest load that arrives at it, not once: not every site can "
+    "serve every type, and training takes room, too.",
     "Dollars and seconds are added with weights under which training and serving at an even rate "
     "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
     "requests are priced on top.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -12,130 +12,152 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["bars", "curves", "logarithmic"]
 
-_MARKS = "osD^vP*Xh"
+_MARKS: Final = "osD^vP*Xh"
+
+_MANY: Final = 16
+"""Points of a curve from which on they are not marked."""
+
+_SHORT: Final = 22
+"""Letters of a name, three of which fit side by side."""
 
 
 def curves(
     rows: pd.DataFrame,
     x: str,
-    measure: str,
+    measures: Mapping[str, str],
     *,
     xlabel: str,
-    ylabel: str,
     titles: Mapping[str, str],
     series: str = "policy",
-    printed: Mapping[str, Mapping[float, float]] | None = None,
+    scale: float = 1.0,
+    top: float | None = None,
     logx: bool = False,
     logy: bool = False,
 ) -> Figure:
-    """Draw a measure over a swept parameter, one curve with its band per series.
+    """Draw measures over a swept parameter, one panel each, one curve with its band per series.
 
     Parameters
     ----------
     rows
         Of the exhibit.
-    x, measure, series
-        Columns: the swept parameter, what is drawn, and what tells curves apart.
-    xlabel, ylabel
-        With units.
+    x, series
+        Columns: the swept parameter, and what tells curves apart.
+    measures
+        Labels with units by the column that is drawn, from left to right.
+    xlabel
+        With its unit.
     titles
         Names of the series for people, in the order drawn; others are left out.
-    printed
-        Figures that the paper prints, by series and place, drawn as hollow marks.
+    scale
+        Factor on what is drawn, such as 100 for shares in per cent.
+    top
+        Where the upright axes end, for measures that cannot be larger.
     logx, logy
         Whether an axis is logarithmic.
     """
     from matplotlib.lines import Line2D
 
-    figure = blank(height=3.6 + 0.18 * ((len(titles) + 2) // 3))
-    axes = figure.subplots()
+    alone = len(measures) == 1
+    figure = blank(height=(3.5 if alone else 3.2) + 0.18 * ((len(titles) + 2) // 3))
     shades = colours(titles)
-    handles = []
-    for place, (name, title) in enumerate(titles.items()):
-        own = rows[rows[series] == name].sort_values(x)
-        mark, colour = _MARKS[place % len(_MARKS)], shades[name]
-        axes.plot(own[x], own[measure], marker=mark, markersize=4.5, color=colour)
-        if f"{measure}_low" in own:
-            axes.fill_between(
-                own[x], own[f"{measure}_low"], own[f"{measure}_high"], color=colour, alpha=BAND,
-                linewidth=0,
-            )  # fmt: skip
-        handles.append(Line2D([], [], marker=mark, markersize=4.5, color=colour, label=title))
-        places = (printed or {}).get(name, {})
-        if places:
-            axes.plot(
-                list(places), list(places.values()), linestyle="none", marker=mark, markersize=7,
-                color=colour, markerfacecolor=PAPER, zorder=4,
-            )  # fmt: skip
-    if printed:
-        handles.append(_hollow("printed"))
-    if logx:
-        logarithmic(axes.xaxis)
-    if logy:
-        logarithmic(axes.yaxis)
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    many = rows[x].nunique() >= _MANY
+    marks = {name: "" if many else _MARKS[place % len(_MARKS)] for place, name in enumerate(titles)}
+    places = figure.subplots(1, len(measures), squeeze=False)[0]
+    for axes, (measure, label) in zip(places, measures.items(), strict=True):
+        for name in titles:
+            own = rows[rows[series] == name].sort_values(x)
+            _curve(axes, own, x, measure, scale, shades[name], marks[name])
+        if logx:
+            logarithmic(axes.xaxis)
+        elif not many:
+            axes.set_xticks(np.unique(rows[x].to_numpy()))
+        if logy:
+            logarithmic(axes.yaxis)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(label)
+        if top is not None:
+            least = min(axes.get_ylim()[0], 0.95 * top)
+            axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
+    handles = [
+        Line2D([], [], color=shades[name], marker=marks[name], markersize=4.5, label=title)
+        for name, title in titles.items()
+    ]
+    longest = max(map(len, titles.values()), default=0)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3 if longest <= _SHORT else 2)
     return figure
+
+
+def _curve(
+    axes: Axes, own: pd.DataFrame, x: str, measure: str, scale: float, shade: str, mark: str
+) -> None:
+    axes.plot(own[x], scale * own[measure], marker=mark, markersize=4.5, color=shade)
+    if f"{measure}_low" in own:
+        low, high = (scale * own[f"{measure}_{end}"] for end in ("low", "high"))
+        axes.fill_between(own[x], low, high, color=shade, alpha=BAND, linewidth=0)
 
 
 def bars(
     rows: pd.DataFrame,
-    measure: str,
+    measures: Mapping[str, str],
     *,
-    xlabel: str,
     titles: Mapping[str, str],
     series: str = "policy",
-    printed: Mapping[str, float] | None = None,
-    logx: bool = False,
+    printed: Mapping[str, Mapping[str, float]] | None = None,
+    scale: float = 1.0,
 ) -> Figure:
-    """Draw a measure as one bar per series, with its interval and what the paper prints.
+    """Draw measures as bars, one panel each, one bar per series in all of them.
 
     Parameters
     ----------
     rows
         Of the exhibit, one per series.
-    measure, series
-        Columns: what is drawn, and what tells bars apart.
-    xlabel
-        Of the measure, with its unit.
+    measures
+        Labels with units by the column that is drawn, from left to right.
     titles
         Names of the series for people, in the order drawn from above; others are left out. Those
         without a row show what is printed alone.
+    series
+        Column that tells bars apart.
     printed
-        Figures that the paper prints, by series, drawn as hollow diamonds.
-    logx
-        Whether the axis is logarithmic.
+        Figures that the paper prints, by measure and series, drawn as hollow diamonds.
+    scale
+        Factor on what is drawn, such as 100 for shares in per cent.
     """
+    from matplotlib.lines import Line2D
+
     figure = blank(height=1.2 + 0.3 * len(titles))
-    axes = figure.subplots()
+    places = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
     shades = colours(titles)
     known = {row[series]: row for row in rows.to_dict("records")}
-    for place, name in enumerate(titles):
-        row = known.get(name)
-        if row is not None and np.isfinite(row[measure]):
-            axes.barh(place, row[measure], 0.62, color=shades[name], alpha=0.85, linewidth=0)
-            low, high = row.get(f"{measure}_low", np.nan), row.get(f"{measure}_high", np.nan)
-            if np.isfinite([low, high]).all():
-                axes.plot([low, high], [place, place], color=INK, linewidth=1.4)
-        if printed and name in printed:
-            axes.plot(
-                [printed[name]], [place], marker="D", markersize=6, color=INK,
-                markerfacecolor=PAPER, linestyle="none", zorder=4,
-            )  # fmt: skip
-    if logx:
-        logarithmic(axes.xaxis)
-    axes.set_yticks(range(len(titles)), list(titles.values()))
-    axes.set_ylim(len(titles) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(xlabel)
-    if printed:
-        figure.legend(handles=[_hollow("printed", "D")], loc="outside lower center")
+    beside = {} if printed is None else printed
+    for axes, (measure, label) in zip(places, measures.items(), strict=True):
+        for place, name in enumerate(titles):
+            row = known.get(name, {})
+            ends = [scale * row.get(f"{measure}{end}", np.nan) for end in ("", "_low", "_high")]
+            if np.isfinite(ends[0]):
+                axes.barh(place, ends[0], 0.62, color=shades[name], alpha=0.85, linewidth=0)
+            if np.isfinite(ends).all():
+                axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
+            if name in beside.get(measure, {}):
+                axes.plot(
+                    [scale * beside[measure][name]], [place], marker="D", markersize=6, color=INK,
+                    markerfacecolor=PAPER, linestyle="none", zorder=4,
+                )  # fmt: skip
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(label)
+    places[0].set_yticks(range(len(titles)), list(titles.values()))
+    places[0].set_ylim(len(titles) - 0.5, -0.5)
+    if beside:
+        hollow = Line2D(
+            [], [], linestyle="none", marker="D", color=INK, markerfacecolor=PAPER, label="printed"
+        )
+        figure.legend(handles=[hollow], loc="outside lower center")
     return figure
 
 
@@ -158,11 +180,3 @@ def logarithmic(axis: Any, linear_below: float | None = None) -> None:
         set_scale("symlog", linthresh=linear_below)
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def _hollow(label: str, mark: str = "o") -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D(
-        [], [], linestyle="none", marker=mark, color=INK, markerfacecolor=PAPER, label=label
-    )

@@ -50,7 +50,7 @@ def cells(quick: bool) -> list[Cell]:
 
 
 def draw(rows: pd.DataFrame) -> Figure:
-    return curves(rows, "x", "value", xlabel="x (s)", ylabel="value (s)", titles=TITLES)
+    return curves(rows, "x", {"value": "value (s)"}, xlabel="x (s)", titles=TITLES)
 
 
 EXHIBIT = Exhibit(
@@ -166,7 +166,7 @@ def test_cells_of_policies_agree_with_a_study() -> None:
 
 def test_bars_show_what_has_no_figure_of_ours() -> None:
     rows = pd.DataFrame({"policy": ["twice"], "value": [2.0]})
-    figure = bars(rows, "value", xlabel="value (s)", titles=TITLES, printed={"thrice": 3.0})
+    figure = bars(rows, {"value": "value (s)"}, titles=TITLES, printed={"value": {"thrice": 3.0}})
     [axes] = figure.axes
     assert len(axes.patches) == 1
     assert [np.asarray(line.get_xdata()).tolist() for line in axes.lines] == [[3.0]]

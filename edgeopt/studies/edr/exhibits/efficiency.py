@@ -40,7 +40,7 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(rows: pd.DataFrame) -> Figure:
     label = "requests served per cost of serving, in terms of OFFLINE"
-    return bars(rows, "relative", xlabel=label, titles=_ALL, printed=_RELATIVE)
+    return bars(rows, {"relative": label}, titles=_ALL, printed={"relative": _RELATIVE})
 
 
 def _notice(rows: pd.DataFrame) -> str:

@@ -10,7 +10,7 @@ from edgeopt.studies.edr.benchmarks import FRAMEWISE
 from edgeopt.studies.edr.exhibits.setting import ONLINE, OPEN, longest, settings, weeks
 from edgeopt.studies.edr.horizons import exponent
 from edgeopt.studies.exhibits import Exhibit, Printed, means
-from edgeopt.studies.exhibits.panels import panels
+from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.wording import interval, listed, number
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _figure(
     number_: str, title: str, measure: str, ylabel: str, printed: list[Printed], caption: str
 ) -> Exhibit:
     def draw(rows: pd.DataFrame) -> Figure:
-        return panels(rows, "frames", {measure: ylabel}, xlabel="frames T", titles=ONLINE)
+        return curves(rows, "frames", {measure: ylabel}, xlabel="frames T", titles=ONLINE)
 
     def notice(rows: pd.DataFrame) -> str:
         last = longest(rows, "frames")

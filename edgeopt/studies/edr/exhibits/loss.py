@@ -40,9 +40,9 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(rows: pd.DataFrame) -> Figure:
     return curves(
-        rows, "passed", "bound", xlabel="share of the window of a task that is over (%)",
-        ylabel="bound on loss above the least", titles=dict(zip(KINDS, KINDS, strict=True)),
-        series="kind", logy=True,
+        rows, "passed", {"bound": "bound on loss above the least"},
+        xlabel="share of the window of a task that is over (%)",
+        titles=dict(zip(KINDS, KINDS, strict=True)), series="kind", logy=True,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.setting import OPEN, weeks
 from edgeopt.studies.exhibits import Estimate, Exhibit, Printed, found, means
-from edgeopt.studies.exhibits.panels import panels
+from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _figure(
     printed: list[Printed],
 ) -> Exhibit:
     def draw(rows: pd.DataFrame) -> Figure:
-        return panels(
+        return curves(
             rows, "noise", {measure: ylabel}, xlabel="noise (dBm/Hz)", titles=_READINGS,
             series="reuse", scale=scale,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.setting import ONLINE, OPEN, TITLES, longest, per_step, weekly
 from edgeopt.studies.exhibits import Exhibit, Printed, lead, means
-from edgeopt.studies.exhibits.panels import panels
+from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.wording import listed, number
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _at_the_end(rows: pd.DataFrame, measure: str) -> dict[str, float]:
 
 def _figure(letter: str, title: str, measure: str, ylabel: str, printed: list[Printed]) -> Exhibit:
     def draw(rows: pd.DataFrame) -> Figure:
-        return panels(rows, "frame", {measure: ylabel}, xlabel="frame (h)", titles=TITLES)
+        return curves(rows, "frame", {measure: ylabel}, xlabel="frame (h)", titles=TITLES)
 
     def notice(rows: pd.DataFrame) -> str:
         ends = _at_the_end(rows, measure)

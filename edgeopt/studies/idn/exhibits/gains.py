@@ -56,9 +56,8 @@ def _draw(rows: pd.DataFrame) -> Figure:
     return curves(
         rows,
         "alpha",
-        "value",
+        {"value": "gain per request, NTAG (ms)"},
         xlabel="alpha, weight of inaccuracy (ms per percent)",
-        ylabel="gain per request, NTAG (ms)",
         titles=TITLES,
     )
 

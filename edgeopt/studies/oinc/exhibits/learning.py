@@ -8,7 +8,6 @@ import numpy as np
 
 from edgeopt.studies.exhibits import Exhibit, Printed, means, plays
 from edgeopt.studies.exhibits.drawing import bars
-from edgeopt.studies.exhibits.panels import bar_panels
 from edgeopt.studies.oinc.exhibits.setting import OPEN, draws, recipe
 from edgeopt.studies.oinc.ledger import plays as trajectories
 from edgeopt.studies.wording import number, percent
@@ -96,7 +95,7 @@ def _by_policy(rows: pd.DataFrame, measure: str) -> Mapping[str, float]:
 
 
 def _draw_rewards(rows: pd.DataFrame) -> Figure:
-    return bars(rows, "reward", xlabel="mean reward of a slot (s)", titles=_TITLES)
+    return bars(rows, {"reward": "mean reward of a slot (s)"}, titles=_TITLES)
 
 
 def _draw_details(rows: pd.DataFrame) -> Figure:
@@ -107,7 +106,7 @@ def _draw_details(rows: pd.DataFrame) -> Figure:
         }
     )
     labels = {"latency": "mean latency (s)", "late": "requests not in time (%)"}
-    return bar_panels(rows, labels, titles=_TITLES)
+    return bars(rows, labels, titles=_TITLES)
 
 
 def _notice_rewards(rows: pd.DataFrame) -> str:

@@ -60,7 +60,7 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(rows: pd.DataFrame) -> Figure:
     label = "decisions of 200 slots (s)"
-    return curves(rows, "devices", "seconds", xlabel="devices", ylabel=label, titles=ALL, logy=True)
+    return curves(rows, "devices", {"seconds": label}, xlabel="devices", titles=ALL, logy=True)
 
 
 def _at_most(rows: pd.DataFrame) -> dict[str, float]:

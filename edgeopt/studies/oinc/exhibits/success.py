@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.exhibits import Exhibit, Printed
-from edgeopt.studies.exhibits.panels import panels
+from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.oinc.exhibits.setting import DEVICES, EDGES, OPEN, PICTURES, THREE
 from edgeopt.studies.oinc.exhibits.sweeping import (
     COLUMNS,
@@ -38,7 +38,7 @@ _TOGETHER: Final = (
 def _figure(number: str, sweep: Sweep, printed: Sequence[Printed]) -> Exhibit:
     def draw(rows: pd.DataFrame) -> Figure:
         xlabel = sweep.heading[:1].lower() + sweep.heading[1:]
-        return panels(
+        return curves(
             rows, sweep.column, _DRAWN, xlabel=xlabel, titles=THREE, scale=100.0, top=100.0
         )
 

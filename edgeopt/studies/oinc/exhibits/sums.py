@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.exhibits import Exhibit, Printed
-from edgeopt.studies.exhibits.panels import panels
+from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.oinc.exhibits.setting import BAND, DEVICES, EDGES, OPEN, PICTURES, THREE
 from edgeopt.studies.oinc.exhibits.sweeping import (
     COLUMNS,
@@ -43,7 +43,7 @@ def _figure(
 ) -> Exhibit:
     def draw(rows: pd.DataFrame) -> Figure:
         xlabel = sweep.heading[:1].lower() + sweep.heading[1:]
-        return panels(rows, sweep.column, _READINGS, xlabel=xlabel, titles=THREE)
+        return curves(rows, sweep.column, _READINGS, xlabel=xlabel, titles=THREE)
 
     def notice(rows: pd.DataFrame) -> str:
         first, places = best_places(rows, sweep.column, "scaled", "min")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.exhibits import Exhibit, Printed, found, plays
-from edgeopt.studies.exhibits.panels import bar_panels
+from edgeopt.studies.exhibits.drawing import bars
 from edgeopt.studies.oinc.exhibits.setting import ALL, OPEN, averages, recipe
 from edgeopt.studies.oinc.table_one import PRINTED
 from edgeopt.studies.wording import number
@@ -41,7 +41,7 @@ def _draw(rows: pd.DataFrame) -> Figure:
         for place, measure in enumerate(_TIMES[:2])
     }
     labels = {"latency": "mean latency (s)", "completion": "mean completion time (s)"}
-    return bar_panels(rows, labels, titles=ALL, printed=printed)
+    return bars(rows, labels, titles=ALL, printed=printed)
 
 
 def _notice(rows: pd.DataFrame) -> str:

@@ -47,7 +47,7 @@ def _at(rows: pd.DataFrame, cpus: int, gpus: int) -> float:
 def _draw(rows: pd.DataFrame) -> Figure:
     named = rows.assign(series=rows["gpus"].map(_GPUS))
     figure = curves(
-        named, "cpus", "seconds", xlabel="CPU cores", ylabel="completion time (s)",
+        named, "cpus", {"seconds": "completion time (s)"}, xlabel="CPU cores",
         series="series", titles={title: title for title in _GPUS.values()}, logx=True,
     )  # fmt: skip
     [axes] = figure.axes

@@ -39,7 +39,7 @@ def _rows(table: pd.DataFrame) -> pd.DataFrame:
 
 def _draw(rows: pd.DataFrame) -> Figure:
     return curves(
-        rows, "burst", "ratio", xlabel="requests of a burst", ylabel="cost over the optimum",
+        rows, "burst", {"ratio": "cost over the optimum"}, xlabel="requests of a burst",
         titles=TITLES,
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from edgeopt.studies import find_system
+from edgeopt.studies import find_system, systems
 
 if TYPE_CHECKING:
     from edgeopt.studies.exhibits import Exhibit
@@ -18,6 +18,11 @@ EXHIBITS = [
     for name in OWN
     for exhibit in find_system(name).exhibits
 ]
+
+
+def test_every_system_has_exhibits() -> None:
+    assert systems()[: len(OWN)] == OWN
+    assert all(len(find_system(name).exhibits) > 5 for name in OWN)
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS)

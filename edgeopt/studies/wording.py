@@ -55,7 +55,10 @@ def percent(share: float | None, decimals: int = 1) -> str:
     """Write a share as a percentage: ``68.9 %``."""
     if share is None or not math.isfinite(share):
         return NOTHING
-    return f"{100 * share:.{decimals}f}{_PERCENT}".replace("-", _MINUS)
+    text = f"{100 * share:.{decimals}f}"
+    if float(text) == 0.0:
+        text = text.removeprefix("-")
+    return f"{text}{_PERCENT}".replace("-", _MINUS)
 
 
 def interval(low: float, high: float, *, share: bool = False, digits: int = 4) -> str:

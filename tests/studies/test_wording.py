@@ -33,6 +33,8 @@ def test_number(value: float | None, digits: int, text: str) -> None:
 
 def test_shares_and_intervals() -> None:
     assert wording.percent(0.68912) == f"68.9{PERCENT}"
+    assert wording.percent(-0.0004) == f"0.0{PERCENT}"
+    assert wording.percent(-0.0006) == f"\N{MINUS SIGN}0.1{PERCENT}"
     assert wording.percent(math.nan) == DASH
     assert wording.interval(0.684, 0.694, share=True) == f"68.4 to 69.4{PERCENT}"
     assert wording.interval(1.25, 3.5, digits=2) == "1.2 to 3.5"

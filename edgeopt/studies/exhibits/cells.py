@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,15 @@ class Recipe:
     def instance(self) -> Any:
         """Return the instance; the last few are remembered by each process."""
         return _made(self)
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the instance; each process draws it once for that."""
+        return _fingerprint(self)
+
+
+@cache
+def _fingerprint(recipe: Recipe) -> str:
+    return str(recipe.instance().fingerprint())
 
 
 @lru_cache(maxsize=4)
@@ -101,13 +110,12 @@ def plays(
     """
     record = find_system(system)
     read = figures if reading is None else reading
-    fingerprint = str(recipe.instance().fingerprint())
     listed = []
     for entry in choose(record, policies):
         identity = {
             **(at or {}),
             "system": system,
-            "instance": fingerprint,
+            "instance": recipe.fingerprint(),
             "policy": entry.name,
             "reading": f"{read.__module__}.{read.__qualname__}",
             "seed": seed,

@@ -54,6 +54,13 @@ def test_the_whole_evaluation_is_there() -> None:
     assert list(BY_NUMBER) == NUMBERS
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take recipes themselves for the fingerprints of instances, which take long to draw."""
+    monkeypatch.setattr("edgeopt.studies.exhibits.cells._fingerprint", repr)
+
+
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
 def test_full_size_lists_every_cell_once(exhibit: Exhibit) -> None:
     full, quick = exhibit.cells(False), exhibit.cells(True)
@@ -61,6 +68,7 @@ def test_full_size_lists_every_cell_once(exhibit: Exhibit) -> None:
     assert not {cell.key for cell in full} & {cell.key for cell in quick}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_figures_of_whole_weeks_share_their_cells() -> None:
     shared = {cell.key for cell in BY_NUMBER["4a"].cells(False)}
     for number in ("4b", "4c", "4d", "4e", "4h", "5", "8"):

@@ -105,7 +105,6 @@ def weeks(
     listed = []
     for draw in range(_SEEDS[not quick] if draws is None else draws):
         recipe = Recipe.of(week, rng=draw, first=frames, **own)
-        told = ", ".join(f"{name}={value!r}" for name, value in recipe.settings)
         for name in names:
             known = name in ONLINE
             identity = {
@@ -114,7 +113,7 @@ def weeks(
                 "reuse": own["reuse"],
                 "noise": own["noise"],
                 "system": "edr",
-                "instance": f"{week.__module__}.{week.__qualname__}({told})",
+                "instance": recipe.fingerprint(),
                 "policy": name,
                 "reading": f"{live.__module__}.{(live if known else plan).__qualname__}",
             }

@@ -51,7 +51,7 @@ def compared(
     """
     identity = {
         **at,
-        "instance": str(recipe.instance().fingerprint()),
+        "instance": recipe.fingerprint(),
         "policy": list(policies),
         "reading": f"{reading.__module__}.{reading.__qualname__}",
         "runs": runs,

@@ -71,7 +71,7 @@ def _cells(quick: bool) -> list[Cell]:
     for mode in _MODES:
         recipe = Recipe.of(contrived, single_start=mode == "single")
         identity = {
-            "mode": mode, "instance": str(recipe.instance().fingerprint()), "policy": "min",
+            "mode": mode, "instance": recipe.fingerprint(), "policy": "min",
             "seed": 0, "reading": __name__,
         }  # fmt: skip
         listed.append(Cell(identity, _work, (recipe, "min")))

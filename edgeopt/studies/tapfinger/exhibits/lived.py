@@ -62,7 +62,7 @@ def lived(
     """
     identity = {
         **at,
-        "instance": str(recipe.instance().fingerprint()),
+        "instance": recipe.fingerprint(),
         "policy": list(policies),
         "reading": f"{__name__}.{lived.__name__}",
         "series": list(series),

@@ -11,7 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.online.rescue import expected_violations, policy_value
@@ -86,6 +86,7 @@ def all_worlds(oracle, y, kind):
 def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(guarded):
     seen = Counter()
 
+    @settings(max_examples=100)
     @given(with_reserved(servers=2, devices=2, horizon=3, max_duration=2))
     def check(instance):
         plan = solve_p1_lp(instance, forbid_unsafe=guarded)

@@ -12,7 +12,7 @@ from edgeopt.bounds.edr.families import steady
 from edgeopt.bounds.edr.needed import Federation
 from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.rounded import Frame
-from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds
 from edgeopt.bounds.search.rows import row, values
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr.special import small
@@ -132,19 +132,11 @@ ALIKE = Family(
 """Up to twenty frames that differ in their price by turns; one task, and requests at its site."""
 
 
-def _small(point: Mapping[str, Any]) -> EdrInstance:
-    return small(point["seed"])
-
-
-DRAWN = Family("drawn", (Parameter("seed", 0, 99999, whole=True),), _small, EdrInstance)
+DRAWN = of_seeds("drawn", small, EdrInstance)
 """Random instances whose plans can be enumerated."""
 
 
-def _steady(point: Mapping[str, Any]) -> EdrInstance:
-    return steady(point["seed"])
-
-
-STEADY = Family("steady", (Parameter("seed", 0, 99999, whole=True),), _steady, EdrInstance)
+STEADY = of_seeds("steady", steady, EdrInstance)
 """Random instances in which the assumptions of the theory hold."""
 
 

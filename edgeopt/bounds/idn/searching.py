@@ -12,7 +12,7 @@ from edgeopt.bounds.idn.coins import Knapsack
 from edgeopt.bounds.idn.counterexamples import PLENTY
 from edgeopt.bounds.idn.product_form import BudgetAdditive
 from edgeopt.bounds.idn.projection import Projection
-from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds
 from edgeopt.bounds.search.rows import row, values
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.special import adversarial, small
@@ -103,11 +103,7 @@ def _played(
     return Adversary(instance, np.floor(potential * part), hosted[None])
 
 
-def _drawn(point: Mapping[str, Any]) -> IdnInstance:
-    return small(point["seed"])
-
-
-DRAWN = Family("drawn", (Parameter("seed", 0, 99999, whole=True),), _drawn, IdnInstance)
+DRAWN = of_seeds("drawn", small, IdnInstance)
 """Random trees of at most five nodes."""
 
 

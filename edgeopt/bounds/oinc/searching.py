@@ -13,7 +13,7 @@ from edgeopt.bounds.oinc.schedule import Schedule
 from edgeopt.bounds.oinc.searching_formulas import FORMULAS
 from edgeopt.bounds.oinc.theorem2 import Cut
 from edgeopt.bounds.oinc.urgency import Due
-from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds
 from edgeopt.bounds.search.rows import row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
@@ -169,11 +169,7 @@ WANDERING = Family(
 """One device and two sites, whose link is another one in the second slot."""
 
 
-def _small(point: Mapping[str, Any]) -> OincInstance:
-    return small(point["seed"])
-
-
-DRAWN = Family("drawn", (Parameter("seed", 0, 99999, whole=True),), _small, OincInstance)
+DRAWN = of_seeds("drawn", small, OincInstance)
 """Random instances whose plans can be enumerated."""
 
 

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["Family", "Parameter", "Point"]
+__all__ = ["Family", "Parameter", "Point", "of_seeds"]
 
 Point = tuple[float, ...]
 
 _DIGITS = 6
 """Numbers have so many digits of the size of their range: smaller ones only upset the solvers."""
+
+_SEEDS = 99999
+"""The largest seed."""
 
 
 @dataclass(frozen=True)
@@ -174,3 +177,22 @@ class Family:
         inside = rng.random(count)
         ends = np.where(rng.random(count) < 0.5, 0.0, 1.0)
         return self.at(np.where(rng.random(count) < 0.75, inside, ends))
+
+
+def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> Family:
+    """Return a family whose instances are drawn at random, one per seed.
+
+    Parameters
+    ----------
+    name
+        Of the family.
+    draw
+        Draws an instance from a seed.
+    kind
+        Class of the instances.
+    """
+
+    def build(point: Mapping[str, Any]) -> Any:
+        return draw(point["seed"])
+
+    return Family(name, (Parameter("seed", 0, _SEEDS, whole=True),), build, kind)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.family import Family, Parameter
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds
 from edgeopt.bounds.search.rows import row, values
 from edgeopt.bounds.tapfinger.changes import Changes
 from edgeopt.bounds.tapfinger.counterexamples import of_gpus
@@ -80,11 +80,7 @@ PLANS = Family(
 """The same tasks, with when each starts and with how many GPUs, all on cluster 0."""
 
 
-def _queue(point: Mapping[str, Any]) -> SchedulingProblem:
-    return drawn_tasks(point["seed"])
-
-
-QUEUES = Family("queues", (Parameter("seed", 0, 99999, whole=True),), _queue, SchedulingProblem)
+QUEUES = of_seeds("queues", drawn_tasks, SchedulingProblem)
 """Random tasks of two kinds, few enough to try every plan."""
 
 
@@ -176,11 +172,7 @@ CHANGES = Family(
 """A task of the paper's workload, and its GPUs in one slot after the other."""
 
 
-def _small(point: Mapping[str, Any]) -> TapFingerInstance:
-    return small(point["seed"])
-
-
-DRAWN = Family("drawn", (Parameter("seed", 0, 99999, whole=True),), _small, TapFingerInstance)
+DRAWN = of_seeds("drawn", small, TapFingerInstance)
 """Random instances whose schedules can be enumerated."""
 
 FAMILIES = (TASKS, PLANS, FEW_TASKS, LONE_TASK, CHANGES, QUEUES, DRAWN, *FORMULAS)

@@ -19,7 +19,7 @@ The others hold parts of it to their twins, most of which these tests draw once 
 """
 
 settings.register_profile("shown", derandomize=True, deadline=None, max_examples=200)
-settings.register_profile("edgeopt", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("edgeopt", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("edgeopt")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from edgeopt.studies.exhibits import Exhibit, Printed, means, plays
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.idn.exhibits.setting import OPEN, RUNS, TITLES, holds, recipe, seeds
-from edgeopt.studies.wording import number
+from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ def _offline_ahead(rows: pd.DataFrame) -> str:
     wide = rows.pivot_table(index="alpha", columns="policy", values="value")
     lead = (wide["infida-offline"] / wide["sg"] - 1.0).rename("lead").to_frame()
     worst = float(lead["lead"].min())
-    return f"{'yes' if worst >= 0 else 'no'}: {100 * worst:+.1f} % at the least"
+    return f"{'yes' if worst >= 0 else 'no'}: {percent(worst, 2)} at the least"
 
 
 def _draw(rows: pd.DataFrame) -> Figure:

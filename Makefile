@@ -40,7 +40,7 @@ format: $(DEV) ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV) ## measure edgeopt beside its peers (under 15 minutes)
+bench: $(DEV) ## measure edgeopt beside its peers, and growth (about 20 minutes)
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 bench-large: $(DEV) ## the sizes that take longer (up to an hour)

@@ -69,7 +69,7 @@ def reproduce(
             )
         else:
             show.note(f"{exhibit.heading}: {exhibit.title}")
-        show.note(exhibit.notice(outcome.rows))
+        show.note(outcome.notice)
         own = (f"{line['what']}: {line['why']}" for line in lines if line["why"])
         for sentence in (*own, *exhibit.differs):
             show.note(f"- may differ: {sentence}")

@@ -72,7 +72,6 @@ def plays(
     runs: int,
     seed: int = 0,
     at: Mapping[str, Any] | None = None,
-    benchmarks: Iterable[str] = (),
     reading: Callable[[Case], Mapping[str, Any]] | None = None,
     bounded: bool = True,
 ) -> list[Cell]:
@@ -93,8 +92,6 @@ def plays(
         Of the worlds.
     at
         Where the cell stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
-    benchmarks
-        Further benchmarks to compute, beside the yardstick and the one that bounds the policy.
     reading
         Function of a module that maps the case of one policy to numbers, texts or lists of them;
         by default :func:`figures`.
@@ -123,7 +120,7 @@ def plays(
             **({} if bounded else {"bounded": False}),
         }
         chosen = entry if bounded else replace(entry, bound="")
-        arguments = (system, recipe, chosen, runs, seed, tuple(benchmarks), read, bounded)
+        arguments = (system, recipe, chosen, runs, seed, read, bounded)
         listed.append(Cell(identity, _play, arguments))
     return listed
 
@@ -147,19 +144,17 @@ def _play(
     entry: PolicyEntry,
     runs: int,
     seed: int,
-    benchmarks: tuple[str, ...],
     reading: Callable[[Case], Mapping[str, Any]],
     bounded: bool,
 ) -> Mapping[str, Any]:
     record = find_system(system)
-    wanted = {*benchmarks, *([entry.bound] if entry.bound else [])}
-    record = _narrowed(record, recipe, entry, wanted | ({record.yardstick} if bounded else set()))
+    record = _narrowed(record, recipe, {entry.bound, record.yardstick} if bounded else set())
     named = {"instance": recipe.instance()}
     compared = study(named, [entry], system=record, runs=runs, rng=seed, progress=False)
     return reading(compared.cases[0])
 
 
-def _narrowed(record: System, recipe: Recipe, entry: PolicyEntry, wanted: set[str]) -> System:
+def _narrowed(record: System, recipe: Recipe, wanted: set[str]) -> System:
     """Leave a record what one policy is measured by, computed once per instance."""
     kept = {
         name: replace(

@@ -40,7 +40,7 @@ def write(found: Reproduction, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     shown = []
     for outcome in found.outcomes:
-        exhibit, notice = outcome.exhibit, outcome.exhibit.notice(outcome.rows)
+        exhibit, notice = outcome.exhibit, outcome.notice
         drawing = figure(outcome)
         svg = inline_svg(drawing, prefix=f"{exhibit.name}-", label=notice)
         entitle(drawing, notice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,12 @@ class Outcome:
     rows: pd.DataFrame
     cells: int
 
-    @property
+    @cached_property
+    def notice(self) -> str:
+        """What to notice in the picture."""
+        return self.exhibit.notice(self.rows)
+
+    @cached_property
     def lines(self) -> list[dict[str, Any]]:
         """Printed, ours, and why they may differ: one mapping per printed line.
 

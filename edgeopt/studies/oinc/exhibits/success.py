@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.exhibits import Exhibit, Printed
-from edgeopt.studies.exhibits.drawing import curves
-from edgeopt.studies.oinc.exhibits.setting import DEVICES, EDGES, OPEN, PICTURES, THREE
+from edgeopt.studies.exhibits import Printed
+from edgeopt.studies.oinc.exhibits.setting import DEVICES, EDGES, PICTURES
 from edgeopt.studies.oinc.exhibits.sweeping import (
-    COLUMNS,
-    PERCENT,
     best_places,
+    figure_of,
     largest,
     needed,
     range_of,
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from edgeopt.studies.exhibits import Exhibit
     from edgeopt.studies.oinc.exhibits.setting import Sweep
 
 __all__ = ["FIGURE_5", "FIGURE_7", "FIGURE_9"]
@@ -36,12 +34,6 @@ _TOGETHER: Final = (
 
 
 def _figure(number: str, sweep: Sweep, printed: Sequence[Printed]) -> Exhibit:
-    def draw(rows: pd.DataFrame) -> Figure:
-        xlabel = sweep.heading[:1].lower() + sweep.heading[1:]
-        return curves(
-            rows, sweep.column, _DRAWN, xlabel=xlabel, titles=THREE, scale=100.0, top=100.0
-        )
-
     def notice(rows: pd.DataFrame) -> str:
         first, places = best_places(rows, sweep.column, "success", "max")
         second, _ = best_places(rows, sweep.column, "jobs_met", "max")
@@ -51,19 +43,8 @@ def _figure(number: str, sweep: Sweep, printed: Sequence[Printed]) -> Exhibit:
             f"of jobs alone at {second} of {places}"
         )
 
-    return Exhibit(
-        kind="figure",
-        number=number,
-        title=f"the success rate at different {sweep.each}",
-        cells=sweep.cells,
-        rows=sweep.rows,
-        columns={sweep.column: sweep.heading, **COLUMNS},
-        percent=PERCENT,
-        draw=draw,
-        notice=notice,
-        printed=printed,
-        differs=(_TOGETHER, *OPEN),
-        caption="Bands: 95 % intervals over the drawn instances.",
+    return figure_of(
+        number, "the success rate", sweep, _DRAWN, notice, printed, (_TOGETHER,), share=True
     )
 
 

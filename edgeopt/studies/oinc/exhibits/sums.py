@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.exhibits import Exhibit, Printed
-from edgeopt.studies.exhibits.drawing import curves
-from edgeopt.studies.oinc.exhibits.setting import BAND, DEVICES, EDGES, OPEN, PICTURES, THREE
+from edgeopt.studies.exhibits import Printed
+from edgeopt.studies.oinc.exhibits.setting import BAND, DEVICES, EDGES, PICTURES
 from edgeopt.studies.oinc.exhibits.sweeping import (
-    COLUMNS,
-    PERCENT,
     best_places,
+    figure_of,
     largest,
     needed,
     range_of,
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from matplotlib.figure import Figure
 
+    from edgeopt.studies.exhibits import Exhibit
     from edgeopt.studies.oinc.exhibits.setting import Sweep
 
 __all__ = ["FIGURE_4", "FIGURE_6", "FIGURE_8", "FIGURE_10"]
@@ -41,10 +39,6 @@ _WEIGHTS: Final = (
 def _figure(
     number: str, sweep: Sweep, printed: Sequence[Printed], differs: Sequence[str] = ()
 ) -> Exhibit:
-    def draw(rows: pd.DataFrame) -> Figure:
-        xlabel = sweep.heading[:1].lower() + sweep.heading[1:]
-        return curves(rows, sweep.column, _READINGS, xlabel=xlabel, titles=THREE)
-
     def notice(rows: pd.DataFrame) -> str:
         first, places = best_places(rows, sweep.column, "scaled", "min")
         second, _ = best_places(rows, sweep.column, "value", "min")
@@ -53,19 +47,8 @@ def _figure(
             f"{places} {sweep.each}; its weighted sum is the least at {second} of {places}"
         )
 
-    return Exhibit(
-        kind="figure",
-        number=number,
-        title=f"the weighted sum at different {sweep.each}",
-        cells=sweep.cells,
-        rows=sweep.rows,
-        columns={sweep.column: sweep.heading, **COLUMNS},
-        percent=PERCENT,
-        draw=draw,
-        notice=notice,
-        printed=printed,
-        differs=(*differs, _WEIGHTS, *OPEN),
-        caption="Bands: 95 % intervals over the drawn instances.",
+    return figure_of(
+        number, "the weighted sum", sweep, _READINGS, notice, printed, (*differs, _WEIGHTS)
     )
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from edgeopt.studies.oinc.exhibits.setting import THREE
-from edgeopt.studies.wording import interval, listed, number, percent
+from edgeopt.studies.exhibits import Exhibit
+from edgeopt.studies.exhibits.drawing import curves
+from edgeopt.studies.oinc.exhibits.setting import OPEN, THREE
+from edgeopt.studies.wording import interval, listed, number, percent, uncapitalised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
-__all__ = ["COLUMNS", "PERCENT", "Sense", "best_places", "largest", "needed", "range_of", "trend"]
+    from edgeopt.studies.exhibits import Printed
+    from edgeopt.studies.oinc.exhibits.setting import Sweep
+
+__all__ = ["Sense", "best_places", "figure_of", "largest", "needed", "range_of", "trend"]
 
 Sense = Literal["max", "min"]
 
-COLUMNS: Final = {
+_COLUMNS: Final = {
     "policy": "Policy",
     "scaled": "Sum of scaled means",
     "value": "Weighted sum",
@@ -28,9 +34,67 @@ COLUMNS: Final = {
 }
 """Of every sweep, after what is swept."""
 
-PERCENT: Final = ("success", "requests_met", "jobs_met")
+_PERCENT: Final = ("success", "requests_met", "jobs_met")
 
 _EQUAL: Final = 1e-12
+
+
+def figure_of(
+    number_of: str,
+    what: str,
+    sweep: Sweep,
+    measures: Mapping[str, str],
+    notice: Callable[[pd.DataFrame], str],
+    printed: Sequence[Printed],
+    differs: Sequence[str],
+    *,
+    share: bool = False,
+) -> Exhibit:
+    """Return the figure of a sweep: measures side by side, a curve for each of three policies.
+
+    Parameters
+    ----------
+    number_of
+        Of the figure.
+    what
+        What it shows.
+    sweep
+        What is swept.
+    measures
+        Labels by the column that is drawn.
+    notice, printed
+        As in `Exhibit`.
+    differs
+        Why figures may differ, before what holds for the whole evaluation.
+    share
+        Whether the measures are shares, drawn in per cent.
+    """
+
+    def draw(rows: pd.DataFrame) -> Figure:
+        return curves(
+            rows,
+            sweep.column,
+            measures,
+            xlabel=uncapitalised(sweep.heading),
+            titles=THREE,
+            scale=100.0 if share else 1.0,
+            top=100.0 if share else None,
+        )
+
+    return Exhibit(
+        kind="figure",
+        number=number_of,
+        title=f"{what} at different {sweep.each}",
+        cells=sweep.cells,
+        rows=sweep.rows,
+        columns={sweep.column: sweep.heading, **_COLUMNS},
+        percent=_PERCENT,
+        draw=draw,
+        notice=notice,
+        printed=printed,
+        differs=(*differs, *OPEN),
+        caption="Bands: 95 % intervals over the drawn instances.",
+    )
 
 
 def best_places(rows: pd.DataFrame, column: str, measure: str, sense: Sense) -> tuple[int, int]:

@@ -1,0 +1,105 @@
+"""How far a proven bound is from a value, as a number without a unit.
+
+Multiplying objective and bound by the same positive number leaves the gap as it is: nothing here is
+compared with a constant that has a unit. The one allowance is the rounding of the sums that both
+numbers come from, which scales with them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+__all__ = ["EPSILON", "ROUNDING_UNITS", "gap_closed", "relative_gap", "rounding_floor"]
+
+EPSILON: Final = 2.0**-52
+"""Distance from 1 to the next double."""
+
+ROUNDING_UNITS: Final = 64.0
+"""How many units in the last place of their terms two sums may differ by and count as equal."""
+
+
+def rounding_floor(
+    objective: float,
+    bound: float,
+    *,
+    objective_size: float | None = None,
+    bound_size: float | None = None,
+) -> float:
+    """Return by how much objective and bound may differ through rounding alone.
+
+    Parameters
+    ----------
+    objective, bound
+        The two numbers, in the objective's unit.
+    objective_size, bound_size
+        Sum of the absolute values of the terms that each was added up from; the number's own
+        absolute value where they are not known.
+    """
+    sizes = (
+        abs(objective) if objective_size is None else objective_size,
+        abs(bound) if bound_size is None else bound_size,
+    )
+    return ROUNDING_UNITS * EPSILON * (sizes[0] + sizes[1])
+
+
+def relative_gap(
+    objective: float,
+    bound: float,
+    *,
+    objective_size: float | None = None,
+    bound_size: float | None = None,
+) -> float:
+    r"""Return :math:`|b - o| / \max(|o|, |b|)`, between 0 and 2, whatever the unit.
+
+    Parameters
+    ----------
+    objective, bound
+        Value in hand and proven bound, in the same unit.
+    objective_size, bound_size
+        As in :func:`rounding_floor`: they say which difference is rounding, and counts as 0.
+
+    Returns
+    -------
+    float
+        The gap; infinite where one of both is missing or not finite.
+
+    Examples
+    --------
+    >>> relative_gap(3.0, 4.0), relative_gap(3.0 * 2**-40, 4.0 * 2**-40), relative_gap(0.0, 0.0)
+    (0.25, 0.25, 0.0)
+    """
+    objective, bound = float(objective), float(bound)
+    if not (math.isfinite(objective) and math.isfinite(bound)):
+        return math.inf
+    difference = abs(bound - objective)
+    floor = rounding_floor(objective, bound, objective_size=objective_size, bound_size=bound_size)
+    if difference <= floor:
+        return 0.0
+    return difference / max(abs(objective), abs(bound))
+
+
+def gap_closed(
+    objective: float,
+    bound: float,
+    gap: float,
+    *,
+    absolute_gap: float = 0.0,
+    objective_size: float | None = None,
+    bound_size: float | None = None,
+) -> bool:
+    """Return whether a bound is as close to a value as was asked for.
+
+    Parameters
+    ----------
+    objective, bound
+        Value in hand and proven bound.
+    gap
+        Largest relative gap that is accepted.
+    absolute_gap
+        Largest difference, in the objective's unit, that is accepted whatever the relative gap.
+    objective_size, bound_size
+        As in :func:`rounding_floor`.
+    """
+    reached = relative_gap(objective, bound, objective_size=objective_size, bound_size=bound_size)
+    return reached <= gap or abs(bound - objective) <= absolute_gap

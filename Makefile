@@ -17,7 +17,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test lint format bench bench-large docs clean
+.PHONY: help demo test fuzz lint format bench bench-large docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
 
 test: $(DEV) ## the whole test suite and the examples in the docstrings
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
+
+fuzz: $(DEV) ## 5,000 malformed inputs: named errors or right answers (about 10 minutes)
+	@EDGEOPT_FUZZ_CASES=$${EDGEOPT_FUZZ_CASES:-5000} $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(PYTEST_ARGS)
 
 lint: $(DEV) ## style, format, types and the layering of the rooms
 	$(BIN)/ruff check .

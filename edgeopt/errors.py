@@ -13,6 +13,7 @@ __all__ = [
     "MissingDependencyError",
     "OptionError",
     "PluginWarning",
+    "PolicyError",
     "ProblemTypeError",
     "QualityWarning",
     "ScalingWarning",
@@ -74,6 +75,10 @@ class InstanceError(InputError):
 
 class OptionError(EdgeOptError, ValueError):
     """An argument or option has a value that it cannot take."""
+
+
+class PolicyError(EdgeOptError, TypeError):
+    """A policy lacks a part, or does not return what is expected of it; the text says what is."""
 
 
 class ProblemTypeError(EdgeOptError, TypeError):

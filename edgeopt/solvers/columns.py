@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from edgeopt.errors import OptionError, SolverError
+from edgeopt.solvers.gap import relative_gap
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Solution
 from edgeopt.solvers.status import Quality, Status
@@ -120,7 +121,7 @@ def generate_columns(
     pricing
         Called with the master's duals; returns a bound on the whole problem and columns to add.
     gap
-        Proven relative gap ``|bound - objective| / max(1, |objective|)`` at which to stop.
+        Proven relative gap `edgeopt.solvers.gap.relative_gap` at which to stop.
     first_gap
         Gap to which the master is solved in the first rounds; it falls with the proven gap. By
         default the final one: right for masters that cannot be stopped early.
@@ -205,7 +206,7 @@ class _State:
             self.best = restricted
         if self.sign * (bound - self.bound) >= 0.0:
             self.bound, self.prices = bound, restricted.duals
-        return abs(self.bound - self.best.objective) / max(1.0, abs(self.best.objective))
+        return relative_gap(self.best.objective, self.bound)
 
     def solution(
         self,
@@ -235,4 +236,5 @@ class _State:
             problem=master.whole(pricing),
             path="cold",
             evidence=tuple(self.rounds),
+            sense=master.sense,
         )

@@ -6,6 +6,8 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from edgeopt.errors import QualityWarning, SolverError
 from edgeopt.solvers.kinds import Kind, kind_of
 from edgeopt.solvers.registry import Backend, route
@@ -27,6 +29,7 @@ def solve(
     algorithm: str | None = None,
     time_limit: float | None = None,
     gap: float | None = None,
+    absolute_gap: float = 0.0,
     tolerance: float | None = None,
     threads: int | None = None,
     log: bool = False,
@@ -47,7 +50,12 @@ def solve(
     time_limit
         Seconds after which the solver returns the best it has.
     gap
-        Relative gap at which it may stop; 1e-6 for mixed-integer programs by default.
+        Relative gap at which it may stop; 1e-6 for mixed-integer programs by default. It has no
+        unit: see `edgeopt.solvers.gap.relative_gap`.
+    absolute_gap
+        Difference of bound and objective, in the objective's unit, at which it may stop whatever
+        the relative gap. An optimum that is exactly 0 is only called optimal if it is proven to
+        rounding, or to this.
     tolerance
         Feasibility and optimality tolerance handed to the solver; its own by default, or 1e-6
         certified accuracy for first-order methods.
@@ -95,7 +103,9 @@ def solve(
     (10.0, [2.0, 1.0])
     """
     name = solver.name if isinstance(solver, Backend) else solver
-    request = Request(name, algorithm, time_limit, gap, tolerance, threads, log, progress, options)
+    request = Request(
+        name, algorithm, time_limit, gap, tolerance, threads, log, progress, options, absolute_gap
+    )
     kind = kind_of(problem)
     run = route(solver, kind)
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
@@ -118,8 +128,15 @@ def settle(
     if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:
         # Duals prove a linear program's optimum whatever the solver thought of it.
         candidate = replace(claimed, quality=Quality.OPTIMAL)
-    settled = candidate.certify(tolerance, gap=request.gap)
-    if claimed.quality is Quality.OPTIMAL and settled.quality is not Quality.OPTIMAL:
+    settled = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
+    if np.isinf(settled.bound) and replace(settled, bound=claimed.bound).passes_bound(tolerance):
+        warnings.warn(
+            f"{claimed.solver} claims the bound {claimed.bound:.10g}, and found "
+            f"{settled.objective:.10g}, which is better: the bound is dropped",
+            QualityWarning,
+            stacklevel=stacklevel + 1,
+        )
+    elif claimed.quality is Quality.OPTIMAL and settled.quality is not Quality.OPTIMAL:
         warnings.warn(
             f"{claimed.solver} called its solution optimal, the data say {settled.quality.value}: "
             f"primal residual {settled.primal_residual():.2g}, "

@@ -8,15 +8,22 @@ numbers come from, which scales with them.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
-__all__ = ["EPSILON", "ROUNDING_UNITS", "gap_closed", "relative_gap", "rounding_floor"]
+__all__ = ["EPSILON", "ROUNDING_UNITS", "Sum", "gap_closed", "relative_gap", "rounding_floor"]
 
 EPSILON: Final = 2.0**-52
 """Distance from 1 to the next double."""
 
 ROUNDING_UNITS: Final = 64.0
 """How many units in the last place of their terms two sums may differ by and count as equal."""
+
+
+class Sum(NamedTuple):
+    """A sum, and that of the absolute values of its terms: what its rounding is measured by."""
+
+    value: float
+    size: float
 
 
 def rounding_floor(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.solvers.gap import Sum
     from edgeopt.solvers.solution import Solution
 
 # Tolerances that backends accept and that leave the duals of some use.
@@ -133,3 +134,7 @@ class GeneratedProgram:
     def dual_bound(self, solution: Solution) -> float:
         """Return the bound that pricing proves with the duals of the solution."""
         return self.pricing(solution.duals).bound
+
+    def objective(self, solution: Solution) -> Sum:
+        """Return the objective at the values, columns that were not generated being 0."""
+        return linear.objective(replace(solution, problem=self.program))

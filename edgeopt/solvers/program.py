@@ -11,6 +11,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers.labels import LabelBlock, Labels
+from edgeopt.solvers.units import Units, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,6 +190,16 @@ class LinearProgram:
     def is_mixed_integer(self) -> bool:
         """Whether any column must be a whole number."""
         return bool(self.integer.any())
+
+    @cached_property
+    def units(self) -> Units:
+        """Powers of two that take the units out of rows and columns."""
+        return units_of(self)
+
+    @cached_property
+    def row_size(self) -> NDArray[np.float64]:
+        """What one unit of its columns adds to a row at most, shape [m]."""
+        return self.units.row_size(self)
 
     @property
     def sign(self) -> float:

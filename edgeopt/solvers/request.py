@@ -62,9 +62,10 @@ class Request:
     log: bool = False
     progress: ProgressCallback | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    absolute_gap: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("time_limit", "gap", "tolerance"):
+        for name in ("time_limit", "gap", "tolerance", "absolute_gap"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, Real) and float(value) >= 0):
                 raise OptionError(f"{name} is {value!r}; it must be a number >= 0")
@@ -77,4 +78,6 @@ class Request:
         own: dict[str, Any] = asked.pop("options")
         for name in ("solver", "progress", "log"):
             asked.pop(name)
+        if not self.absolute_gap:
+            asked.pop("absolute_gap")
         return {name: value for name, value in asked.items() if value is not None} | own

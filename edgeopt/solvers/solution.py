@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import ProblemTypeError
-from edgeopt.solvers.certificates import certificate_for
+from edgeopt.solvers.certificates import certificate_for, proven_bound, recomputed_objective
+from edgeopt.solvers.gap import gap_closed, relative_gap
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.status import Quality, Status
 from edgeopt.solvers.tolerance import DEFAULT
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from edgeopt.solvers.program import Sense
 
 __all__ = ["Seconds", "Solution"]
 
@@ -70,6 +73,11 @@ class Solution:
     evidence
         Solver's internal primal-dual pair where the problem's own form does not carry all duals
         (a CVXPY problem's cone program); None otherwise.
+    sense
+        Whether the objective is minimised or maximised; None if that is not known.
+    sizes
+        Sums of the absolute values of the terms that objective and bound are added up from, where
+        they are known: differences that are rounding against them count as none.
     """
 
     status: Status
@@ -85,29 +93,45 @@ class Solution:
     problem: Any = field(repr=False)
     path: str = "cold"
     evidence: Any = field(default=None, repr=False)
+    sense: Sense | None = None
+    sizes: tuple[float | None, float | None] = field(default=(None, None), repr=False)
 
     def primal_residual(self) -> float:
-        """Return the largest constraint violation, relative to the side where that exceeds 1."""
+        """Return the largest constraint violation, relative to what meets in the constraint."""
         if self.values is None:
             return float("inf")
         return certificate_for(self.problem).primal_residual(self)
 
     def dual_residual(self) -> float:
-        """Return the largest violation of dual feasibility, relative to the cost where it is > 1.
+        """Return the largest violation of dual feasibility, relative to the costs.
 
         It is nan where the problem has no duals (mixed-integer) or they are not known.
         """
         return certificate_for(self.problem).dual_residual(self)
 
     def duality_gap(self) -> float:
-        """Return ``|bound - objective| / max(1, |objective|)``, infinite where one is missing."""
-        gap = abs(self.bound - self.objective) / max(1.0, abs(self.objective))
-        return float("inf") if np.isnan(gap) else float(gap)
+        """Return ``|bound - objective| / max(|bound|, |objective|)``, a number without a unit.
+
+        It is 0 where the difference is rounding, and infinite where one of both is missing.
+        """
+        own, proven = self.sizes
+        return relative_gap(self.objective, self.bound, objective_size=own, bound_size=proven)
 
     @property
     def gap(self) -> float:
         """The relative duality gap."""
         return self.duality_gap()
+
+    @property
+    def _sign(self) -> float:
+        return {"min": 1.0, "max": -1.0, None: 0.0}[self.sense]
+
+    def passes_bound(self, tolerance: float = DEFAULT) -> bool:
+        """Return whether the objective is better than the bound by more than the tolerance.
+
+        One of the two is wrong then. Relative to the larger one, and never so by rounding alone.
+        """
+        return self._sign * (self.bound - self.objective) > 0.0 and self.gap > tolerance
 
     def reduced_costs(self) -> NDArray[np.float64]:
         """Return the derivative of the optimum by the active bound of each column, shape [n].
@@ -122,12 +146,15 @@ class Solution:
         reduced: NDArray[np.float64] = self.problem.cost - self.problem.matrix.T @ self.duals
         return reduced
 
-    def certify(self, tolerance: float = DEFAULT, *, gap: float | None = None) -> Solution:
+    def certify(
+        self, tolerance: float = DEFAULT, *, gap: float | None = None, absolute_gap: float = 0.0
+    ) -> Solution:
         """Return this solution with the quality that the problem's data support.
 
-        The bound is recomputed where duals allow it. The quality never rises: a point that
-        violates a constraint by more than the tolerance is infeasible; one whose duals or gap do
-        not prove optimality is only feasible.
+        Objective and bound are recomputed where values and duals allow it. The quality never rises:
+        a point that violates a constraint by more than the tolerance is infeasible; one whose
+        objective was misstated, or whose duals or gap do not prove optimality, is only feasible. A
+        bound that the objective disproves is dropped.
 
         Parameters
         ----------
@@ -135,20 +162,40 @@ class Solution:
             Largest residual that is accepted.
         gap
             Largest relative gap that is accepted; the same as the tolerance by default.
+        absolute_gap
+            Largest difference of bound and objective, in the objective's unit, that is accepted
+            whatever the relative gap; needed where the optimum is 0.
 
         Returns
         -------
-        The same solution with bound and quality settled.
+        The same solution with objective, bound and quality settled.
         """
-        checked = replace(self, bound=certificate_for(self.problem).dual_bound(self))
+        bound = proven_bound(self)
+        checked = replace(self, bound=bound.value, sizes=(self.sizes[0], bound.size))
         if self.values is None:
             return replace(checked, quality=Quality.NO_SOLUTION)
         if not self.primal_residual() <= tolerance:
             return replace(checked, quality=Quality.INFEASIBLE)
-        dual = self.dual_residual()
-        proven = checked.duality_gap() <= max(tolerance, gap or 0.0)
+        found = recomputed_objective(self)
+        checked = replace(checked, objective=found.value, sizes=(found.size, bound.size))
+        misstated = relative_gap(
+            self.objective, found.value, objective_size=found.size, bound_size=found.size
+        )
+        if checked.passes_bound(tolerance):
+            # Duals prove their bound, so the point must be off; a search has only its word for it.
+            kept = bound.value if self.duals is not None else -checked._sign * np.inf
+            return replace(checked, bound=kept, quality=Quality.FEASIBLE)
+        closed = gap_closed(
+            found.value,
+            bound.value,
+            max(tolerance, gap or 0.0),
+            absolute_gap=absolute_gap,
+            objective_size=found.size,
+            bound_size=bound.size,
+        )
         # Without duals (nan) the gap alone decides: it is the stronger statement anyhow.
-        if self.quality is Quality.OPTIMAL and not (proven and not dual > tolerance):
+        proven = misstated <= tolerance and closed and not self.dual_residual() > tolerance
+        if self.quality is Quality.OPTIMAL and not proven:
             return replace(checked, quality=Quality.FEASIBLE)
         return checked
 

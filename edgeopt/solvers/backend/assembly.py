@@ -76,4 +76,5 @@ def assemble(
         problem=problem,
         path=path,
         evidence=evidence,
+        sense="max" if sign < 0 else "min",
     )

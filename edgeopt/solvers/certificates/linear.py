@@ -9,34 +9,49 @@ For duals y of the rows, signed as derivatives of the optimum, the reduced costs
 
 whatever y is, as long as no infinite side is multiplied by a positive number. This is the bound;
 how far y is from meeting that condition is the dual residual.
+
+Residuals have no unit. A column is counted in a power of two :math:`u_j` read off the program
+(`edgeopt.solvers.units`), the size of a point is :math:`s = \max_j |x_j| / u_j`, and the largest
+cost per unit is :math:`\hat c = \max_j |c_j| u_j`. Violations are relative to
+:math:`\max(|\text{side}|, s \max_j |a_{ij}| u_j)` and :math:`\max(|\text{side}|, s u_j)`,
+multipliers without support to :math:`\hat c`, as :math:`y_i \max_j |a_{ij}| u_j` and
+:math:`d_j u_j`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
-from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.solvers.gap import EPSILON, ROUNDING_UNITS, Sum
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.solution import Solution
 
     Vector = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
 
 __all__ = [
     "bound_from_duals",
     "dual_bound",
     "dual_residual",
     "dual_violation",
+    "objective",
     "primal_residual",
     "primal_violation",
 ]
+
+PASSES: Final = 4
+"""How often bounds are passed on from rows to columns, and how often duals are moved."""
 
 
 def primal_residual(solution: Solution) -> float:
@@ -51,11 +66,18 @@ def dual_residual(solution: Solution) -> float:
     return dual_violation(solution.problem, solution.duals)
 
 
-def dual_bound(solution: Solution) -> float:
+def dual_bound(solution: Solution) -> Sum:
     """Return the bound that the duals prove; without duals the solver's own bound."""
     if solution.problem.is_mixed_integer or solution.duals is None:
-        return solution.bound
+        return Sum(solution.bound, abs(solution.bound))
     return bound_from_duals(solution.problem, solution.duals)
+
+
+def objective(solution: Solution) -> Sum:
+    """Return the objective at the solution's values."""
+    program, values = solution.problem, solution.values
+    size = float(np.abs(program.cost) @ np.abs(values)) + abs(program.offset)
+    return Sum(program.objective(values), size)
 
 
 def primal_violation(program: LinearProgram, values: Vector) -> float:
@@ -70,32 +92,34 @@ def primal_violation(program: LinearProgram, values: Vector) -> float:
 
     Returns
     -------
-    The largest of ``violation / max(1, |side|)`` over both sides of all rows and columns, and of
-    the distance to the next whole number where one is asked for. Infinite for a point with nan.
+    The largest violation of a side of a row or column, relative to that side or to what the point
+    adds up to there, whichever is larger, and distance to the next whole number where one is asked
+    for, which has no unit. Infinite for a point with nan.
     """
-    if np.isnan(values).any():
+    if not np.isfinite(values).all():
         return float("inf")
-    activity = program.matrix @ values
+    unit = program.units.column_unit
+    size = float((np.abs(values) / unit).max(initial=0.0))
     worst = 0.0
-    for point, low, high in (
-        (activity, program.row_lower, program.row_upper),
-        (values, program.lower, program.upper),
+    for point, low, high, reach in (
+        (program.matrix @ values, program.row_lower, program.row_upper, size * program.row_size),
+        (values, program.lower, program.upper, size * unit),
     ):
         for violation, side in ((low - point, low), (point - high, high)):
-            finite = np.isfinite(side)
-            if finite.any():
-                relative = violation[finite] / np.maximum(1.0, np.abs(side[finite]))
-                worst = max(worst, float(relative.max()))
+            broken = violation > 0.0
+            scale = np.maximum(np.abs(side[broken]), reach[broken])
+            worst = max(worst, _largest_ratio(violation[broken], scale))
     if program.is_mixed_integer:
         whole = values[program.integer]
         worst = max(worst, float(np.abs(whole - np.round(whole)).max()))
     return worst
 
 
-def _minimised(program: LinearProgram, duals: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return cost, duals and reduced costs of the equivalent minimisation."""
-    cost, signed = program.sign * program.cost, program.sign * np.asarray(duals, dtype=float)
-    return cost, signed, cost - program.matrix.T @ signed
+def _largest_ratio(numerator: Vector, denominator: Vector | float) -> float:
+    """Return the largest quotient of numbers >= 0; what is not 0 over 0 is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = numerator / denominator
+    return float(ratio[numerator > 0.0].max(initial=0.0))
 
 
 def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
@@ -117,27 +141,28 @@ def dual_violation(program: LinearProgram, duals: Vector) -> float:
 
     Returns
     -------
-    The largest reduced cost without a finite bound to rest on, divided by ``max(1, |cost|)`` of
-    its column, or row dual without a finite side, divided by ``max(1, largest |cost|)``.
+    The largest reduced cost per unit of its column, or row dual per unit of its columns, without a
+    finite side to rest on, relative to the largest cost per unit.
     """
-    if np.isnan(duals).any():
+    if not np.isfinite(duals).all():
         return float("inf")
-    cost, signed, reduced = _minimised(program, duals)
-    size = np.abs(cost)
-    columns = _unsupported(reduced, program.lower, program.upper) / np.maximum(1.0, size)
-    rows = _unsupported(signed, program.row_lower, program.row_upper)
-    largest_cost = max(1.0, float(size.max(initial=0.0)))
-    return max(float(columns.max(initial=0.0)), float(rows.max(initial=0.0)) / largest_cost)
+    signed = program.sign * np.asarray(duals, dtype=float)
+    reduced = program.sign * program.cost - program.matrix.T @ signed
+    unit = program.units.column_unit
+    columns = _unsupported(reduced, program.lower, program.upper) * unit
+    rows = _unsupported(signed, program.row_lower, program.row_upper) * program.row_size
+    largest = float((np.abs(program.cost) * unit).max(initial=0.0))
+    return max(_largest_ratio(columns, largest), _largest_ratio(rows, largest))
 
 
-def bound_from_duals(program: LinearProgram, duals: Vector, tolerance: float = DEFAULT) -> float:
+def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
     r"""Return the bound on the optimum that row duals prove.
 
     Row duals are first projected onto their sign conditions. A reduced cost that then leans on an
-    infinite bound is rested on a bound which the rows imply (a lower bound 0 and a row
-    :math:`\sum_j x_j \le 1` imply :math:`x_j \le 1`), or removed by the smallest change of the
-    duals. What remains, if it is within the tolerance, is left out: the bound is then exact for
-    costs changed by no more than that.
+    infinite bound, however small, must be rested on a bound which the rows imply (a lower bound 0
+    and a row :math:`\sum_j x_j \le 1` imply :math:`x_j \le 1`), or removed by a change of the
+    duals: towards 0, or by the smallest change that will do. Of what these prove, the best counts.
+    A reduced cost is 0 if the rounding of the sum that it comes from says no more.
 
     Parameters
     ----------
@@ -145,8 +170,6 @@ def bound_from_duals(program: LinearProgram, duals: Vector, tolerance: float = D
         The program, taken as continuous.
     duals
         One dual for each row, shape [m]; any numbers, the better the tighter.
-    tolerance
-        Largest relative reduced cost that may be left out.
 
     Returns
     -------
@@ -157,24 +180,46 @@ def bound_from_duals(program: LinearProgram, duals: Vector, tolerance: float = D
     Neumaier, Shcherbina: Safe bounds in linear and mixed-integer linear programming, Mathematical
     Programming 99, 2004.
     """
-    nothing = -program.sign * np.inf
-    if np.isnan(duals).any():
-        return nothing
-    cost, signed, _ = _minimised(program, duals)
-    signed = _project_rows(program, signed)
-    reduced = cost - program.matrix.T @ signed
+    if not program.cost.any():
+        return Sum(program.offset, abs(program.offset))
+    best = -np.inf, np.inf
+    if np.isfinite(duals).all():
+        signed = _project_rows(program, program.sign * np.asarray(duals, dtype=float))
+        for moved in _repaired(program, signed):
+            if not np.isfinite(moved).all():
+                break
+            value, size, lost = _proven(program, moved)
+            best = max(best, (value, size))
+            if np.isfinite(value) and lost <= TIGHT * size:
+                break
+    value, size = best
+    return Sum(program.sign * value + program.offset, size + abs(program.offset))
+
+
+def _reduced(program: LinearProgram, signed: Vector) -> tuple[Vector, Vector]:
+    """Return reduced costs of the minimisation, and how much of each may be rounding."""
+    cost = program.sign * program.cost
+    terms = np.abs(cost) + abs(program.matrix).T @ np.abs(signed)
+    return cost - program.matrix.T @ signed, ROUNDING_UNITS * EPSILON * terms
+
+
+def _proven(program: LinearProgram, signed: Vector) -> tuple[float, float, float]:
+    """Return the bound on the minimisation, its size, and how much of it implied bounds cost."""
+    reduced = program.sign * program.cost - program.matrix.T @ signed
     low, high = program.lower, program.upper
-    missing = _unsupported(reduced, low, high)
-    if missing.any():
-        low, high = _implied_bounds(program, missing > 0.0)
-        missing = _unsupported(reduced, low, high)
-    if missing.any():
-        signed, reduced = _repair(program, cost, signed, reduced, low, high)
-        missing = _unsupported(reduced, low, high)
-    if (missing > tolerance * np.maximum(1.0, np.abs(cost))).any():
-        return nothing
-    proven = _rest(signed, program.row_lower, program.row_upper) + _rest(reduced, low, high)
-    return program.sign * proven + program.offset
+    leaning = _unsupported(reduced, low, high) > 0.0
+    if leaning.any():
+        low, high = _implied_bounds(program, leaning)
+        bare = _unsupported(reduced, low, high) > 0.0
+        if bare.any():
+            reduced, rounding = _reduced(program, signed)
+            if (np.abs(reduced[bare]) > rounding[bare]).any():
+                return -np.inf, np.inf, np.inf
+            reduced[bare] = 0.0
+    rows = _rest(signed, program.row_lower, program.row_upper)
+    columns = _rest(reduced, low, high)
+    size = float(np.abs(rows).sum() + np.abs(columns).sum())
+    return float(rows.sum() + columns.sum()), size, float(np.abs(columns[leaning]).sum())
 
 
 def _project_rows(program: LinearProgram, signed: Vector) -> Vector:
@@ -182,42 +227,50 @@ def _project_rows(program: LinearProgram, signed: Vector) -> Vector:
     return np.where(np.isposinf(program.row_upper), np.maximum(signed, 0.0), signed)
 
 
-def _rest(multiplier: Vector, low: Vector, high: Vector) -> float:
-    """Return the sum of multipliers times the side they rest on, infinite sides left out."""
+def _rest(multiplier: Vector, low: Vector, high: Vector) -> Vector:
+    """Return each multiplier times the side that it rests on."""
+    resting = multiplier != 0.0
+    products = np.zeros_like(multiplier)
     side = np.where(multiplier > 0.0, low, high)
-    used = (multiplier != 0.0) & np.isfinite(side)
-    return float(multiplier[used] @ side[used])
+    products[resting] = multiplier[resting] * side[resting]
+    return products
 
 
-def _implied_bounds(program: LinearProgram, wanted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
+def _implied_bounds(program: LinearProgram, wanted: Mask) -> tuple[Vector, Vector]:
     """Return column bounds, those of the wanted columns tightened by the rows they stand in."""
     columns = np.flatnonzero(wanted)
     by_column = program.matrix[:, columns].tocoo()
     rows, position, value = by_column.row, by_column.col, by_column.data
-    least, most = _activity_range(program)
-    low, high = program.lower[columns].copy(), program.upper[columns].copy()
-    # What the other columns of the row contribute at least (at most) leaves the rest for this one.
-    own_low, own_high = program.lower[columns][position], program.upper[columns][position]
-    own_least = np.where(value > 0, value * own_low, value * own_high)
-    own_most = np.where(value > 0, value * own_high, value * own_low)
-    room_high = program.row_upper[rows] - _without(least, rows, own_least)
-    room_low = program.row_lower[rows] - _without(most, rows, own_most)
-    above = np.where(value > 0, room_high, room_low) / value
-    below = np.where(value > 0, room_low, room_high) / value
-    above[np.isnan(above)], below[np.isnan(below)] = np.inf, -np.inf
-    np.minimum.at(high, position, above)
-    np.maximum.at(low, position, below)
-    all_low, all_high = program.lower.copy(), program.upper.copy()
-    # A crossing of implied bounds means an infeasible program: then any bound is a bound.
-    all_low[columns], all_high[columns] = np.minimum(low, high), np.maximum(low, high)
-    return all_low, all_high
+    signs = program.matrix.maximum(0), program.matrix.minimum(0)
+    low, high = program.lower.copy(), program.upper.copy()
+    for _ in range(PASSES):
+        least, most = _activity_range(*signs, low, high)
+        # What the other columns of the row contribute at least (at most) leaves the rest.
+        own_low, own_high = low[columns][position], high[columns][position]
+        own_least = np.where(value > 0, value * own_low, value * own_high)
+        own_most = np.where(value > 0, value * own_high, value * own_low)
+        room_high = program.row_upper[rows] - _without(least, rows, own_least)
+        room_low = program.row_lower[rows] - _without(most, rows, own_most)
+        above = np.where(value > 0, room_high, room_low) / value
+        below = np.where(value > 0, room_low, room_high) / value
+        above[np.isnan(above)], below[np.isnan(below)] = np.inf, -np.inf
+        new_low, new_high = low[columns], high[columns]
+        np.minimum.at(new_high, position, above)
+        np.maximum.at(new_low, position, below)
+        # A crossing of implied bounds means an infeasible program: then any bound is a bound.
+        crossed = new_low > new_high
+        new_low[crossed], new_high[crossed] = new_high[crossed], new_low[crossed]
+        before = int(np.isfinite(low).sum() + np.isfinite(high).sum())
+        low[columns], high[columns] = new_low, new_high
+        if np.isfinite(low).sum() + np.isfinite(high).sum() == before:
+            break
+    return low, high
 
 
 def _activity_range(
-    program: LinearProgram,
+    positive: sparse.csc_array, negative: sparse.csc_array, low: Vector, high: Vector
 ) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
     """Return least and most activity of each row as (finite part, number of infinite terms)."""
-    positive, negative = program.matrix.maximum(0), program.matrix.minimum(0)
 
     def total(on_positive: Vector, on_negative: Vector) -> tuple[Vector, Vector]:
         finite = positive @ np.where(np.isfinite(on_positive), on_positive, 0.0)
@@ -226,7 +279,7 @@ def _activity_range(
         infinite = infinite + (negative < 0) @ np.isinf(on_negative).astype(float)
         return finite, infinite
 
-    return total(program.lower, program.upper), total(program.upper, program.lower)
+    return total(low, high), total(high, low)
 
 
 def _without(activity: tuple[Vector, Vector], rows: NDArray[np.integer], own: Vector) -> Vector:
@@ -237,20 +290,39 @@ def _without(activity: tuple[Vector, Vector], rows: NDArray[np.integer], own: Ve
     return np.where(infinite - own_infinite > 0, np.nan, others)
 
 
-def _repair(
-    program: LinearProgram, cost: Vector, signed: Vector, reduced: Vector, low: Vector, high: Vector
-) -> tuple[Vector, Vector]:
-    """Move the duals a little so that reduced costs no longer lean on infinite bounds."""
-    for _ in range(4):
-        missing = _unsupported(reduced, low, high)
-        bad = missing > 0.0
-        if not bad.any():
+def _repaired(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
+    """Yield the duals, then others close to them whose reduced costs lean on less."""
+    yield signed
+    yield from _towards_zero(program, signed)
+    yield from _least_changes(program, signed)
+
+
+def _towards_zero(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
+    """Yield duals shrunk until costs of the right sign make up for what leans, if they can."""
+    reduced, rounding = _reduced(program, signed)
+    leaning = _unsupported(reduced, program.lower, program.upper) > 0.0
+    wrong = np.abs(reduced[leaning])
+    cost = -np.sign(reduced[leaning]) * program.sign * program.cost[leaning]
+    margin = 2.0 * rounding[leaning]
+    if (cost > margin).all():
+        share = float(((wrong + margin) / (wrong + cost)).max(initial=0.0))
+        yield (1.0 - share) * signed
+
+
+def _least_changes(program: LinearProgram, signed: Vector) -> Iterator[Vector]:
+    """Yield duals moved as little as will do, in units of rows and columns."""
+    unit, factor = program.units.column_unit, np.ldexp(1.0, program.units.rows)
+    free = np.isneginf(program.lower) & np.isposinf(program.upper)
+    held = np.zeros(program.shape[1], dtype=bool)
+    for _ in range(PASSES):
+        reduced, _rounding = _reduced(program, signed)
+        leaning = _unsupported(reduced, program.lower, program.upper) > 0.0
+        held |= leaning
+        if not leaning.any():
             break
-        block = sparse.csc_array(program.matrix[:, np.flatnonzero(bad)])
-        step = lsqr(block.T, reduced[bad], atol=1e-15, btol=1e-15)[0]
-        moved = _project_rows(program, signed + step)
-        after = cost - program.matrix.T @ moved
-        if _unsupported(after, low, high).max() >= missing.max():
-            break
-        signed, reduced = moved, after
-    return signed, reduced
+        # Beyond 0 where there is a finite side, so that rounding does not bring it back.
+        aim = np.where(leaning, np.where(free, 1.0, 2.0) * reduced, 0.0) * unit
+        block = (program.matrix[:, held] * unit[held]).T * factor
+        step = lsqr(block, aim[held], atol=1e-15, btol=1e-15)[0] * factor
+        signed = _project_rows(program, signed + step)
+        yield signed

@@ -13,9 +13,10 @@ import numpy as np
 from edgeopt.solvers.certificates import linear
 
 if TYPE_CHECKING:
+    from edgeopt.solvers.gap import Sum
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["dual_bound", "dual_residual", "primal_residual"]
+__all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
 
 
 def primal_residual(solution: Solution) -> float:
@@ -32,11 +33,18 @@ def dual_residual(solution: Solution) -> float:
     return float("nan")
 
 
-def dual_bound(solution: Solution) -> float:
+def dual_bound(solution: Solution) -> Sum | float:
     """Return the bound that a linear model's duals prove; otherwise the solver's."""
     if solution.evidence is not None:
         return linear.dual_bound(solution.evidence)
     return solution.bound
+
+
+def objective(solution: Solution) -> Sum | float:
+    """Return a linear model's objective at the values; otherwise the stated one."""
+    if solution.evidence is not None:
+        return linear.objective(solution.evidence)
+    return solution.objective
 
 
 def _evaluated_violation(model: Any, values: dict[str, float]) -> float:

@@ -1,0 +1,195 @@
+"""Powers of two that take the units out of a linear program.
+
+A row may be stated in other units with its sides, a column with its bounds, the objective as a
+whole: each is a factor, and none of them changes what is to be decided. `units_of` finds factors
+that undo them. It computes with exponents alone, which are whole numbers: a unit that is changed by
+a power of two changes its factor by that power, and what is left of the program by no bit.
+
+Columns begin with a unit read off their bounds, or passed on to them by rows; then rows and columns
+are brought in turn to the middle between their smallest and their largest entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers.program import LinearProgram
+
+    Vector = NDArray[np.float64]
+    Integers = NDArray[np.int32]
+    Mask = NDArray[np.bool_]
+
+__all__ = ["Units", "objective_exponent", "units_of"]
+
+SWEEPS: Final = 10
+"""How often rows and columns are balanced in turn at most."""
+
+_NONE: Final = np.int32(2**30)
+"""Larger than any exponent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Exponents of two: `rows` multiply rows, `columns` are the units in which values are counted.
+
+    Parameters
+    ----------
+    rows
+        One for each row, shape [m].
+    columns
+        One for each column, shape [n]; 0 for columns of whole numbers, which have no unit.
+    """
+
+    rows: Integers
+    columns: Integers
+
+    @cached_property
+    def column_unit(self) -> Vector:
+        """Units of the columns, shape [n]."""
+        return np.ldexp(1.0, self.columns)
+
+    def row_size(self, program: LinearProgram) -> Vector:
+        """Return what one unit of a row's columns adds to it at most, shape [m]."""
+        matrix, size = program.matrix, np.zeros(program.shape[0])
+        entries = np.abs(matrix.data) * np.repeat(self.column_unit, np.diff(matrix.indptr))
+        by_row = sparse.csc_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
+        by_row = by_row.tocsr()
+        filled = np.diff(by_row.indptr) > 0
+        if filled.any():
+            size[filled] = np.maximum.reduceat(by_row.data, by_row.indptr[:-1][filled])
+        return size
+
+
+def _exponent(values: Vector) -> Integers:
+    """Return the exponents of numbers other than 0: the whole part of their binary logarithm."""
+    return np.frexp(values)[1] - 1
+
+
+def objective_exponent(cost: Vector, columns: Integers) -> int:
+    """Return the power of two that brings the largest cost per unit of a column into [1, 2)."""
+    some = cost != 0.0
+    return -int((_exponent(cost[some]) + columns[some]).max()) if some.any() else 0
+
+
+class _Entries:
+    """Exponents of the entries other than 0, listed by column and by row."""
+
+    def __init__(self, matrix: sparse.csc_array) -> None:
+        if not matrix.data.all():
+            matrix = matrix.copy()
+            matrix.eliminate_zeros()
+        self.matrix = matrix
+        order = sparse.csc_array(
+            (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
+        ).tocsr()
+        exponent = _exponent(matrix.data)
+        # For each direction: exponents, the other index of each, and where lines begin.
+        self.by_column = (exponent, matrix.indices, matrix.indptr)
+        self.by_row = (exponent[order.data], order.indices, order.indptr)
+
+    def middles(
+        self, by: tuple[Integers, Integers, Integers], other: Integers, known: Mask | None = None
+    ) -> tuple[Integers, Mask]:
+        """Return the middle exponent of each line, and which lines have one.
+
+        Entries count with the exponent of their other line, those of unknown ones not at all.
+        """
+        exponent, index, start = by
+        middle = np.zeros(len(start) - 1, dtype=np.int32)
+        filled = np.diff(start) > 0
+        if not filled.any():
+            return middle, filled
+        low = high = exponent + other[index]
+        if known is not None:
+            there = known[index]
+            low, high = np.where(there, low, _NONE), np.where(there, high, -_NONE)
+        where = start[:-1][filled]
+        least, most = np.minimum.reduceat(low, where), np.maximum.reduceat(high, where)
+        found = least <= most
+        filled[filled] = found
+        # Rounded down: moving all entries by a whole number moves the middle by the same.
+        middle[filled] = (least[found] + most[found]) >> 1
+        return middle, filled
+
+
+def units_of(program: LinearProgram) -> Units:
+    """Return factors that bring the entries of a program as close to 1 as powers of two can.
+
+    They are the same for every statement of a program that differs by powers of two in the units of
+    rows, of continuous columns and of the objective, up to those powers.
+    """
+    entries = _Entries(program.matrix)
+    whole = program.integer
+    columns = _first_columns(program, entries)
+    rows = np.zeros(program.shape[0], dtype=np.int32)
+    side, sided = _largest(program.row_lower, program.row_upper)
+    for _ in range(SWEEPS):
+        middle, filled = entries.middles(entries.by_row, columns)
+        rows = np.where(filled, -middle, np.where(sided, -side, 0))
+        middle, filled = entries.middles(entries.by_column, rows)
+        balanced = np.where(filled & ~whole, -middle, columns)
+        if (balanced == columns).all():
+            break
+        columns = balanced
+    return Units(rows, columns)
+
+
+def _largest(low: Vector, high: Vector) -> tuple[Integers, Mask]:
+    """Return the exponent of the larger finite side, and where there is one other than 0."""
+    size = np.fmax(
+        np.where(np.isfinite(low), np.abs(low), 0.0), np.where(np.isfinite(high), np.abs(high), 0.0)
+    )
+    there = size > 0.0
+    return np.where(there, _exponent(np.where(there, size, 1.0)), 0), there
+
+
+def _first_columns(program: LinearProgram, entries: _Entries) -> Integers:
+    """Return a unit for each column that follows every change of its unit by a power of two."""
+    columns, known = _largest(program.lower, program.upper)
+    columns[program.integer], known = 0, known | program.integer
+    side, sided = _largest(program.row_lower, program.row_upper)
+    rows = -side
+    columns, known = _spread(entries, columns, known, rows, sided)
+    rest = ~known & (program.cost != 0.0)
+    if rest.any():
+        # Nothing but the objective says how large these are.
+        counted = known & (program.cost != 0.0)
+        level = -objective_exponent(program.cost[counted], columns[counted])
+        columns[rest], known = level - _exponent(program.cost[rest]), known | rest
+        columns, known = _spread(entries, columns, known, rows, sided)
+    if not known.all():
+        # Nothing at all does: only sizes against each other matter.
+        loose, count = entries.matrix[:, ~known].tocoo(), program.shape[0]
+        graph = sparse.coo_array(
+            (np.ones(loose.nnz), (loose.row, count + loose.col)),
+            shape=(count + loose.shape[1],) * 2,
+        )
+        part = connected_components(graph, directed=False)[1][count:]
+        known[np.flatnonzero(~known)[np.unique(part, return_index=True)[1]]] = True
+        columns, known = _spread(entries, columns, known, rows, sided)
+    return columns
+
+
+def _spread(
+    entries: _Entries, columns: Integers, known: Mask, rows: Integers, rows_known: Mask
+) -> tuple[Integers, Mask]:
+    """Pass units on from known columns to rows, and from known rows to columns, level by level."""
+    while not known.all():
+        middle, filled = entries.middles(entries.by_row, columns, known)
+        new_rows = filled & ~rows_known
+        rows, rows_known = np.where(new_rows, -middle, rows), rows_known | new_rows
+        middle, filled = entries.middles(entries.by_column, rows, rows_known)
+        new = filled & ~known
+        if not new.any():
+            break
+        columns, known = np.where(new, -middle, columns), known | new
+    return columns, known

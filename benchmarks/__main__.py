@@ -17,6 +17,7 @@ from benchmarks.picture import write_picture
 from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import Report, summary
 from benchmarks.run import run
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +99,7 @@ def _keep(
         "benchmarks": [report.record() for report in reports],
         "growth": [growth.record() for growth in growths],
     }
-    path.write_text(json.dumps(document, indent=2) + "\n")
+    write_file(path, json.dumps(document, indent=2) + "\n")
     print(f"figures kept in {path}")
     # Beside the figures, in a folder of the same name.
     folder = path.with_suffix("") if path.suffix else path.with_name(path.name + "-pictures")

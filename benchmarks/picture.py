@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from benchmarks.wording import duration
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,7 @@ def write_picture(growth: Growth, folder: Path) -> Path:
     figure.set_facecolor("white")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{growth.benchmark.name}.png"
-    figure.savefig(path, dpi=150)
-    return path
+    return write_file(path, lambda draft: figure.savefig(draft, dpi=150, format="png"))
 
 
 def notice(growth: Growth) -> str:

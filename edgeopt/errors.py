@@ -12,6 +12,7 @@ __all__ = [
     "InstanceError",
     "MissingDependencyError",
     "OptionError",
+    "OutputError",
     "PluginWarning",
     "PolicyError",
     "ProblemTypeError",
@@ -75,6 +76,10 @@ class InstanceError(InputError):
 
 class OptionError(EdgeOptError, ValueError):
     """An argument or option has a value that it cannot take."""
+
+
+class OutputError(EdgeOptError, OSError):
+    """A file or folder cannot be written, or must not be written over."""
 
 
 class PolicyError(EdgeOptError, TypeError):

@@ -77,13 +77,14 @@ def test_several_instances_are_drawn_and_compared(
     )
     record = dataclasses.replace(stopping.SYSTEM, sources={"seeded": drawn})
     monkeypatch.setattr(stopping, "SYSTEM", record)
-    wanted = ["--draws", "2", "--seed", "4", "--policies", "first,half", "--out", str(tmp_path)]
+    wanted = ["--draws", "2", "--seed", "4", "--policies", "first,half"]
+    wanted += ["--out", str(tmp_path / "page")]
     assert run(["study", "stopping", *RUNS, *wanted]) == 0
     printed = capsys.readouterr().out
     assert "Over all instances; 2 instances" in printed
     for seed in (4, 5):
         assert f"instance seeded {seed}," in printed
-    assert set(pd.read_csv(tmp_path / "table.csv")["instance"]) == {"seeded 4", "seeded 5"}
+    assert set(pd.read_csv(tmp_path / "page" / "table.csv")["instance"]) == {"seeded 4", "seeded 5"}
     assert run(["study", "stopping", *RUNS, *wanted, "--json"]) == 0
     assert [one["instance"]["name"] for one in document(capsys)] == ["seeded 4", "seeded 5"]
 

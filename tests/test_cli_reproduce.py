@@ -23,6 +23,7 @@ def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "may differ" in printed.out
     assert printed.err == ""
     assert {path.name for path in tmp_path.iterdir()} == {
+        ".edgeopt",
         "cells",
         "index.html",
         "printed.csv",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from types import FunctionType
@@ -47,9 +47,6 @@ def kept(request: list[Any], compute: FunctionType) -> Any:
         pass
     text = json.dumps(compute())
     FOLDER.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=FOLDER)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(draft).replace(path)
+    write_file(path, text)
     # As a later build will read it.
     return json.loads(text)

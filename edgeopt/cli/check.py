@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import JsonOption, SeedOption
+from edgeopt.cli.choose import ForceOption, JsonOption, SeedOption
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from edgeopt.studies import Checked
@@ -32,6 +33,7 @@ def check(
     out: Annotated[
         Path | None, typer.Option(help="Directory for the page and claims.json.")
     ] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Check claims on their own instances; exit code 1 if one that should hold is violated.
@@ -44,11 +46,11 @@ def check(
     from edgeopt.studies import check_all
 
     if out is not None:
-        # A folder that cannot be made is told of before the claims are checked.
+        # A folder that cannot be written to is told of before the claims are checked.
         resolve(claim or None)
-        out.mkdir(parents=True, exist_ok=True)
+        Folder(out, "check", force=force)
     checked = check_all(claim or None, instances=instances, rng=seed, workers=workers)
-    page = None if out is None else checked.page(out)
+    page = None if out is None else checked.page(out, force=force)
     if as_json:
         show.document(checked.as_dict())
     else:

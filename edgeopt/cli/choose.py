@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataOption",
     "DrawsOption",
+    "ForceOption",
     "InstanceOption",
     "JsonOption",
     "SeedOption",
@@ -46,6 +47,10 @@ SeedOption = Annotated[
 ]
 DrawsOption = Annotated[
     int, typer.Option(min=1, help="Instances to draw, with this many seeds from --seed on.")
+]
+ForceOption = Annotated[
+    bool,
+    typer.Option("--force", help="Write over a file, or into a folder that edgeopt did not make."),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on standard output.")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import SeedOption, SystemArgument, chosen_system
+from edgeopt.cli.choose import ForceOption, SeedOption, SystemArgument, chosen_system
 from edgeopt.errors import OptionError
+from edgeopt.writing import placed, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ def generate(
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
     ] = None,
     seed: SeedOption = 0,
+    force: ForceOption = False,
 ) -> None:
     """Draw an instance of a system and save it to a file."""
     record = chosen_system(system)
@@ -37,13 +39,13 @@ def generate(
         if name != "rng"
     }
     chosen = _settings(settings or (), known)
+    target_of(out, force=force)
     try:
         instance = record.generate(rng=seed, **chosen)
     except TypeError as error:
         raise OptionError(f"--set: {error}") from None
-    if not out.parent.is_dir():
-        raise OptionError(f"--out {out}: the directory does not exist")
-    instance.save(out)
+    with placed(out, force=force) as draft:
+        instance.save(draft)
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import JsonOption, SystemArgument
+from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument
 from edgeopt.errors import OptionError
 
 __all__ = ["reproduce"]
@@ -22,6 +22,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Directory for page, pictures, tables and the finished cells."),
     ] = None,
+    force: ForceOption = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few and small cells, for a first look.")
     ] = False,
@@ -50,6 +51,7 @@ def reproduce(
         figure=figure,
         table=table,
         out=out,
+        force=force,
         quick=quick,
         workers=-1 if workers is None else workers,
         cluster=cluster,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgeopt.cli import show
-from edgeopt.cli.choose import JsonOption
-from edgeopt.errors import OptionError
+from edgeopt.cli.choose import ForceOption, JsonOption
+from edgeopt.writing import placed, target_of
 
 if TYPE_CHECKING:
     from edgeopt.bounds.search import Found
@@ -26,6 +26,7 @@ def search(
         Path | None,
         typer.Option(help="File for the instance (.nc), or for the numbers it is made of (.json)."),
     ] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Search small instances for the one that leaves a claim the least room.
@@ -39,12 +40,13 @@ def search(
 
     chosen = known_claim(claim)
     places = fitting(chosen, family)
-    if out is not None and not out.parent.is_dir():
-        raise OptionError(f"--out {out}: the directory does not exist")
+    if out is not None:
+        target_of(out, force=force)
     with progress_bar(len(places) * budget + budget // 2) as step:
         found = least_room(chosen, family, budget, seed, step=step)
     if out is not None:
-        found.save(out)
+        with placed(out, force=force) as draft:
+            found.save(draft)
     violated = found.verdict.verdict == "violated"
     if as_json:
         show.document(

@@ -8,6 +8,7 @@ import typer
 from edgeopt.cli import show
 from edgeopt.cli.choose import (
     DataOption,
+    ForceOption,
     InstanceOption,
     JsonOption,
     SeedOption,
@@ -16,6 +17,7 @@ from edgeopt.cli.choose import (
     chosen_system,
 )
 from edgeopt.errors import OptionError
+from edgeopt.writing import placed, target_of
 
 if TYPE_CHECKING:
     from edgeopt.studies import System
@@ -30,6 +32,7 @@ def solve(
     seed: SeedOption = 0,
     method: Annotated[str | None, typer.Option(help="How to solve it.")] = None,
     out: Annotated[Path | None, typer.Option(help="File for the plan (.csv or .nc).")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Solve the offline benchmark of an instance and prove its gap."""
@@ -43,11 +46,12 @@ def solve(
             f"--method {method}: {record.name} knows {', '.join(record.methods) or 'none'}"
         )
     if out is not None:
-        _check_writable(record, out)
+        _check_writable(record, out, force=force)
     chosen = chosen_instance(record, instance, data, seed)
     benchmark = record.solve(chosen.instance, **({} if method is None else {"method": method}))
     if out is not None and record.export is not None:
-        record.export(benchmark, out)
+        with placed(out, force=force) as draft:
+            record.export(benchmark, draft)
     if as_json:
         show.document(
             {
@@ -78,11 +82,10 @@ def solve(
         show.note(f"plan: {out}")
 
 
-def _check_writable(record: "System", out: Path) -> None:
+def _check_writable(record: "System", out: Path, *, force: bool) -> None:
     """Find out before the solve whether its plan can be written."""
     if record.export is None:
         raise OptionError(f"--out: {record.name} does not write plans")
     if out.suffix not in record.suffixes:
         raise OptionError(f"--out {out}: the name must end in {' or '.join(record.suffixes)}")
-    if not out.parent.is_dir():
-        raise OptionError(f"--out {out}: the directory does not exist")
+    target_of(out, force=force)

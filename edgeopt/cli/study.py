@@ -10,6 +10,7 @@ from edgeopt.cli import show
 from edgeopt.cli.choose import (
     DataOption,
     DrawsOption,
+    ForceOption,
     InstanceOption,
     JsonOption,
     SeedOption,
@@ -17,6 +18,7 @@ from edgeopt.cli.choose import (
     chosen_instances,
     chosen_system,
 )
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,12 +47,15 @@ def study(
         str | None, typer.Option(help="Policy that differences are taken to.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for the page and its table.")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the policies of a system on one instance, or on several that are drawn."""
     from edgeopt.studies import study as compare
 
     record = chosen_system(system)
+    if out is not None:
+        Folder(out, "study", force=force)
     chosen = chosen_instances(record, instance, data, seed, draws)
     names = [name for given in policies or () for name in given.split(",") if name]
     result = compare(
@@ -63,7 +68,7 @@ def study(
         reference=reference,
         provenance=chosen[0].provenance,
     )
-    page = None if out is None else result.page(out)
+    page = None if out is None else result.page(out, force=force)
     if as_json:
         print(result.to_json())
         return

@@ -62,8 +62,8 @@ class Identified:
 
         Raises
         ------
-        InstanceError
-            If the file cannot be written.
+        OutputError
+            If the file cannot be written, or something else than a regular file stands there.
         """
         labelled.write(path, self._layout())
 

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import xarray
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Labelled", "Layout", "Variable", "content_hash", "gather", "read", "write"]
@@ -174,14 +173,14 @@ def write(path: str | os.PathLike[str], layout: Layout) -> None:
     Parameters
     ----------
     path
-        Where; an existing file is replaced.
+        Where; an existing regular file is replaced.
     layout
         The data.
 
     Raises
     ------
-    InstanceError
-        If the file cannot be written.
+    OutputError
+        If the file cannot be written, or something else stands there.
     """
     import xarray
 
@@ -191,18 +190,8 @@ def write(path: str | os.PathLike[str], layout: Layout) -> None:
     }
     header = {_KIND: layout.kind, _VERSION: layout.version, _HASH: layout.fingerprint()}
     dataset = xarray.Dataset(labelled, attrs={**header, **layout.attributes})
-    try:
-        _replace(Path(path), dataset)
-    except OSError as error:
-        raise InstanceError(os.fspath(path), f"cannot be written: {error}") from error
-
-
-def _replace(path: Path, dataset: xarray.Dataset) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
-        draft = Path(folder) / "draft.nc"
-        encoding = {name: {"_FillValue": None} for name in dataset.variables}
-        dataset.to_netcdf(draft, engine="h5netcdf", encoding=encoding)
-        draft.replace(path)
+    encoding = {name: {"_FillValue": None} for name in dataset.variables}
+    write_file(path, lambda draft: dataset.to_netcdf(draft, engine="h5netcdf", encoding=encoding))
 
 
 def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +30,7 @@ def write_program(program: LinearProgram, path: str | Path) -> Path:
     program
         What to write; its labels become names, with characters that the formats forbid replaced.
     path
-        Where to; the suffix chooses the format.
+        Where to; the suffix chooses the format. An existing regular file is replaced.
 
     Returns
     -------
@@ -39,14 +40,19 @@ def write_program(program: LinearProgram, path: str | Path) -> Path:
     ------
     OptionError
         If the suffix is neither ``.mps`` nor ``.lp``.
+    OutputError
+        If the file cannot be written, or something else stands there.
     """
     target = Path(path)
     writers = {".mps": _write_mps, ".lp": _write_lp}
     if target.suffix not in writers:
         raise OptionError(f"cannot tell the format of {target.name!r}; end it in .mps or .lp")
-    with target.open("w", encoding="ascii") as stream:
-        writers[target.suffix](program, stream)
-    return target
+
+    def fill(draft: Path) -> None:
+        with draft.open("w", encoding="ascii") as stream:
+            writers[target.suffix](program, stream)
+
+    return write_file(target, fill)
 
 
 def _plain_names(labels: Labels, prefix: str) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
+from edgeopt.studies.spreadsheet import csv_text
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +34,7 @@ def write_plan(
     benchmark
         A solved benchmark; its figures go into the attributes of a ``.nc`` file.
     path
-        ``.csv`` holds `rows`, ``.nc`` holds `arrays`.
+        ``.csv`` holds `rows`, ``.nc`` holds `arrays`; an existing regular file is replaced.
     rows
         Columns of the table by name.
     arrays
@@ -42,14 +44,17 @@ def write_plan(
     ------
     OptionError
         If the suffix is another one.
+    OutputError
+        If the file cannot be written, or something else stands there.
     """
     if path.suffix not in SUFFIXES:
         raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     if path.suffix == ".csv":
         import pandas as pd
 
-        pd.DataFrame(dict(rows())).to_csv(path, index=False)
+        write_file(path, csv_text(pd.DataFrame(dict(rows()))))
         return
     import xarray as xr
 
-    xr.Dataset(dict(arrays()), attrs=benchmark.record()).to_netcdf(path, engine="h5netcdf")
+    plan = xr.Dataset(dict(arrays()), attrs=benchmark.record())
+    write_file(path, lambda draft: plan.to_netcdf(draft, engine="h5netcdf"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from edgeopt.errors import OptionError
@@ -15,6 +14,7 @@ from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     import numpy as np
     import pandas as pd
@@ -286,20 +286,29 @@ class Study:
         document = records[0] if len(records) == 1 else records
         return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
 
-    def page(self, out_dir: str | Path) -> Path:
+    def page(self, out_dir: str | Path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page, its pictures, the table and the JSON document.
 
         Parameters
         ----------
         out_dir
-            Directory to write to; it is made if it does not exist.
+            Directory to write to; it is made if it does not exist. The page of another study in it
+            is replaced.
+        force
+            Whether to write to a directory that is not empty and that no study has made; files of
+            the same names are replaced, others left alone.
 
         Returns
         -------
         Path
             The page, ``index.html``. Beside it stand ``table.csv``, ``study.json``, the accounts
             and comparisons of the system and ``pictures/NAME.svg``, which the page does not need.
+
+        Raises
+        ------
+        OutputError
+            If the directory is another's, or cannot be written to.
         """
         from edgeopt.studies.pages.study import write
 
-        return write(self, Path(out_dir))
+        return write(self, out_dir, force=force)

@@ -7,7 +7,7 @@ import pytest
 import xarray
 from hypothesis import given, settings
 
-from edgeopt.errors import InstanceError
+from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances import labelled
 from edgeopt.instances.rescue import ProfitModel, RescueInstance, generate, small
 from tests.strategies import rescue_instances
@@ -135,7 +135,7 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(xarray.Dataset, "to_netcdf", fail)
-    with pytest.raises(InstanceError, match="cannot be written: disk full"):
+    with pytest.raises(OutputError, match="cannot be written: disk full"):
         small(4).save(path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == [path.name]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.search.registry import families
 from edgeopt.errors import InstanceError, OptionError
+from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
     import os
@@ -75,16 +76,13 @@ class Found:
 
         Raises
         ------
-        InstanceError
-            If the file cannot be written.
+        OutputError
+            If the file cannot be written, or something else than a regular file stands there.
         """
         if not callable(getattr(self.instance, "save", None)):
             recipe = {"kind": _KIND, "claim": self.verdict.claim, "family": self.family.name}
             text = json.dumps({**recipe, "parameters": dict(self.parameters)}, indent=2)
-            try:
-                Path(path).write_text(text + "\n", encoding="utf-8")
-            except OSError as error:
-                raise InstanceError("file", f"cannot be written: {error}", value=path) from None
+            write_file(path, text + "\n")
             return
         instance = self.instance
         if hasattr(instance, "origin"):

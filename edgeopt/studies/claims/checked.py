@@ -273,22 +273,30 @@ class Checked:
         """
         return json.dumps(self.as_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
-    def page(self, out: str | Path) -> Path:
+    def page(self, out: str | Path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page and the JSON document beside it.
 
         Parameters
         ----------
         out
             Directory to write to; made if it does not exist.
+        force
+            Whether to write to one that is not empty and that no check has made; files of the same
+            names are replaced, others left alone.
 
         Returns
         -------
         Path
             The page.
+
+        Raises
+        ------
+        OutputError
+            If the directory is another's, or cannot be written to.
         """
         from edgeopt.studies.claims import page
 
-        return page.write(self, out)
+        return page.write(self, out, force=force)
 
 
 def _tally(verdicts: Sequence[Verdict]) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.verdict import Finding
@@ -12,14 +11,17 @@ from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.formulas import in_html
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from edgeopt.studies.claims.checked import Checked, CheckedClaim
 
 __all__ = ["render", "title_of", "write"]
 
 
-def write(checked: Checked, out: str | Path) -> Path:
+def write(checked: Checked, out: str | Path, *, force: bool = False) -> Path:
     """Write ``index.html`` and ``claims.json``.
 
     Parameters
@@ -28,17 +30,17 @@ def write(checked: Checked, out: str | Path) -> Path:
         What to show.
     out
         Directory to write to; made if it does not exist.
+    force
+        Whether to write to one that is not empty and that no check has made.
 
     Returns
     -------
     Path
         The page.
     """
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    page = folder / "index.html"
-    page.write_text(render(checked), encoding="utf-8")
-    (folder / "claims.json").write_text(checked.to_json() + "\n", encoding="utf-8")
+    folder = Folder(out, "check", force=force)
+    page = folder.write("index.html", render(checked))
+    folder.write("claims.json", checked.to_json() + "\n")
     return page
 
 

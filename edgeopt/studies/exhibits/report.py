@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
 from edgeopt.studies.plain import plain
+from edgeopt.studies.spreadsheet import csv_text
 from edgeopt.studies.wording import interval, number, percent
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,30 +24,32 @@ if TYPE_CHECKING:
 __all__ = ["figure", "in_words", "record", "write"]
 
 
-def write(found: Reproduction, folder: Path) -> Path:
+def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
     """Write the page, and for every exhibit its picture, its rows and the printed lines.
 
     Parameters
     ----------
     found
         What to show.
-    folder
+    out
         Directory to write to; made if it does not exist.
+    force
+        Whether to write to one that is not empty and that no reproduction has made.
 
     Returns
     -------
     Path
         The page.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = Folder(out, "reproduce", force=force)
     shown = []
     for outcome in found.outcomes:
         exhibit, notice = outcome.exhibit, outcome.notice
         drawing = figure(outcome)
         svg = inline_svg(drawing, prefix=f"{exhibit.name}-", label=notice)
         entitle(drawing, notice)
-        (folder / f"{exhibit.name}.svg").write_text(standalone_svg(drawing), encoding="utf-8")
-        outcome.rows.to_csv(folder / f"{exhibit.name}.csv", index=False)
+        folder.write(f"{exhibit.name}.svg", standalone_svg(drawing))
+        folder.write(f"{exhibit.name}.csv", csv_text(outcome.rows))
         shown.append(
             {
                 "exhibit": exhibit,
@@ -57,12 +61,10 @@ def write(found: Reproduction, folder: Path) -> Path:
                 "own_reasons": any(line["why"] for line in outcome.lines),
             }
         )
-    found.lines.to_csv(folder / "printed.csv", index=False)
+    folder.write("printed.csv", csv_text(found.lines))
     document = json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / "reproduction.json").write_text(document + "\n", encoding="utf-8")
-    page = folder / "index.html"
-    page.write_text(render("reproduction.html.j2", found=found, shown=shown), encoding="utf-8")
-    return page
+    folder.write("reproduction.json", document + "\n")
+    return folder.write("index.html", render("reproduction.html.j2", found=found, shown=shown))
 
 
 def figure(outcome: Outcome) -> Figure:

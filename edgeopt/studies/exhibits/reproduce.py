@@ -13,7 +13,8 @@ import edgeopt
 from edgeopt.errors import OptionError
 from edgeopt.studies.exhibits.exhibit import NOT_BUILT, Estimate
 from edgeopt.studies.registry import find_system
-from edgeopt.studies.sweeps import compute_cells, tabulate
+from edgeopt.studies.sweeps import Store, compute_cells, tabulate
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,23 +110,31 @@ class Reproduction:
             columns=list(_LINE),
         )
 
-    def page(self, out: str | Path) -> Path:
+    def page(self, out: str | Path, *, force: bool = False) -> Path:
         """Write a page, and of every exhibit its picture and rows.
 
         Parameters
         ----------
         out
             Directory to write to; it is made if it does not exist.
+        force
+            Whether to write to one that is not empty and that no reproduction has made; files of
+            the same names are replaced, others left alone.
 
         Returns
         -------
         Path
             The page, ``index.html``. Beside it stand ``NAME.svg`` and ``NAME.csv`` per exhibit,
             ``printed.csv`` and ``reproduction.json``.
+
+        Raises
+        ------
+        OutputError
+            If the directory is another's, or cannot be written to.
         """
         from edgeopt.studies.exhibits.report import write
 
-        return write(self, Path(out))
+        return write(self, out, force=force)
 
 
 def reproduce(
@@ -134,6 +143,7 @@ def reproduce(
     figure: str | None = None,
     table: str | None = None,
     out: str | Path | None = None,
+    force: bool = False,
     quick: bool = False,
     workers: int = 1,
     cluster: str | None = None,
@@ -150,6 +160,8 @@ def reproduce(
     out
         Directory for page, pictures and tables. Finished cells are kept in its folder ``cells``,
         so that a run that was interrupted goes on where it stopped.
+    force
+        Whether to write to a directory that is not empty and that no reproduction has made.
     quick
         Few and small cells, for a first look.
     workers
@@ -163,6 +175,8 @@ def reproduce(
     ------
     OptionError
         If an option is out of range, or the system has no such exhibit.
+    OutputError
+        If the directory is another's, or cannot be written to.
     MissingDependencyError
         If a cluster is asked for and the extra ``cluster`` is not installed.
 
@@ -176,11 +190,14 @@ def reproduce(
     began = time.perf_counter()
     record = find_system(system) if isinstance(system, str) else system
     exhibits = _chosen(record, figure, table)
-    folder = None if out is None else Path(out) / "cells"
+    store = None
+    if out is not None:
+        Folder(out, "reproduce", force=force).begin()
+        store = Store(Path(out) / "cells", force=force)
     cells = [exhibit.cells(quick) for exhibit in exhibits]
     computed = compute_cells(
         (cell for listed in cells for cell in listed),
-        store=folder,
+        store=store,
         workers=workers,
         cluster=cluster,
         progress=progress,
@@ -191,7 +208,7 @@ def reproduce(
     )
     found = Reproduction(record, outcomes, quick, time.perf_counter() - began)
     if out is not None:
-        found.page(out)
+        found.page(out, force=force)
     return found
 
 

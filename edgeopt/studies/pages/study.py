@@ -9,6 +9,8 @@ from edgeopt.studies.pages import rendering
 from edgeopt.studies.pages.headlines import headlines
 from edgeopt.studies.pages.summary import findings, lead
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
+from edgeopt.studies.spreadsheet import csv_text
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,15 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["render", "whole", "write"]
 
 
-def write(study: Study, folder: Path) -> Path:
+def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     """Write the page and, for other uses, the table, the JSON document and the pictures.
 
     Parameters
     ----------
     study
         What to show.
-    folder
+    out
         Directory to write to; made if it does not exist.
+    force
+        Whether to write to one that is not empty and that no study has made.
 
     Notes
     -----
@@ -43,22 +47,20 @@ def write(study: Study, folder: Path) -> Path:
     Path
         The page.
     """
+    folder = Folder(out, "study", force=force)
     figures = _figures(study)
-    (folder / "pictures").mkdir(parents=True, exist_ok=True)
-    page = folder / "index.html"
-    page.write_text(_render(study, figures), encoding="utf-8")
+    page = folder.write("index.html", _render(study, figures))
     for (number, picture), figure in figures.items():
         suffix = f"-{number + 1}" if len(study.cases) > 1 else ""
         entitle(figure, picture.title(study.cases[number]))
-        path = folder / "pictures" / f"{picture.name}{suffix}.svg"
-        path.write_text(standalone_svg(figure), encoding="utf-8")
-    study.table.to_csv(folder / "table.csv", index=False)
+        folder.write(f"pictures/{picture.name}{suffix}.svg", standalone_svg(figure))
+    folder.write("table.csv", csv_text(study.table))
     for account in study.system.accounts:
-        whole(study, account).to_csv(folder / f"{account.name}.csv", index=False)
+        folder.write(f"{account.name}.csv", csv_text(whole(study, account)))
     for comparison in study.system.comparisons:
         rows = study.comparison(comparison.name)
-        rows.to_csv(folder / f"{comparison.name}.csv", index=False)
-    (folder / "study.json").write_text(study.to_json() + "\n", encoding="utf-8")
+        folder.write(f"{comparison.name}.csv", csv_text(rows))
+    folder.write("study.json", study.to_json() + "\n")
     return page
 
 

@@ -27,7 +27,7 @@ _PATIENCE: Final = 10
 def run_cells(
     cells: Iterable[Cell],
     *,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     workers: int = 1,
     cluster: str | None = None,
     progress: bool | None = None,
@@ -69,7 +69,7 @@ def tabulate(cells: Iterable[Cell], rows: Mapping[str, Mapping[str, Any]]) -> pd
 def compute_cells(
     cells: Iterable[Cell],
     *,
-    store: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
     workers: int = 1,
     cluster: str | None = None,
     progress: bool | None = None,
@@ -107,16 +107,15 @@ def compute_cells(
     if workers < 1 and workers != -1:
         raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
     unique = {cell.key: cell for cell in cells}
-    kept = None if store is None else Store(store)
+    kept = store if store is None or isinstance(store, Store) else Store(store)
     rows: dict[str, dict[str, Any]] = {}
     if kept is not None:
         found = {key: kept.get(cell) for key, cell in unique.items()}
         rows = {key: row for key, row in found.items() if row is not None}
     todo = [cell for key, cell in unique.items() if key not in rows]
-    folder = None if kept is None else kept.folder
     with progress_bar(len(todo), show=progress) as step, _where(cluster):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
-        for key, row in pool(delayed(_finish)(cell, folder) for cell in todo):
+        for key, row in pool(delayed(_finish)(cell, kept) for cell in todo):
             rows[key] = row
             if kept is not None and not kept.path(unique[key]).exists():
                 # The machine that computed it does not share this disk.
@@ -125,11 +124,11 @@ def compute_cells(
     return rows
 
 
-def _finish(cell: Cell, folder: Any) -> tuple[str, dict[str, Any]]:
-    """Compute a cell and keep it at once, wherever this runs."""
+def _finish(cell: Cell, store: Store | None) -> tuple[str, dict[str, Any]]:
+    """Compute a cell and keep it at once, if the store can be seen from where this runs."""
     row = cell.compute()
-    if folder is not None:
-        Store(folder).put(cell, row)
+    if store is not None and store.present:
+        store.put(cell, row)
     return cell.key, row
 
 

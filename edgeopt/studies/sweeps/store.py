@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.studies.sweeps.cells import digest
+from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from edgeopt.studies.sweeps.cells import Cell
 
 __all__ = ["Store", "StoreWarning"]
@@ -28,26 +29,34 @@ class StoreWarning(EdgeOptWarning):
 class Store:
     """A folder of finished cells.
 
-    A cell is written under another name, flushed to the disk and then renamed, so that a process
-    that is killed leaves whole cells alone. Several processes may use a folder at a time.
+    A process that is killed leaves whole cells alone. Several processes may use a folder at a time.
 
     Parameters
     ----------
     folder
         The folder; made if it is not there.
+    force
+        Whether to use a folder that is not empty and that no sweep has made.
 
     Raises
     ------
-    OptionError
-        If it cannot be made.
+    OutputError
+        If it cannot be made, or is another's.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder).absolute()
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OptionError(f"folder {os.fspath(folder)!r} of a sweep: {error}") from None
+    def __init__(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        self._own = Folder(folder, "cells", force=force)
+        self._own.begin()
+
+    @property
+    def folder(self) -> Path:
+        """The folder, from the root on."""
+        return self._own.path
+
+    @property
+    def present(self) -> bool:
+        """Whether the folder is on the disk of this machine."""
+        return self._own.marked
 
     def path(self, cell: Cell) -> Path:
         """Return the file of a cell, there or not."""
@@ -92,7 +101,9 @@ class Store:
         Raises
         ------
         OptionError
-            If the row holds anything but numbers and texts, or cannot be written.
+            If the row holds anything but numbers and texts.
+        OutputError
+            If it cannot be written.
         """
         try:
             content = {
@@ -105,29 +116,10 @@ class Store:
             text = json.dumps(content, indent=1)
         except (TypeError, ValueError) as error:
             raise OptionError(f"row of a cell: {error}") from None
-        path = self.path(cell)
-        try:
-            handle, draft = tempfile.mkstemp(dir=self.folder, prefix=".draft-")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(draft).replace(path)
-            _flush(self.folder)
-        except OSError as error:
-            raise OptionError(f"{os.fspath(path)} cannot be written: {error}") from None
+        self._own.write(self.path(cell).name, text)
 
 
 def _distrust(path: Path, why: str) -> None:
     warnings.warn(
         f"{os.fspath(path)} {why}; the cell is computed again", StoreWarning, stacklevel=4
     )
-
-
-def _flush(folder: Path) -> None:
-    """Make sure that a name outlives a loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

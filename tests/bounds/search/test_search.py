@@ -12,7 +12,7 @@ from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.search import Family, Parameter, families, rebuild, registry, search
 from edgeopt.bounds.verdict import Finding, Relation, Source
-from edgeopt.errors import InstanceError, OptionError
+from edgeopt.errors import InstanceError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,5 +231,5 @@ def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:
     path.write_text("[]")
     with pytest.raises(InstanceError, match="no find"):
         rebuild(path, BOX)
-    with pytest.raises(InstanceError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         found.save(tmp_path / "nowhere" / "found.json")

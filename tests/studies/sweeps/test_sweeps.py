@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import OptionError, OutputError
 from edgeopt.studies.sweeps import Cell, Store, StoreWarning, run_cells
 from tests.studies.sweeps.work import cells
 
@@ -129,5 +129,5 @@ def test_wrong_use_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="row"):
         run_cells([Cell({"n": 1}, dict, ({"set": {1}},))], store=tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="folder"):
+    with pytest.raises(OutputError, match="file cannot be written: Not a directory"):
         Store(tmp_path / "file")

@@ -6,9 +6,13 @@ Importing this package is cheap: rooms and shortest names are loaded on first us
 from __future__ import annotations
 
 import importlib
+import time
 from typing import Any
 
 __version__ = "0.1.0"
+
+_BEGAN = time.time()
+"""When this process began to import the package."""
 
 _ROOMS = ("bounds", "errors", "instances", "models", "online", "rounding", "solvers", "studies")
 _SHORT = {

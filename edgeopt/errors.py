@@ -6,6 +6,7 @@ The text of an error says what is wrong, where, and what to do.
 from __future__ import annotations
 
 __all__ = [
+    "CacheWarning",
     "EdgeOptError",
     "EdgeOptWarning",
     "InputError",
@@ -112,6 +113,10 @@ class SolverError(EdgeOptError, RuntimeError):
 
 class EdgeOptWarning(UserWarning):
     """Base of every warning that edgeopt gives."""
+
+
+class CacheWarning(EdgeOptWarning):
+    """What is compiled cannot be kept, and is compiled again next time."""
 
 
 class PluginWarning(EdgeOptWarning):

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.studies.entries import Benchmark
 from edgeopt.studies.registry import choose, find_system
 from edgeopt.studies.run import study
-from edgeopt.studies.sweeps import Cell
+from edgeopt.studies.sweeps import Cell, modules_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -107,6 +107,7 @@ def plays(
     """
     record = find_system(system)
     read = figures if reading is None else reading
+    about = modules_in(record)
     listed = []
     for entry in choose(record, policies):
         identity = {
@@ -121,7 +122,7 @@ def plays(
         }
         chosen = entry if bounded else replace(entry, bound="")
         arguments = (system, recipe, chosen, runs, seed, read, bounded)
-        listed.append(Cell(identity, _play, arguments))
+        listed.append(Cell(identity, _play, arguments, about))
     return listed
 
 

@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import edgeopt
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,11 +27,14 @@ class Cell:
     identity
         What the outcome depends on: fingerprint of the instance, policy and its options, seed,
         runs. Numbers, texts, truth values, None, and lists and mappings of them. These are the
-        first columns of the table. The version of the package belongs to it without being said.
+        first columns of the table. The code that it runs belongs to it without being said.
     work
         Function of a module that returns the numbers of the cell by name.
     arguments
         What it is called with; they have to be picklable.
+    modules
+        Names of modules that the work finds by itself. Those of the work and of what is among the
+        arguments are known, and so are edgeopt's own systems that the arguments name.
 
     Raises
     ------
@@ -43,6 +45,7 @@ class Cell:
     identity: Mapping[str, Any]
     work: Callable[..., Mapping[str, Any]] = field(repr=False)
     arguments: tuple[Any, ...] = field(default=(), repr=False)
+    modules: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -52,8 +55,8 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Hash of the identity and the version of the package."""
-        return digest({"identity": dict(self.identity), "version": edgeopt.__version__})
+        """Hash of the identity."""
+        return digest(dict(self.identity))
 
     def compute(self) -> Row:
         """Do the work; numbers of NumPy become plain ones."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from edgeopt.digests import changed
 from edgeopt.errors import MissingDependencyError, OptionError
 from edgeopt.studies.progress import progress_bar
+from edgeopt.studies.sweeps.code import code_of, modules_of
 from edgeopt.studies.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -98,7 +101,8 @@ def compute_cells(
     Raises
     ------
     OptionError
-        If an option is out of range, or no scheduler answers.
+        If an option is out of range, no scheduler answers, sources have changed since this process
+        began, or a process that computes has other code.
     MissingDependencyError
         If a cluster is asked for and the extra ``cluster`` is not installed.
     """
@@ -108,27 +112,56 @@ def compute_cells(
         raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
     unique = {cell.key: cell for cell in cells}
     kept = store if store is None or isinstance(store, Store) else Store(store)
+    if kept is not None:
+        _refuse_changed(unique.values())
     rows: dict[str, dict[str, Any]] = {}
     if kept is not None:
         found = {key: kept.get(cell) for key, cell in unique.items()}
         rows = {key: row for key, row in found.items() if row is not None}
     todo = [cell for key, cell in unique.items() if key not in rows]
+    spoilt = {cell.key for cell in todo if kept is not None and kept.path(cell).exists()}
+    keep = [None if kept is None else Keep.of(cell, kept) for cell in todo]
     with progress_bar(len(todo), show=progress) as step, _where(cluster):
         pool = Parallel(n_jobs=workers, return_as="generator_unordered")
-        for key, row in pool(delayed(_finish)(cell, kept) for cell in todo):
+        for key, row in pool(map(delayed(_finish), todo, keep)):
             rows[key] = row
-            if kept is not None and not kept.path(unique[key]).exists():
+            if kept is not None and (key in spoilt or not kept.path(unique[key]).exists()):
                 # The machine that computed it does not share this disk.
                 kept.put(unique[key], row)
             step("cells")
     return rows
 
 
-def _finish(cell: Cell, store: Store | None) -> tuple[str, dict[str, Any]]:
+def _refuse_changed(cells: Iterable[Cell]) -> None:
+    """Make sure that the code in memory is that of the files: what is kept is known by these."""
+    for file in changed({module for cell in cells for module in modules_of(cell)}):
+        raise OptionError(f"{file} has changed since this process began; start it again")
+
+
+class Keep(NamedTuple):
+    """Where a cell is kept, and by which code, as the process says that hands it out."""
+
+    store: Store
+    code: str
+    imported: str
+    """Of `code` the part that every process has to find in its own files."""
+
+    @classmethod
+    def of(cls, cell: Cell, store: Store) -> Keep:
+        """Return it for a cell."""
+        return cls(store, code_of(cell), code_of(cell, scripts=False))
+
+
+def _finish(cell: Cell, keep: Keep | None) -> tuple[str, dict[str, Any]]:
     """Compute a cell and keep it at once, if the store can be seen from where this runs."""
+    if keep is not None and code_of(cell, scripts=False) != keep.imported:
+        raise OptionError(
+            f"the code on {platform.node() or 'a worker'} is not the one that was started, for "
+            f"{dict(cell.identity)}: install the same edgeopt there, or start again"
+        )
     row = cell.compute()
-    if store is not None and store.present:
-        store.put(cell, row)
+    if keep is not None and keep.store.present:
+        keep.store.put(cell, row, keep.code)
     return cell.key, row
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.studies.sweeps.cells import digest
+from edgeopt.studies.sweeps.code import code_of
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "StoreWarning"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Number of the form in which cells are kept."""
 
 
 class StoreWarning(EdgeOptWarning):
-    """A kept cell is torn, foreign or unreadable, and is computed again."""
+    """A kept cell is torn, foreign, unreadable or of other code, and is computed again."""
 
 
 class Store:
@@ -68,7 +69,8 @@ class Store:
         Warns
         -----
         StoreWarning
-            If its file is torn, of another cell or unreadable; it counts as not finished then.
+            If its file is torn, of another cell, unreadable, or of other code than would run now;
+            it counts as not finished then.
         """
         path = self.path(cell)
         try:
@@ -86,17 +88,20 @@ class Store:
         if not isinstance(kept, dict) or kept.get("format") != FORMAT:
             _distrust(path, f"is foreign: it is not of format {FORMAT}")
             return None
-        if kept.get("checksum") != digest([kept.get("key"), kept.get("row")]):
+        if kept.get("checksum") != _checksum(kept):
             _distrust(path, "has changed since it was written")
             return None
         if kept["key"] != cell.key:
             _distrust(path, "is foreign: it is of another cell")
             return None
+        if kept["code"] != code_of(cell):
+            _distrust(path, "is of other code: modules that it ran have changed")
+            return None
         row: dict[str, Any] = kept["row"]
         return row
 
-    def put(self, cell: Cell, row: dict[str, Any]) -> None:
-        """Keep what a cell came to.
+    def put(self, cell: Cell, row: dict[str, Any], code: str = "") -> None:
+        """Keep what a cell came to, and the digest of the code, by default that of this process.
 
         Raises
         ------
@@ -106,17 +111,22 @@ class Store:
             If it cannot be written.
         """
         try:
-            content = {
+            content: dict[str, Any] = {
                 "format": FORMAT,
                 "key": cell.key,
                 "identity": dict(cell.identity),
+                "code": code or code_of(cell),
                 "row": row,
-                "checksum": digest([cell.key, row]),
             }
-            text = json.dumps(content, indent=1)
+            text = json.dumps({**content, "checksum": _checksum(content)}, indent=1)
         except (TypeError, ValueError) as error:
             raise OptionError(f"row of a cell: {error}") from None
         self._own.write(self.path(cell).name, text)
+
+
+def _checksum(kept: dict[str, Any]) -> str:
+    """Hash what is kept: it tells damage, not forgery, for anybody can compute it."""
+    return digest([kept.get(name) for name in ("key", "code", "row")])
 
 
 def _distrust(path: Path, why: str) -> None:

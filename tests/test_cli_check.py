@@ -88,7 +88,7 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
     assert against["words"] == "The numbers 1, 5 and ε ≤ 3.\n\nTheir mean is 3."
     assert printed["corrected_by"] == ["toy.mean"]
     assert (silent["verdict"], silent["reason"]) == ("vacuous", "too large to be measured")
-    assert (endless["verdict"], endless["measured"], endless["slack"]) == ("holds", None, None)
+    assert (endless["verdict"], endless["measured"], endless["slack"]) == ("holds", "inf", "inf")
     assert found["counts"] == {
         "hold": 2,
         "vacuous": 1,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.solvers.gap import rounding_floor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -60,11 +61,29 @@ class Measurement:
         What the claim promises for it.
     certificate
         Arrays and numbers from which both can be recomputed.
+    size
+        Size of the terms that both numbers were added up from, in their unit: the tolerance of a
+        claim is a share of it. By default the larger of both numbers. A difference that is compared
+        with 0 has lost that, and states it.
     """
 
     measured: float
     guaranteed: float
     certificate: Mapping[str, Any] = field(default_factory=dict)
+    size: float = 0.0
+
+    def allowed(self, tolerance: float) -> float:
+        """Return by how much the two numbers may miss their relation, in their unit.
+
+        Parameters
+        ----------
+        tolerance
+            Share of the size that is allowed; what rounding explains is allowed beyond it.
+        """
+        numbers = (abs(self.measured), abs(self.guaranteed), self.size)
+        size = max(number for number in (0.0, *numbers) if number < math.inf)
+        floor = rounding_floor(size, size)
+        return tolerance * size + (floor if tolerance > 0.0 else 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +115,8 @@ class Claim:
         Turns an instance and options into what `measure` reads. Claims that share a view share
         its work (an LP solved once) within one call of `check`.
     tolerance
-        The relation may be missed by `tolerance * max(1, |guaranteed|)`.
+        Share of the numbers compared, or of the size that a measurement states, by which the
+        relation may be missed; with 0 it may not be missed at all.
     counterexample
         Name in `family` of the instance that refutes a false claim.
     corrected_by
@@ -219,8 +239,8 @@ class Claim:
         slack = self.relation.slack(measured, guaranteed)
         if math.isnan(slack):
             raise EdgeOptError(f"claim {self.id}: compares {measured} with {guaranteed}")
-        allowed = self.tolerance * max(1.0, abs(guaranteed))
-        finding = Finding.HOLDS if slack >= -allowed else Finding.VIOLATED
+        holds = slack >= -found.allowed(self.tolerance)
+        finding = Finding.HOLDS if holds else Finding.VIOLATED
         return Verdict(
             self.id,
             self.source,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Finding", "Relation", "Source", "Verdict", "worst_verdict"]
+__all__ = ["Finding", "Relation", "Source", "Verdict", "in_json", "worst_verdict"]
 
 
 class Finding(StrEnum):
@@ -128,16 +128,17 @@ class Verdict:
         Returns
         -------
         dict
-            Keys `id`, `source`, `verdict`, `measured`, `guaranteed`, `slack`. Numbers that are not
-            finite become None, since JSON has no word for them.
+            Keys `id`, `source`, `verdict`, `measured`, `guaranteed`, `slack`. JSON has no word for
+            numbers that are not finite: infinite ones become ``"inf"`` and ``"-inf"``, which
+            ``float`` reads back, and those that do not exist None.
         """
         return {
             "id": self.claim,
             "source": str(self.source),
             "verdict": self.verdict.value,
-            "measured": _finite(self.measured),
-            "guaranteed": _finite(self.guaranteed),
-            "slack": _finite(self.slack),
+            "measured": in_json(self.measured),
+            "guaranteed": in_json(self.guaranteed),
+            "slack": in_json(self.slack),
         }
 
 
@@ -167,5 +168,14 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
     return min(violated or said, key=lambda one: round(one.room if shares else one._slack, 9))
 
 
-def _finite(number: float) -> float | None:
-    return float(number) if math.isfinite(number) else None
+def in_json(number: float) -> float | str | None:
+    """Return a number as JSON can hold it: ``"inf"`` and ``"-inf"`` as text, NaN as None.
+
+    Parameters
+    ----------
+    number
+        Any float. ``float`` of what is returned gives it back, unless it is NaN.
+    """
+    if math.isnan(number):
+        return None
+    return float(number) if math.isfinite(number) else str(float(number))

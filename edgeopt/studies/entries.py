@@ -59,7 +59,7 @@ class Benchmark:
     bound
         Proven bound on the optimum: from above when the system maximises, from below otherwise.
     gap
-        Proven relative gap ``|bound - value| / max(1, |value|)``.
+        Proven relative gap ``|bound - value| / max(|value|, |bound|)``.
     seconds
         Build and solve together.
     solver

@@ -47,11 +47,35 @@ def test_relation_decides(relation, value, verdict, slack):
     assert found.certificate == {"x": value}
 
 
-@pytest.mark.parametrize(("guaranteed", "allowed"), [(0.0, 1e-3), (100.0, 0.1)])
-def test_tolerance_is_relative_above_one(guaranteed, allowed):
+@pytest.mark.parametrize("guaranteed", [100.0, 1.0, 2.0**-40, 2.0**40])
+def test_tolerance_is_a_share_of_the_numbers_whatever_their_unit(guaranteed):
     claim = claim_about(0.0, guaranteed=guaranteed, tolerance=1e-3)
-    assert claim.check(guaranteed - 0.99 * allowed).verdict is Finding.HOLDS
-    assert claim.check(guaranteed - 1.01 * allowed).verdict is Finding.VIOLATED
+    assert claim.check(guaranteed * (1 - 0.99e-3)).verdict is Finding.HOLDS
+    assert claim.check(guaranteed * (1 - 1.01e-3)).verdict is Finding.VIOLATED
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**40])
+def test_difference_is_compared_with_0_to_a_share_of_the_size_that_it_states(unit):
+    def differ(x, size=100.0):
+        return Measurement(x, 0.0, size=size * unit)
+
+    claim = claim_about(0.0, measure=differ, tolerance=1e-3)
+    assert claim.check(-0.099 * unit).verdict is Finding.HOLDS
+    assert claim.check(-0.101 * unit).verdict is Finding.VIOLATED
+    silent = claim_about(0.0, guaranteed=0.0, tolerance=1e-3)
+    assert silent.check(-1e-300).verdict is Finding.VIOLATED
+    assert silent.check(0.0).verdict is Finding.HOLDS
+
+
+def test_tolerance_of_nothing_allows_not_even_rounding():
+    claim = claim_about(0.0, guaranteed=1.0, tolerance=0.0)
+    assert claim.check(1.0 - 2.0**-53).verdict is Finding.VIOLATED
+
+
+def test_rounding_is_allowed_beyond_a_tolerance_below_it():
+    claim = claim_about(0.0, guaranteed=1.0, tolerance=1e-20)
+    assert claim.check(1.0 - 100 * 2.0**-52).verdict is Finding.HOLDS
+    assert claim.check(1.0 - 200 * 2.0**-52).verdict is Finding.VIOLATED
 
 
 def test_failing_assumption_makes_it_vacuous_without_measuring():
@@ -110,10 +134,29 @@ def test_verdict_is_plain_json():
     }
 
 
-def test_numbers_that_json_lacks_become_null():
-    found = claim_about(-math.inf).check(-math.inf).as_dict()
-    assert (found["measured"], found["slack"]) == (None, None)
-    json.dumps(found, allow_nan=False)
+@pytest.mark.parametrize(
+    ("measured", "relation", "slack"),
+    [
+        (math.inf, Relation.AT_LEAST, math.inf),
+        (math.inf, Relation.AT_MOST, -math.inf),
+        (-math.inf, Relation.AT_MOST, math.inf),
+        (-math.inf, Relation.AT_LEAST, -math.inf),
+        (math.inf, Relation.EQUAL, -math.inf),
+    ],
+)
+def test_infinite_numbers_are_words_in_json_that_read_back(measured, relation, slack):
+    verdict = claim_about(1.0, relation, 31.0).check(measured)
+    assert verdict.slack == slack
+    assert (verdict.verdict is Finding.HOLDS) == (slack > 0)
+    found = json.loads(json.dumps(verdict.as_dict(), allow_nan=False))
+    assert (float(found["measured"]), float(found["slack"])) == (measured, slack)
+    assert found["guaranteed"] == 31.0
+
+
+def test_numbers_that_do_not_exist_are_null_in_json():
+    silent = claim_about(1.0, assumptions=(Assumption("no", "never", lambda _: False),)).check(1.0)
+    found = json.loads(json.dumps(silent.as_dict(), allow_nan=False))
+    assert (found["measured"], found["guaranteed"], found["slack"]) == (None, None, None)
 
 
 def test_wrong_type_family_or_options_are_refused():

@@ -100,3 +100,16 @@ def test_series_of_another_length_is_refused():
         regret([1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(OptionError, match="better than its bound"):
         regret([1.0, 2.0], (1.0, 2.0), cost=True)
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**40])
+def test_benchmark_is_held_against_its_bound_in_any_unit(unit):
+    runs = np.array([1.0, 2.0]) * unit
+    assert regret(runs, (3.0 * unit, 3.0 * (1 - 1e-10) * unit)).value > -unit
+    with pytest.raises(OptionError, match="better than its bound"):
+        regret(runs, (3.0 * unit, 3.0 * (1 - 1e-8) * unit))
+
+
+def test_benchmark_of_slots_that_cancel_out_may_miss_its_bound_by_their_rounding():
+    runs, slots = [0.0, 0.0], np.array([1e8, -1e8])
+    assert regret(runs, (slots + 1e-8, slots)).floor == pytest.approx(2e-8, rel=0.5)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds import claims
+from edgeopt.cli.claims import table as in_terminal
 from edgeopt.studies import check_all
 from edgeopt.studies.claims import written_out
 from edgeopt.studies.pages.formulas import in_html, in_text
@@ -74,6 +76,18 @@ def test_table_has_a_row_per_claim(checked: Checked) -> None:
     assert (mean["instance"], mean["named_holds"], mean["slack"]) == ("near", 2, 1.0)
     assert sum(row["known_false"] for row in rows.values()) == 3
     assert checked.broken == tuple(one for one in checked.claims if one.claim.id == "toy.broken")
+
+
+def test_infinite_room_is_shown_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = check_all([made_up.ENDLESS])
+    [endless] = found.claims
+    assert endless.slack == math.inf
+    text = found.page(tmp_path).read_text(encoding="utf-8")
+    row = re.search(r'<td id="toy.endless".*?</tr>', text, re.DOTALL)
+    assert row is not None
+    assert row[0].count("∞") == 2
+    in_terminal("toy", found.claims, drawn=False)
+    assert capsys.readouterr().out.count("∞") == 2
 
 
 def test_nothing_leaves_its_box(checked: Checked, tmp_path: Path, browser: Browser) -> None:

@@ -103,11 +103,22 @@ def _distance_of_comparators(view: Evaluation) -> Measurement:
 
 def _regret_of_even_rates(view: Evaluation) -> Measurement:
     problem = view.problem
-    regret = float((problem.cost * problem.rate).sum() - _best_costs(view).sum())
+    even, best = problem.cost * problem.rate, _best_costs(view)
+    spent = problem.spent(problem.rate)
     missing = problem.missing(problem.rate).sum(axis=0)
-    fit = float(np.linalg.norm(np.maximum(missing, 0.0)))
-    over = float(np.maximum(problem.spent(problem.rate) - problem.cap, 0.0).max())
-    return Measurement(max(regret, fit, over), 0.0, {"regret": regret, "fit": fit, "excess": over})
+    left = {
+        "regret": (float(even.sum() - best.sum()), float(np.abs(even).sum())),
+        "fit": (
+            float(np.linalg.norm(np.maximum(missing, 0.0))),
+            float(np.linalg.norm((problem.rate * problem.active).sum(axis=0))),
+        ),
+        "excess": (
+            float(np.maximum(spent - problem.cap, 0.0).max(initial=0.0)),
+            float(spent.max(initial=0.0)),
+        ),
+    }
+    share = {name: over / size if size > 0.0 else over for name, (over, size) in left.items()}
+    return Measurement(max(share.values()), 0.0, share, size=1.0)
 
 
 def _slack_and_drift(view: Evaluation) -> Measurement:
@@ -174,7 +185,7 @@ CLAIMS = (
     claim(
         "even_rate",
         "Under Assumption 2 the rule that trains every task at its even rate has no regret, no fit "
-        "and keeps every cap: the largest of the three is 0.",
+        "and keeps every cap: the largest of the three is 0, each as a share of what is there.",
         "Section 3.5, Assumption 2",
         _regret_of_even_rates,
         Relation.AT_MOST,

@@ -30,10 +30,11 @@ def _step_of_multipliers(view: Evaluation) -> Measurement:
         grown = ((after**2).sum(axis=1) - (before**2).sum(axis=1)) / 2
         linear = mu * (before * missing).sum(axis=1)
         square = mu**2 * (missing**2).sum(axis=1) / 2
-        scale = np.maximum((after**2).sum(axis=1) + np.abs(linear) + square, 1.0)
-        excess = (grown - linear - square) / scale
+        terms = (after**2).sum(axis=1) + np.abs(linear) + square
+        excess = np.zeros(terms.size)
+        np.divide(grown - linear - square, terms, out=excess, where=terms > 0)
         t = int(np.argmax(excess))
-        found.append(Measurement(excess[t], 0.0, {"frame": t, "index": index}))
+        found.append(Measurement(excess[t], 0.0, {"frame": t, "index": index}, size=1.0))
     return worst(Relation.AT_MOST, found)
 
 

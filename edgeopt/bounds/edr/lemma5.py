@@ -59,20 +59,27 @@ def _apart(view: Evaluation, promise: float) -> Measurement:
 
     Training costs the same on both of its sides, since the comparators are the even rates.
     """
-    found = [Measurement(_served(view, view.problem.rate) - _best(view), promise)]
+
+    def beside(rounds: np.ndarray) -> Measurement:
+        served, best = _served(view, rounds), _best(view)
+        return Measurement(served - best, promise, size=abs(served) + abs(best))
+
+    found = [beside(view.problem.rate)]
     if view.problem.tasks:
         with suppress(NotApplicableError):
-            found.append(Measurement(_served(view, view.points) - _best(view), promise))
+            found.append(beside(view.points))
     return worst(Relation.AT_MOST, found)
 
 
 def _regret(view: Evaluation, promise: Callable[[EdrInstance], float]) -> Measurement:
     """Regret of training and serving, compared with the bound of training and a constant."""
     training = float((view.problem.cost * (view.points - view.problem.rate)).sum())
-    regret = training + _served(view, view.points) - _best(view)
+    served, best = _served(view, view.points), _best(view)
+    regret = training + served - best
     bound, constant = Constants.of(view.problem).regret, promise(view.instance)
     proof = {"training": training, "training_bound": bound, "constant": constant}
-    return Measurement(regret, bound + constant, proof)
+    size = abs(training) + abs(served) + abs(best)
+    return Measurement(regret, bound + constant, proof, size=size)
 
 
 def _growth(view: Evaluation) -> Measurement:

@@ -68,11 +68,11 @@ def _room_of_routes(view: Evaluation) -> np.ndarray:
 
 
 def _h2(view: Evaluation) -> Measurement:
-    return Measurement(_room_of_routes(view).min(), 0.0)
+    return Measurement(_room_of_routes(view).min(), 0.0, size=float(view.instance.capacity.max()))
 
 
 def _h2_as_printed(view: Evaluation) -> Measurement:
-    return Measurement(-_room_of_routes(view).max(), 0.0)
+    return Measurement(-_room_of_routes(view).max(), 0.0, size=float(view.instance.capacity.max()))
 
 
 def _spent(view: Evaluation, known: str) -> Measurement:
@@ -102,7 +102,9 @@ def _unserved_work(view: Evaluation) -> Measurement:
         lost = plan.unserved.sum(axis=1) @ plan.problem.work
         asked = plan.problem.demand.sum(axis=1) @ plan.problem.work
         room = float(instance.capacity[able].sum())
-        found += [Measurement(a, b - room) for a, b in zip(lost, asked, strict=True)]
+        found += [
+            Measurement(a, b - room, size=float(b + room)) for a, b in zip(lost, asked, strict=True)
+        ]
     return worst(Relation.AT_LEAST, found)
 
 
@@ -114,7 +116,7 @@ def _unserved(view: Evaluation) -> Measurement:
     from edgeopt.bounds.edr.evaluation import Evaluation
 
     lost = sum(float(plan.unserved.sum()) for _, plan in _plans(Evaluation(other)))
-    return Measurement(lost, 0.0)
+    return Measurement(lost, 0.0, size=float(instance.requests.sum()))
 
 
 def _compliance(view: Evaluation) -> Measurement:

@@ -10,7 +10,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr.families import DRAWN, STEADY, one
 from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.statement import SOLVED, claim
-from edgeopt.bounds.edr.value import FEW, frame_problem
+from edgeopt.bounds.edr.value import FEW, compared, frame_problem
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, special
 from edgeopt.models.edr.clusters import cluster_sites, site_distance, solve_clusters, solve_frame
@@ -33,18 +33,13 @@ def _problems(view: Evaluation) -> Iterator[RoutingProblem]:
         yield frame_problem(view, frame, "even")
 
 
-def _scaled(measured: float, guaranteed: float) -> Measurement:
-    scale = max(1.0, abs(guaranteed))
-    return Measurement(measured / scale, guaranteed / scale)
-
-
 def _clustered(view: Evaluation) -> Measurement:
     """Compare the cost within clusters of two sites with the cost without clusters."""
     label = cluster_sites(site_distance(view.instance), size=2)
     return worst(
         Relation.AT_LEAST,
         (
-            _scaled(solve_clusters(problem, label).objective, solve_routing(problem).objective)
+            compared(solve_clusters(problem, label).objective, solve_routing(problem))
             for problem in _problems(view)
         ),
     )
@@ -56,13 +51,13 @@ def _clustered_apart(view: Evaluation) -> Measurement:
     for problem in _problems(view):
         best = solve_routing(problem)
         label = np.arange(problem.sites)
-        used = best.flow > 1e-9 * max(1.0, problem.demand.max(initial=0.0))
+        used = best.flow > 1e-9 * problem.demand.max(initial=0.0)
         pairs = set(zip(problem.origin[used].tolist(), problem.site[used].tolist(), strict=True))
         for here, there in sorted(pairs):
             label[label == label[there]] = label[here]
         if len(set(label.tolist())) > 1:
             clustered = solve_clusters(problem, label)
-            found.append(_scaled(clustered.objective, best.objective))
+            found.append(compared(clustered.objective, best))
     if not found:
         raise NotApplicableError("the best plans do not fall apart")
     return worst(Relation.EQUAL, found)
@@ -73,9 +68,7 @@ def _mixed(view: Evaluation) -> Measurement:
     return worst(
         Relation.EQUAL,
         (
-            _scaled(
-                solve_frame(problem, budget="price").objective, solve_routing(problem).objective
-            )
+            compared(solve_frame(problem, budget="price").objective, solve_routing(problem))
             for problem in _problems(view)
         ),
     )
@@ -95,7 +88,8 @@ def _one_side(view: Evaluation) -> Measurement:
             kept = solve_routing(free.with_price(middle)).energy <= problem.budget
             low, high = (low, middle) if kept else (middle, high)
         plan = solve_routing(free.with_price(high))
-        found.append(Measurement(float(plan.flow @ problem.cost), best.cost, {"price": high}))
+        cost = float(plan.flow @ problem.cost)
+        found.append(Measurement(cost, best.cost, {"price": high}, size=best.size))
     return worst(Relation.EQUAL, found)
 
 

@@ -43,8 +43,7 @@ class Served:
     def whole(self) -> bool:
         """Whether everything is served within the energy that there is."""
         return all(
-            plan.excess <= 1e-9 * max(1.0, abs(plan.problem.budget))
-            and plan.unserved.sum() <= 1e-9 * max(1.0, plan.problem.demand.sum())
+            plan.excess == 0.0 and plan.unserved.sum() <= 1e-9 * plan.problem.demand.sum()
             for plan in self.plans
         )
 

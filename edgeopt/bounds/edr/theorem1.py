@@ -76,15 +76,18 @@ def _expected_cost(view: Evaluation) -> Measurement:
 
 def _regrets(view: Evaluation) -> Measurement:
     """Compare the regret after rounding with that before, each against its own comparators."""
-    integral, fractional = 0.0, 0.0
+    integral, fractional, size = 0.0, 0.0, 0.0
     for t, frame, after, before in _before_and_after(view):
         outcomes = [[float(z) for z in outcome] for outcome in frame.law("bernoulli")]
         for rounds in [_floats(frame.rounds), *outcomes]:
             if not view.serving.slot_by_slot(t, rounds).whole:
                 raise NotApplicableError(f"frame {t}: not all can be served under the cap")
-        integral += after - _comparator(view, t, np.ceil(view.problem.rate[t] - 1e-12))
-        fractional += before - _comparator(view, t, view.problem.rate[t])
-    return Measurement(integral, fractional)
+        whole = _comparator(view, t, np.ceil(view.problem.rate[t] - 1e-12))
+        even = _comparator(view, t, view.problem.rate[t])
+        integral += after - whole
+        fractional += before - even
+        size += max(map(abs, (after, whole, before, even)))
+    return Measurement(integral, fractional, size=size)
 
 
 def _comparator(view: Evaluation, frame: int, rounds: np.ndarray) -> float:
@@ -102,7 +105,7 @@ def _regrets_apart(view: Evaluation) -> Measurement:
         top = [float(-(-x.numerator // x.denominator)) for x in frame.rounds]
         idle = view.serving.slot_by_slot(t, np.zeros(len(top))).objective
         busy = view.serving.slot_by_slot(t, top).objective
-        if abs(busy - idle) > 1e-9 * max(1.0, abs(idle)):
+        if abs(busy - idle) > 1e-9 * max(abs(busy), abs(idle)):
             raise NotApplicableError(f"frame {t}: training takes from the requests")
     return _regrets(view)
 

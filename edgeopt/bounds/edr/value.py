@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.models.edr.routing import RoutingProblem
+    from edgeopt.models.edr.routing import RoutingPlan, RoutingProblem
 
     Floats = NDArray[np.float64]
 
-__all__ = ["CLAIMS", "FEW", "frame_problem"]
+__all__ = ["CLAIMS", "FEW", "compared", "frame_problem"]
 
 FEW = 3
 """Frames that are looked at."""
@@ -35,6 +35,19 @@ LARGEST = 4000
 
 DRAWS = 4
 """Pairs of a training load and a budget, per frame."""
+
+
+def compared(objective: float, best: RoutingPlan) -> Measurement:
+    """Compare an objective with that of a plan, to a share of the terms of the plan's.
+
+    Parameters
+    ----------
+    objective
+        What is measured, in the unit of the plan's.
+    best
+        What promises its objective.
+    """
+    return Measurement(objective, best.objective, size=best.size)
 
 
 def _value(instance: EdrInstance, frame: int, load: Floats, budget: float) -> float:
@@ -159,31 +172,34 @@ def _eliminated(view: Evaluation) -> Measurement:
         fits = (training <= instance.capacity * instance.slots).all()
         if problem.routes <= LARGEST and fits:
             explicit = _explicit_optimum(problem, training)
-            eliminated = solve_routing(problem).objective
-            scale = max(1.0, abs(explicit))
-            found.append(Measurement(eliminated / scale, explicit / scale, {"frame": frame}))
+            plan = solve_routing(problem)
+            found.append(Measurement(plan.objective, explicit, {"frame": frame}, size=plan.size))
     return worst(Relation.EQUAL, found)
 
 
-def _costs_of_splits(view: Evaluation) -> Iterator[tuple[float, float, float, float]]:
-    """Yield cost and unserved requests with an even split of the training, and with a free one."""
+def _splits(view: Evaluation) -> Iterator[tuple[RoutingPlan, RoutingPlan]]:
+    """Yield plans with an even split of the training, and with a free one."""
     for frame in range(min(FEW, view.instance.frames)):
-        even = solve_routing(frame_problem(view, frame, "even"))
-        free = solve_routing(frame_problem(view, frame, "free"))
-        yield even.objective, free.objective, float(even.unserved.sum()), float(free.unserved.sum())
+        even, free = (frame_problem(view, frame, split) for split in ("even", "free"))
+        yield solve_routing(even), solve_routing(free)
 
 
 def _even_split(view: Evaluation) -> Measurement:
-    found = []
-    for even, free, _, _ in _costs_of_splits(view):
-        scale = max(1.0, abs(free))
-        found.append(Measurement(even / scale, free / scale))
-    return worst(Relation.AT_LEAST, found)
+    pairs = _splits(view)
+    return worst(Relation.AT_LEAST, (compared(even.objective, free) for even, free in pairs))
 
 
 def _left_out(view: Evaluation) -> Measurement:
     return worst(
-        Relation.AT_MOST, (Measurement(even, free) for _, _, even, free in _costs_of_splits(view))
+        Relation.AT_MOST,
+        (
+            Measurement(
+                float(even.unserved.sum()),
+                float(free.unserved.sum()),
+                size=float(free.problem.demand.sum()),
+            )
+            for even, free in _splits(view)
+        ),
     )
 
 

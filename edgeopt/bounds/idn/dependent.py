@@ -154,14 +154,15 @@ def _expected_product(view: Evaluation) -> Measurement:
 def _strict(view: Evaluation) -> Measurement:
     """Smallest gain of the expectation over the bounding function, which is to be positive."""
     least = _expected_product(view)
-    excess = least.measured - least.guaranteed
-    if abs(excess) <= STRICT * max(1.0, least.guaranteed):
+    size = max(abs(least.measured), abs(least.guaranteed))
+    excess = (least.measured - least.guaranteed) / size if size > 0.0 else 0.0
+    if abs(excess) <= STRICT:
         excess = 0.0
     return Measurement(excess, STRICT, {"expected": least.measured})
 
 
 STRICT = 1e-9
-"""Smallest number that counts as positive."""
+"""Smallest share of the expectation that counts as positive."""
 
 
 def _shared_coins(view: Evaluation) -> Measurement:
@@ -236,8 +237,8 @@ CLAIMS = (
     ),
     claim(
         "lemma_f11.printed",
-        r"$\mathbb{E}[\Lambda(x)] > \Lambda(y)$; the smallest excess is measured, and is 0 where "
-        "nothing depends on more than one entry.",
+        r"$\mathbb{E}[\Lambda(x)] > \Lambda(y)$; the smallest excess is measured, as a "
+        "share, and is 0 where nothing depends on more than one entry.",
         "Lemma F.11, equation (154)",
         _strict,
         Relation.AT_LEAST,

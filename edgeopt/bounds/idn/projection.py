@@ -141,14 +141,16 @@ def _optimal(cases: list[Projection]) -> Measurement:
     """Largest violation of the optimality conditions (71) by the bisection's result."""
     found = []
     for case in cases:
-        y, point, size = _by_bisection(case), np.array(case.point), np.array(case.size)
+        y, point, weight = _by_bisection(case), np.array(case.point), np.array(case.size)
         ratio = np.log(y) - np.log(point)
         inner = y < 1
         level = float(ratio[inner].mean()) if inner.any() else float(ratio.max())
         uneven = float(np.abs(ratio[inner] - level).max(initial=0))
         beyond = float(np.maximum(ratio[~inner] - level, 0).max(initial=0))
-        unfilled = abs(float(size @ y) - min(case.budget, size.sum())) / float(size.sum())
-        found.append(Measurement(max(uneven, beyond, unfilled), 0.0, {"multiplier": level}))
+        whole = float(weight.sum())
+        unfilled = abs(float(weight @ y) - min(case.budget, whole)) / whole
+        broken, size = max(uneven, beyond, unfilled), 1.0 + float(np.abs(ratio).max())
+        found.append(Measurement(broken, 0.0, {"multiplier": level}, size=size))
     return worst(Relation.AT_MOST, found)
 
 

@@ -101,6 +101,12 @@ class DualCertificate:
         return float(self.theta.sum() - self.eta.sum())
 
     @property
+    def heaviest(self) -> float:
+        """Largest weight of a job, the unit of the violations."""
+        assert self.problem.weight is not None
+        return float(self.problem.weight.max(initial=0.0))
+
+    @property
     def violation(self) -> float:
         """By how much it breaks a constraint of P2, with time counted from the middle of slots."""
         return certify(self.problem, self.theta, self.eta, midpoint=True).violation

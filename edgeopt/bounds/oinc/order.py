@@ -95,7 +95,7 @@ def _violation(due: Due, *, frozen: bool) -> Measurement:
         run = run_urgent(due, epsilon=epsilon, frozen=frozen)
         point = dual_certificate(problem, run, epsilon)
         proof = {"epsilon": epsilon, "theta": point.theta, "eta": point.eta}
-        found.append(Measurement(point.violation_in_time, 0.0, proof))
+        found.append(Measurement(point.violation_in_time, 0.0, proof, size=point.heaviest))
     return worst(Relation.AT_MOST, found)
 
 

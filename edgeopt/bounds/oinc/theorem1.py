@@ -31,7 +31,10 @@ def _violation(view: Evaluation, scale: float | None = None) -> Measurement:
     """Find the constraint of P2 that is broken most, time counted from the middle of slots."""
     return worst(
         Relation.AT_MOST,
-        (Measurement(point.violation, 0.0, _arrays(point)) for point in _certificates(view, scale)),
+        (
+            Measurement(point.violation, 0.0, _arrays(point), size=point.heaviest)
+            for point in _certificates(view, scale)
+        ),
     )
 
 
@@ -39,7 +42,7 @@ def _violation_in_time(view: Evaluation) -> Measurement:
     return worst(
         Relation.AT_MOST,
         (
-            Measurement(point.violation_in_time, 0.0, _arrays(point))
+            Measurement(point.violation_in_time, 0.0, _arrays(point), size=point.heaviest)
             for point in _certificates(view)
         ),
     )
@@ -105,7 +108,8 @@ def _printed_program(view: Evaluation) -> Measurement:
     for point in _certificates(view):
         theta, eta = point.of_printed_program()
         broken = certify(view.problem, theta, eta).violation
-        found.append(Measurement(broken, 0.0, {"theta": theta, "eta": eta}))
+        proof = {"theta": theta, "eta": eta}
+        found.append(Measurement(broken, 0.0, proof, size=point.heaviest))
     return worst(Relation.AT_MOST, found)
 
 
@@ -115,7 +119,8 @@ def _value_in_printed_program(view: Evaluation) -> Measurement:
     for point in _certificates(view):
         theta, eta = point.of_printed_program()
         least = point.value - view.problem.weight.sum() / 2.0
-        found.append(Measurement(float(theta.sum() - eta.sum()), least))
+        size = float(theta.sum() + eta.sum())
+        found.append(Measurement(float(theta.sum() - eta.sum()), least, size=size))
     return worst(Relation.AT_LEAST, found)
 
 

@@ -64,8 +64,8 @@ def _violation(view: Evaluation, **how: Any) -> Measurement:
     return worst(
         Relation.AT_MOST,
         (
-            Measurement(view.certificate(epsilon, **how).violation_in_time, 0.0)
-            for epsilon in view.epsilons
+            Measurement(point.violation_in_time, 0.0, size=point.heaviest)
+            for point in (view.certificate(epsilon, **how) for epsilon in view.epsilons)
         ),
     )
 

@@ -14,13 +14,15 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["PsiRegret", "Regret", "psi_regret", "regret"]
 
@@ -28,7 +30,7 @@ PSI = 1 - 1 / math.e
 """Share of the optimum that a polynomial algorithm can reach for submodular gains."""
 
 ROUNDING = 1e-9
-"""By how much, relatively, a value may exceed its own bound before it counts as a mistake."""
+"""Share of its terms by which a value may exceed its own bound before it counts as a mistake."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +185,10 @@ def regret(
     if table.ndim not in (1, 2) or table.shape[-1] == 0:
         raise OptionError(f"outcomes: expected shape [runs, T] or [T], got {table.shape}")
     sign = -1.0 if cost else 1.0
-    in_hand, bound = (_total(part, table.shape[-1]) for part in _pair(benchmark))
-    if sign * (in_hand - bound) > ROUNDING * max(1.0, abs(bound)):
+    parts = [_by_slot(part, table.shape[-1]) for part in _pair(benchmark)]
+    in_hand, bound = (float(part.sum()) for part in parts)
+    size = max(float(np.abs(part).sum()) for part in parts)
+    if sign * (in_hand - bound) > ROUNDING * size:
         raise OptionError(
             f"benchmark: the solution in hand, {in_hand}, is better than its bound {bound}"
         )
@@ -214,8 +218,8 @@ def _pair(benchmark: Any) -> tuple[Any, Any]:
     return benchmark, benchmark
 
 
-def _total(part: ArrayLike, slots: int) -> float:
+def _by_slot(part: ArrayLike, slots: int) -> NDArray[np.float64]:
     numbers = finite_numbers("benchmark", part)
     if numbers.shape not in ((), (slots,)):
         raise OptionError(f"benchmark: shape {numbers.shape} does not fit {slots} slots")
-    return float(numbers.sum())
+    return numbers

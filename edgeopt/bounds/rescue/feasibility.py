@@ -94,7 +94,8 @@ def _edf_meets_all(load: ReservedLoad, server: int) -> bool:
 
 def _shortfall(load: ReservedLoad) -> Measurement:
     unserved = [_unserved(load, k) for k in range(len(load.capacity))]
-    return Measurement(max(unserved), 0.0, {"unserved": np.array(unserved)})
+    proof = {"unserved": np.array(unserved)}
+    return Measurement(max(unserved), 0.0, proof, size=float(load.reserved.demand.sum()))
 
 
 def _disagreements(load: ReservedLoad) -> Measurement:

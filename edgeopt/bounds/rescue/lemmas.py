@@ -60,7 +60,8 @@ def _integer(view: Evaluation) -> Measurement:
 def _baselines(view: Evaluation) -> Measurement:
     baseline, auxiliary = view.values[1], view.auxiliary[1]
     proof = {"baseline": baseline, "auxiliary_baseline": auxiliary}
-    return Measurement(float((baseline - auxiliary).min()), 0.0, proof)
+    size = float(np.abs(baseline).max())
+    return Measurement(float((baseline - auxiliary).min()), 0.0, proof, size=size)
 
 
 def _worst_server(view: Evaluation, share: NDArray[np.float64]) -> Measurement:

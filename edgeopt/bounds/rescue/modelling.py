@@ -131,13 +131,13 @@ def _gap_after_retraining(view: Evaluation) -> Measurement:
     profit = _profit(view)
     fresh = 1 - profit.accuracy * np.exp(-profit.decay) / profit.best_accuracy
     change = np.abs(profit.accuracy_gap() - np.maximum(fresh, 0))
-    return Measurement(float(change.max()), 0.0, {"change": change})
+    return Measurement(float(change.max()), 0.0, {"change": change}, size=1.0)
 
 
 def _gap_growth(view: Evaluation) -> Measurement:
     gap = _profit(view).accuracy_gap()
     smallest = min(float(np.diff(gap, axis=0).min(initial=0.0)), float(gap.min()))
-    return Measurement(smallest, 0.0, {"accuracy_gap": gap})
+    return Measurement(smallest, 0.0, {"accuracy_gap": gap}, size=1.0)
 
 
 _PRINTED_NOISE = Assumption(

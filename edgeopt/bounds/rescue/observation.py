@@ -26,7 +26,8 @@ def _monotony(view: Evaluation) -> Measurement:
     baseline = view.values[1]
     steps = baseline[:, :-1] - baseline[:, 1:]
     smallest = min(float(steps.min()), -float(np.abs(baseline[:, -1]).max()))
-    return Measurement(smallest, 0.0, {"baseline": baseline})
+    size = float(np.abs(baseline).max())
+    return Measurement(smallest, 0.0, {"baseline": baseline}, size=size)
 
 
 def _best_alone(view: Evaluation) -> NDArray[np.float64]:
@@ -80,7 +81,8 @@ def _routing_complete(view: Evaluation) -> Measurement:
 
 def _plan_spread(view: Evaluation) -> Measurement:
     values = [value for _, value in optimal_plans(view)]
-    return Measurement(max(values) - min(values), 0.0, {"values": np.array(values)})
+    size = max(map(abs, values))
+    return Measurement(max(values) - min(values), 0.0, {"values": np.array(values)}, size=size)
 
 
 def _least_of_plans(view: Evaluation) -> Measurement:

@@ -25,14 +25,14 @@ __all__ = ["CLAIMS"]
 
 def _failure(view: Evaluation) -> Measurement:
     found = evaluate(view.instance, view.algorithm())
-    return Measurement(found.failure, 0.0, {"profit": found.profit})
+    return Measurement(found.failure, 0.0, {"profit": found.profit}, size=1.0)
 
 
 def _guarded_failure(view: Evaluation) -> Measurement:
     rules = view.algorithm(guarded=True), view.improved(guarded=True, margin=-np.inf)
     found = [evaluate(view.instance, rule) for rule in rules]
     proof = {"profits": np.array([value.profit for value in found])}
-    return Measurement(max(value.failure for value in found), 0.0, proof)
+    return Measurement(max(value.failure for value in found), 0.0, proof, size=1.0)
 
 
 def _best_safe_share(view: Evaluation) -> Measurement:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.bounds.verdict import Finding, Relation, worst_verdict
+from edgeopt.bounds.verdict import Finding, Relation, in_json, worst_verdict
 from edgeopt.studies.claims.refutation import refutation
 from edgeopt.studies.plain import plain
 from edgeopt.studies.wording import plural
@@ -58,8 +59,9 @@ class CheckedClaim:
     def slack(self) -> float:
         """Its slack, 0 where that is rounding."""
         found = self.verdict
-        scale = max(1.0, abs(found.measured), abs(found.guaranteed))
-        return 0.0 if abs(found.slack) <= ROUNDING * scale else found.slack
+        size = max(abs(found.measured), abs(found.guaranteed))
+        rounding = math.isfinite(size) and abs(found.slack) <= ROUNDING * size
+        return 0.0 if rounding else found.slack
 
     @property
     def relation(self) -> str:
@@ -137,8 +139,8 @@ class CheckedClaim:
                 "words": found.words,
                 "size": found.size,
                 "numbers": dict(found.numbers),
-                "measured": found.verdict.measured,
-                "guaranteed": found.verdict.guaranteed,
+                "measured": in_json(found.verdict.measured),
+                "guaranteed": in_json(found.verdict.guaranteed),
             }
         return record
 
@@ -264,7 +266,7 @@ class Checked:
         return found
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """Write one JSON document; figures that do not exist are null.
+        """Write one JSON document; infinite figures are text, those that do not exist are null.
 
         Parameters
         ----------

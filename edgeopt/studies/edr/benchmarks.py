@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from edgeopt.solvers.gap import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry
 from edgeopt.studies.plans import write_plan
 from edgeopt.studies.wording import plural
@@ -118,7 +119,12 @@ def _framewise(instance: EdrInstance) -> Benchmark:
     return Benchmark(
         value=value,
         bound=low,
-        gap=abs(value - low) / max(1.0, abs(value)),
+        gap=relative_gap(
+            value,
+            low,
+            objective_size=float(np.abs(cost).sum()),
+            bound_size=float(np.abs(bound).sum()),
+        ),
         seconds=time.perf_counter() - began,
         solver="network simplex",
         status=f"{instance.frames} frames",

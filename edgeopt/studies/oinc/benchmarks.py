@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.solvers.gap import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry
 from edgeopt.studies.oinc.ledger import Parts
 from edgeopt.studies.plans import write_plan
@@ -100,7 +101,7 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
     return Benchmark(
         value=found,
         bound=proven,
-        gap=abs(found - proven) / max(1.0, abs(found)),
+        gap=relative_gap(found, proven),
         seconds=time.perf_counter() - began,
         solver="column generation and HiGHS",
         status=f"{plural(instance.slots, 'slot')} and {plural(instance.jobs, 'job')}",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from edgeopt.solvers.gap import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry
 from edgeopt.studies.plans import write_plan
 from edgeopt.studies.wording import plural
@@ -77,7 +78,7 @@ def solve(
     return Benchmark(
         value=value,
         bound=least.value,
-        gap=abs(value - least.value) / max(1.0, abs(value)),
+        gap=relative_gap(value, least.value),
         seconds=time.perf_counter() - began,
         solver=f"lists and the {least.method} bound",
         status=f"{plural(instance.tasks, 'task')}, planned without noise",

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.models.edr.routing.kernels import cheapest_total
 from edgeopt.models.edr.routing.problem import Elastic, Penalties, RoutingProblem
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,7 +99,8 @@ class RoutingPlan:
     def excess(self) -> float:
         """Energy above the budget, Wh; what is within rounding of it counts as 0."""
         above = self.energy - self.problem.budget
-        return above if above > 1e-9 * max(1e-9, abs(self.problem.budget)) else 0.0
+        size = max(self.energy, abs(self.problem.budget))
+        return above if above > 1e-9 * size else 0.0
 
     @cached_property
     def delay(self) -> float:
@@ -113,13 +115,25 @@ class RoutingPlan:
     @property
     def objective(self) -> float:
         """Cost of the routes, the unserved requests and the excess."""
+        return self.cost + self._charged
+
+    @cached_property
+    def size(self) -> float:
+        """Sum of the absolute values of the terms of `objective`."""
+        return float(self.amount @ np.abs(self.problem.cost[self.used])) + self._charged
+
+    @property
+    def _charged(self) -> float:
+        """Penalties of the unserved requests and the excess."""
         lost = self.penalties.unserved * float(self.unserved.sum())
-        return self.cost + lost + self.penalties.excess * self.excess
+        return lost + self.penalties.excess * self.excess
 
     @property
     def gap(self) -> float:
-        """Relative gap between `objective` and `bound`."""
-        return abs(self.objective - self.bound) / max(abs(self.objective), 1e-300)
+        """Relative gap between `objective` and `bound`, see `edgeopt.solvers.gap`."""
+        return relative_gap(
+            self.objective, self.bound, objective_size=self.size, bound_size=self.size
+        )
 
     @cached_property
     def load(self) -> Floats:

@@ -14,6 +14,7 @@ from edgeopt.models.oinc.retraining.certificate import certify, largest_theta
 from edgeopt.models.oinc.retraining.generation import optimum_by_patterns
 from edgeopt.models.oinc.retraining.matrix import flow_matrix
 from edgeopt.solvers import solve
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +81,8 @@ class FlowBound:
     @property
     def gap(self) -> float:
         """How far the bound may lie below the optimum of its program, relative."""
-        return (self.objective - self.value) / max(1.0, abs(self.objective))
+        size = float(np.abs(self.theta).sum() + np.abs(self.eta).sum() + np.abs(self.zeta).sum())
+        return relative_gap(self.objective, self.value, bound_size=size)
 
     def violation(self) -> float:
         """Return by how much the dual point breaks a constraint, recomputed from the data."""

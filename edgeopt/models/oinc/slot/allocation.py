@@ -9,6 +9,7 @@ import numpy as np
 from edgeopt.models.oinc.slot.feasibility import Fit, fits
 from edgeopt.models.oinc.slot.kernels import lagrangian, share_out, total_latency
 from edgeopt.models.oinc.slot.site import own_site
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,7 @@ class Allocation(NamedTuple):
         """Relative gap between objective and bound, 0 where objectives cannot be met."""
         if not self.feasible:
             return 0.0
-        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+        return relative_gap(self.objective, self.bound)
 
 
 def closed_form_cost(

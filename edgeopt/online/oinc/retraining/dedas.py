@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Dedas"]
 
 ROUNDING: Final = 1e-9
-"""Time that counts as none when completions are held against deadlines and each other, s."""
+"""Share of a slot that counts as none when completions are held against deadlines, and share of
+their sums when these are held against each other."""
 
 
 class Change(NamedTuple):
@@ -165,7 +166,7 @@ def _better(met: int, completion: float, than_met: int, than_completion: float) 
     """Tell whether more deadlines are met, or as many at a smaller sum of completion times."""
     if met != than_met:
         return met > than_met
-    return completion < than_completion - ROUNDING * max(1.0, abs(than_completion))
+    return completion < than_completion - ROUNDING * max(abs(completion), abs(than_completion))
 
 
 @njit(cache=True)

@@ -174,7 +174,7 @@ def ascend(
             best = value
             prices[:] = point
             reduced[:] = now
-        if upper - best <= gap * max(1.0, upper):
+        if upper - best <= gap * upper:
             break
         if idle >= PATIENCE:
             step *= SHORTER

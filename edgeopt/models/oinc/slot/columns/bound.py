@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
-from edgeopt.models.oinc.slot.columns.evidence import gather, relative_gap
+from edgeopt.models.oinc.slot.columns.evidence import gap_of, gather
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class SlotBound:
     @property
     def gap(self) -> float:
         """Relative gap between the value and what it could rise to."""
-        return relative_gap(self.upper, self.value)
+        return gap_of(self.upper, self.value)
 
 
 def slot_bound(

@@ -14,6 +14,7 @@ from edgeopt.models.oinc.slot.columns.master import Pool, SlotMaster
 from edgeopt.models.oinc.slot.columns.roots import Roots, roots_of
 from edgeopt.models.oinc.slot.solve import solve_slot
 from edgeopt.solvers.columns import generate_columns
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["MANY", "Evidence", "gather", "relative_gap"]
+__all__ = ["MANY", "Evidence", "gap_of", "gather"]
 
 ROUNDS: Final = 30
 """Steps of the ascent at most; from there on, a linear program raises the bound faster."""
@@ -81,14 +82,14 @@ class Evidence:
     @property
     def gap(self) -> float:
         """Relative gap between bound and upper."""
-        return relative_gap(self.upper, self.bound)
+        return gap_of(self.upper, self.bound)
 
 
-def relative_gap(upper: float, bound: float) -> float:
-    """Return the gap by which a solver stops; 0 between infinite values, infinite from one."""
-    if upper == np.inf:
-        return 0.0 if bound == np.inf else np.inf
-    return max(0.0, (upper - bound) / max(1.0, abs(upper)))
+def gap_of(upper: float, bound: float) -> float:
+    """Return the gap by which a solver stops: 0 where both say that nothing is possible."""
+    if upper == bound == np.inf:
+        return 0.0
+    return 0.0 if upper <= bound else relative_gap(upper, bound)
 
 
 def gather(
@@ -103,7 +104,7 @@ def gather(
     began = time.perf_counter()
     roots, unit = roots_of(problem, objectives)
     if site is None:
-        site = solve_slot(problem).site if objectives else assign(problem)
+        site = solve_slot(problem, late=np.inf).site if objectives else assign(problem)
     site = own_assignment(problem, site)
     evidence = _raise_prices(roots, unit, site, gap)
     dear = 2.0 * float(evidence.prices.max(initial=0.0)) + evidence.bound + 1.0
@@ -131,7 +132,7 @@ def _impossible(evidence: Evidence) -> bool:
     if s.max() < np.inf:
         return evidence.bound > float(s.sum()) * (1.0 + ROUNDING)
     small = Pool(Roots(a * TINY, e * TINY, s * TINY**2), 0)
-    prices = evidence.prices / max(1.0, evidence.prices.max())
+    prices = evidence.prices / (float(evidence.prices.max()) or 1.0)
     proven = float(prices.sum() + small.price(prices, MANY).sum())
     return proven > ROUNDING * float(prices.sum())
 

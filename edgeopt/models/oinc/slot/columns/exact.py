@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.models.oinc.slot.columns.evidence import MANY, gather, relative_gap
+from edgeopt.models.oinc.slot.columns.evidence import MANY, gap_of, gather
 from edgeopt.models.oinc.slot.columns.master import Pool
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.solve import evaluate
@@ -65,7 +65,7 @@ class ProvenPlan(NamedTuple):
     @property
     def gap(self) -> float:
         """Relative gap between objective and bound."""
-        return relative_gap(self.objective, self.bound)
+        return gap_of(self.objective, self.bound)
 
 
 def solve_by_columns(
@@ -114,9 +114,10 @@ def solve_by_columns(
     for step in STEPS:
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)
         over = left is not None and left <= 0.0
-        if over or relative_gap(evidence.known, bound) <= gap:
+        if over or gap_of(evidence.known, bound) <= gap:
             break
-        ceiling = min(evidence.known, evidence.bound + step * max(1.0, evidence.bound))
+        above = step * evidence.bound if evidence.bound > 0.0 else np.inf
+        ceiling = min(evidence.known, evidence.bound + above)
         pool = _below(evidence, ceiling)
         if pool is None:
             break
@@ -144,7 +145,7 @@ def _below(evidence: Evidence, ceiling: float) -> Pool | None:
     roots = evidence.pool.roots
     sites, n = roots.a.shape
     pool = Pool(roots, 0)
-    slack = ceiling - evidence.bound + ROUNDING * max(1.0, evidence.bound)
+    slack = ceiling - evidence.bound + ROUNDING * abs(evidence.bound)
     members = np.empty(n, dtype=np.int64)
     for j in range(sites):
         a, e, cutoff = roots.a[j], roots.e[j], evidence.reduced[j] + slack

@@ -1,13 +1,12 @@
 """Checks that functions, policies and generators make of their options, before any work begins.
 
-A number is a number of Python or NumPy, never a truth value, a text or an array; nothing is
-converted on the way.
+A number is one of Python, or one of NumPy that compiled code takes as well: never a truth value, a
+fraction, a text or an array. Nothing is converted on the way.
 """
 
 from __future__ import annotations
 
 import reprlib
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,9 +16,13 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
 __all__ = [
     "ENTRIES",
     "LARGEST",
+    "SMALLEST",
+    "check_able",
     "check_choice",
     "check_flag",
     "check_kind",
@@ -28,14 +31,19 @@ __all__ = [
     "check_text",
     "check_whole",
     "generator",
+    "plain_array",
     "refused",
 ]
 
-LARGEST: Final = 1e100
-"""Real options are at most this in magnitude, so that products of a few of them stay finite."""
+LARGEST: Final = 1e50
+SMALLEST: Final = 1e-50
+"""Real options that are not 0 lie between these in magnitude: products of a few stay finite."""
 
 ENTRIES: Final = 2**30
 """Entries of one array that a call may ask for: 8 GiB of numbers."""
+
+_OTHERS: Final = (bool, np.timedelta64)
+"""What counts as a whole number in Python or NumPy, and is none."""
 
 _RULES: Final = {
     "(0, inf)": "must be positive and finite",
@@ -49,7 +57,11 @@ _RULES: Final = {
 
 def refused(name: str, value: object, rule: str) -> OptionError:
     """Return the error that says which option breaks which rule; long values are cut."""
-    return OptionError(f"{name} = {' '.join(reprlib.repr(value).split())}: {rule}")
+    try:
+        shown = " ".join(reprlib.repr(value).split())
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        shown = "a number of more digits than can be shown"
+    return OptionError(f"{name} = {shown}: {rule}")
 
 
 def check_whole(
@@ -76,7 +88,7 @@ def check_whole(
     if none and value is None:
         return
     otherwise = ", or None" if none else ""
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    if isinstance(value, _OTHERS) or not isinstance(value, int | np.integer):
         raise refused(name, value, f"must be a whole number{otherwise}")
     number = int(value)
     if number < least:
@@ -97,7 +109,7 @@ def check_real(name: str, value: object, span: str = "(-inf, inf)", *, none: boo
         What was given.
     span
         The interval, such as ``"(0, 1]"``. Infinity is allowed only where a square bracket stands
-        beside it; other numbers are at most `LARGEST` in magnitude.
+        beside it; other numbers are 0, or between `SMALLEST` and `LARGEST` in magnitude.
     none
         Whether None is allowed too.
 
@@ -109,22 +121,19 @@ def check_real(name: str, value: object, span: str = "(-inf, inf)", *, none: boo
     if none and value is None:
         return
     otherwise = ", or None" if none else ""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, _OTHERS) or not isinstance(value, float | np.float32 | int | np.integer):
         raise refused(name, value, f"must be a number{otherwise}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise refused(name, value, "is a whole number of more than 64 bits; write it as a float")
     low, high = (float(end) for end in span[1:-1].split(","))
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of more than 308 digits
-        number = float("-inf") if value < 0 else float("inf")
-        vast = True
-    else:
-        vast = LARGEST < abs(number) < float("inf")
+    number = float(value)
     above = number >= low if span[0] == "[" else number > low
     below = number <= high if span[-1] == "]" else number < high
     if not (above and below):
         raise refused(name, value, _RULES.get(span, f"must lie in {span}") + otherwise)
-    if vast:
-        raise refused(name, value, f"must be at most {LARGEST:g} in magnitude")
+    if number != 0.0 and not (SMALLEST <= abs(number) <= LARGEST or abs(number) == np.inf):
+        rule = f"must be 0, or between {SMALLEST:g} and {LARGEST:g} in magnitude"
+        raise refused(name, value, rule)
 
 
 def check_flag(name: str, value: object) -> None:
@@ -139,8 +148,8 @@ def check_flag(name: str, value: object) -> None:
         raise refused(name, value, "must be True or False")
 
 
-def check_choice(name: str, value: object, known: Iterable[object]) -> None:
-    """Check that an option is one of a few values.
+def check_choice(name: str, value: object, known: Iterable[object], *, otherwise: str = "") -> None:
+    """Check that an option is one of a few values; `otherwise` says what else it may be.
 
     Raises
     ------
@@ -150,7 +159,8 @@ def check_choice(name: str, value: object, known: Iterable[object]) -> None:
     known = tuple(known)
     # An array compares entry by entry, and True equals 1: the type has to be that of a choice.
     if not any(type(value) is type(one) and value == one for one in known):
-        raise refused(name, value, f"must be one of {', '.join(map(repr, known))}")
+        choices = ", ".join(map(repr, known)) + (f", or {otherwise}" if otherwise else "")
+        raise refused(name, value, f"must be one of {choices}")
 
 
 def check_text(name: str, value: object) -> None:
@@ -180,6 +190,19 @@ def check_kind(name: str, value: object, *kinds: type, none: bool = False) -> No
         raise OptionError(f"{name}: must be a {names}{', or None' if none else ''}, not {found}")
 
 
+def check_able(name: str, value: object, *methods: str) -> None:
+    """Check that an option is an object with certain methods.
+
+    Raises
+    ------
+    OptionError
+        Naming them.
+    """
+    lacks = any(not callable(getattr(value, method, None)) for method in methods)
+    if lacks or isinstance(value, type):
+        raise refused(name, value, f"must be an object with {', '.join(methods)}")
+
+
 def check_room(what: str, *sizes: int) -> None:
     """Refuse an array before memory for it is asked for.
 
@@ -202,6 +225,24 @@ def check_room(what: str, *sizes: int) -> None:
         raise OptionError(f"{what} = {entries}: more than {ENTRIES} numbers are too many to hold")
 
 
+def plain_array(name: str, value: object) -> NDArray[Any]:
+    """Return what is given as an array, of whatever shape and type.
+
+    Raises
+    ------
+    OptionError
+        If it is ragged, masked, or cannot become one.
+    """
+    try:
+        array: NDArray[Any] = np.asarray(value)
+    # A stranger's object may raise anything while it becomes an array.
+    except Exception:
+        raise refused(name, value, "must be an array") from None
+    if isinstance(value, np.ma.MaskedArray):
+        raise refused(name, value, "must be an array without a mask")
+    return array
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Return the generator of an option ``rng``.
 
@@ -217,7 +258,7 @@ def generator(rng: Any) -> np.random.Generator:
     """
     if isinstance(rng, np.random.Generator):
         return rng
-    if isinstance(rng, bool) or not isinstance(rng, Integral):
+    if isinstance(rng, _OTHERS) or not isinstance(rng, int | np.integer):
         raise refused("rng", rng, "must be a whole number, or a numpy.random.Generator")
     if rng < 0:
         raise refused("rng", rng, "must be at least 0")

@@ -6,13 +6,18 @@ by name gets an `OptionError`; everybody else a `PluginWarning`, and goes on wit
 
 from __future__ import annotations
 
+import signal
+import threading
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from edgeopt.errors import EdgeOptError, OptionError, PluginWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from importlib.metadata import EntryPoint
+    from types import FrameType
 
 __all__ = ["described", "leave_out", "load", "only", "refusal"]
 
@@ -45,18 +50,44 @@ def load(point: EntryPoint, kind: type[OfferedT]) -> OfferedT:
     ------
     OptionError
         If it cannot be imported, whatever its module raises, or is of another class.
+    KeyboardInterrupt
+        If the user interrupts; one that the module raises itself is an error like any other.
     """
-    try:
-        offered: Any = point.load()
-    # A module of a stranger may raise anything while it is imported.
-    except Exception as error:
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise refusal(point, f"cannot be loaded, {why}") from error
+    with _interrupts() as interrupted:
+        try:
+            offered: Any = point.load()
+        # A module of a stranger may raise anything while it is imported, or end the program.
+        except BaseException as error:
+            if interrupted:
+                raise KeyboardInterrupt from None
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise refusal(point, f"cannot be loaded, {why}") from error
     if not isinstance(offered, kind):
         found = offered.__name__ if isinstance(offered, type) else type(offered).__name__
         shown = f"the class {found}" if isinstance(offered, type) else f"a {found}"
         raise refusal(point, f"must be a {kind.__name__}, not {shown}")
     return offered
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Note in a list that the user interrupts, and let that take its course."""
+    noted: list[int] = []
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        # Signals reach the main thread alone, and nobody here if they are ignored.
+        yield noted
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        usual(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def only(points: list[EntryPoint]) -> EntryPoint:

@@ -11,7 +11,22 @@ import pytest
 from edgeopt import options
 from edgeopt.errors import OptionError
 
-NEITHER = [None, "3", [3], (), {}, np.ones(4), np.array(3), 3j, object(), int, True, np.True_]
+NEITHER = [
+    None,
+    "3",
+    [3],
+    (),
+    {},
+    np.ones(4),
+    np.array(3),
+    3j,
+    np.timedelta64(3),
+    Fraction(1, 2),
+    object(),
+    int,
+    True,
+    np.True_,
+]
 
 
 @pytest.mark.parametrize("value", [*NEITHER, 2.5, 3.0, math.nan, math.inf, Fraction(7, 2)])
@@ -46,11 +61,11 @@ def test_what_is_no_number_is_refused(value):
 @pytest.mark.parametrize(
     ("span", "right", "wrong"),
     [
-        ("[0, 1)", (0, 0.5, np.float32(0.9)), (-1e-9, 1, 1.0, math.nan, math.inf)),
-        ("(0, 1]", (1e-9, 1, Fraction(1, 3)), (0, 1.1, math.nan, -math.inf)),
-        ("(0, inf]", (1e-300, 1e100, math.inf), (0.0, -1.0, 1e101, 10**400, math.nan)),
-        ("[0, inf)", (0, 1e100), (math.inf, 1.7e308, -5e-324)),
-        ("(-inf, inf)", (-1e100, 0, 1e100), (-math.inf, math.inf, math.nan, -1e308)),
+        ("[0, 1)", (0, 0.5, np.float32(0.9)), (-1e-9, 1, 1.0, math.nan, math.inf, 5e-324)),
+        ("(0, 1]", (1e-9, 1, np.int8(1)), (0, 1.1, math.nan, -math.inf)),
+        ("(0, inf]", (1e-50, 1e50, math.inf), (0.0, -1.0, 1e51, 10**30, 10**400, math.nan)),
+        ("[0, inf)", (0, 1e50), (math.inf, 1.7e308, -5e-324)),
+        ("(-inf, inf)", (-1e50, 0, 2**62), (-math.inf, math.inf, math.nan, -1e308)),
     ],
 )
 def test_numbers_lie_in_their_interval(span, right, wrong):

@@ -1,7 +1,9 @@
 """The program: its commands, its version, and one clear line for whatever goes wrong."""
 
+import io
 import os
 import sys
+import traceback
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +17,14 @@ from edgeopt.cli.search import search
 from edgeopt.cli.solve import solve
 from edgeopt.cli.solvers import solvers
 from edgeopt.cli.study import study
-from edgeopt.errors import EdgeOptError, EdgeOptWarning
+from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["app", "main", "run"]
 
-_BAD_INPUT, _INTERRUPTED = 2, 130
+_BAD_INPUT, _BUG, _INTERRUPTED = 2, 70, 130
 
 app = typer.Typer(
     add_completion=False,
@@ -65,10 +67,12 @@ def run(arguments: "Sequence[str]") -> int:
     Returns
     -------
     int
-        0 for success, 1 if a claim that should hold is violated, 2 for bad input, 130 if
-        interrupted.
+        0 for success, 1 if a claim that should hold is violated, 2 for bad input, 70 for a bug, 130
+        if interrupted. All but 0 and 1 come with one line on standard error; the environment
+        variable ``EDGEOPT_DEBUG=1`` shows the traceback as well.
     """
     try:
+        _require_sayable(arguments)
         code = app(args=list(arguments), prog_name="edgeopt", standalone_mode=False)
     except _UsageError as error:
         return _complain(error.format_message())
@@ -77,14 +81,36 @@ def run(arguments: "Sequence[str]") -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (EdgeOptError, OSError) as error:
-        return _complain(str(error))
+        return _complain(str(error) or type(error).__name__)
+    except MemoryError as error:
+        return _complain(f"not enough memory for that: {error}")
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return _INTERRUPTED
+    # What is left is a mistake of ours, or of a package that offers something; it may even try to
+    # end the program.
+    except (Exception, SystemExit) as error:
+        where = "; ".join(getattr(error, "__notes__", ()))
+        what = f"{type(error).__name__}: {error}" + f" ({where})" * bool(where)
+        _complain(f"{what}; this is a bug, please report it with what EDGEOPT_DEBUG=1 shows")
+        return _BUG
     return code if isinstance(code, int) else 0
 
 
+def _require_sayable(arguments: "Sequence[str]") -> None:
+    """Refuse an argument that can be no name of a file and no text that is shown."""
+    for argument in arguments:
+        try:
+            sayable = b"\0" not in os.fsencode(argument)
+        except UnicodeEncodeError:
+            sayable = False
+        if not sayable:
+            raise OptionError(f"argument {argument!r}: holds characters that no argument can have")
+
+
 def _complain(message: str) -> int:
+    if os.environ.get("EDGEOPT_DEBUG", "0") not in ("", "0"):
+        traceback.print_exc()
     print(f"edgeopt: error: {' '.join(message.split())}", file=sys.stderr)
     return _BAD_INPUT
 
@@ -110,4 +136,7 @@ class _Teller:
 def main() -> None:
     """Run the program with the arguments of this process, and leave with its exit code."""
     warnings.showwarning = _Teller()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A label may hold what the terminal cannot show.
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))

@@ -60,7 +60,7 @@ def study(
     names = [name for given in policies or () for name in given.split(",") if name]
     result = compare(
         {one.name: one.instance for one in chosen},
-        names or None,
+        None if policies is None else names,
         system=record,
         runs=runs,
         rng=seed,

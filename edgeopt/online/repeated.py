@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from edgeopt.online.simulate import play
+from edgeopt.online.playing import play
 
 if TYPE_CHECKING:
     from edgeopt.online.simulate import Environment, Kernel, Policy

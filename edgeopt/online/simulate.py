@@ -18,13 +18,13 @@ be stepped by hand on live events, with no environment in sight:
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.online.playing import ask, play, require_parts
+from edgeopt.options import check_flag, check_whole, generator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +38,11 @@ __all__ = [
     "Kernel",
     "Policy",
     "Trajectory",
-    "play",
     "simulate",
 ]
+
+_MOST_RUNS: Final = 10**7
+"""More worlds than this are a slip of the hand."""
 
 InstanceT_co = TypeVar("InstanceT_co", covariant=True)
 InstanceT_contra = TypeVar("InstanceT_contra", contravariant=True)
@@ -248,7 +250,11 @@ def simulate(
     Raises
     ------
     OptionError
-        If `runs` is below one, or a decision cannot be carried out.
+        If an option is out of range.
+    PolicyError
+        If the policy lacks a part, a method takes or returns something else than it should, or a
+        decision cannot be carried out. What else a policy raises passes, with a note that says
+        where it came up.
 
     Examples
     --------
@@ -258,55 +264,26 @@ def simulate(
     >>> trajectory.reward.shape
     (3, 20)
     """
-    if runs < 1:
-        raise OptionError(f"runs = {runs}: must be at least 1")
-    world_stream, policy_stream = np.random.default_rng(rng).spawn(2)
-    start = policy.start(environment.instance)
+    check_whole("runs", runs, 1, _MOST_RUNS)
+    check_flag("record", record)
+    check_flag("compiled", compiled)
+    require_parts(policy)
+    world_stream, policy_stream = generator(rng).spawn(2)
+    start = ask(policy, "start", environment.instance)
     worlds = environment.worlds(world_stream, runs)
     if compiled and isinstance(policy, CompilablePolicy):
-        kernel = policy.compiled(environment, start)
+        kernel = ask(policy, "compiled", environment, start)
         if kernel is not None:
-            return kernel(worlds, policy_stream, record=record)  # type: ignore[return-value]
+            return kernel(worlds, policy_stream, record=record)  # type: ignore[no-any-return]
 
     episodes = []
     seconds = 0.0
-    for world, stream in zip(worlds, policy_stream.spawn(runs), strict=True):
+    for run, (world, stream) in enumerate(zip(worlds, policy_stream.spawn(runs), strict=True)):
         episode = environment.episode(world, record=record)
-        seconds += play(episode, policy, start, stream)
+        try:
+            seconds += play(episode, policy, start, stream)
+        except Exception as error:
+            error.add_note(f"in run {run}, of the seed {rng}")
+            raise
         episodes.append(episode)
     return environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
-
-
-def play(
-    episode: Episode[ObservationT, DecisionT, FeedbackT],
-    policy: Policy[InstanceT_co, ObservationT, DecisionT, FeedbackT, StateT],
-    state: StateT,
-    rng: np.random.Generator,
-) -> float:
-    """Let a policy live through one world, to its end.
-
-    Parameters
-    ----------
-    episode
-        The world, at its first step.
-    policy
-        Decides.
-    state
-        What the policy remembers at the start.
-    rng
-        The policy's own random numbers.
-
-    Returns
-    -------
-    Seconds that the policy took to decide and to learn.
-    """
-    seconds = 0.0
-    while (observation := episode.observe()) is not None:
-        asked = time.perf_counter()
-        decision, state = policy.decide(state, observation, rng)
-        seconds += time.perf_counter() - asked
-        feedback = episode.act(decision)
-        told = time.perf_counter()
-        state = policy.learn(state, observation, decision, feedback)
-        seconds += time.perf_counter() - told
-    return seconds

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.online.edr.episode import EdrEpisode
 from edgeopt.online.edr.trajectory import EdrTrajectory
+from edgeopt.options import check_flag, check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Decision, Feedback, Observation
     from edgeopt.online.simulate import Episode
 
@@ -58,6 +59,10 @@ class EdrEnvironment:
 
     truth: EdrInstance
     foresight: bool = False
+
+    def __post_init__(self) -> None:
+        check_kind("truth", self.truth, EdrInstance)
+        check_flag("foresight", self.foresight)
 
     @cached_property
     def instance(self) -> EdrInstance:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -65,10 +66,8 @@ def check_forecast(forecast: PriceForecast) -> None:
     OptionError
         If it is neither one of the names nor `GivenPrices`.
     """
-    if not isinstance(forecast, GivenPrices) and forecast not in _NAMES:
-        raise OptionError(
-            f"price_forecast = {forecast!r}: must be one of {_NAMES}, or GivenPrices(...)"
-        )
+    if not isinstance(forecast, GivenPrices):
+        check_choice("price_forecast", forecast, _NAMES, otherwise="GivenPrices(...)")
 
 
 def expected_price(forecast: PriceForecast, frame: Frame) -> float:

@@ -45,13 +45,14 @@ def deadline_guard(remaining: Ints, even_rate: Floats, frames_left: Ints, multip
     Raises
     ------
     InputError
-        If `multiple` is not positive.
+        If `multiple` is not positive and finite.
     """
-    if not multiple > 0:
-        raise InputError("multiple", "must be positive", value=multiple)
+    if not 0 < multiple < np.inf:
+        raise InputError("multiple", "must be positive and finite", value=multiple)
     # A product such as 3 * 0.1 must not gain a round from its last digit.
-    pace = np.ceil(multiple * even_rate * (1.0 - ROUNDING)).astype(np.int64)
-    return np.maximum(remaining - np.maximum(frames_left, 0) * pace, 0)
+    pace = np.ceil(multiple * even_rate * (1.0 - ROUNDING))
+    pace = np.minimum(pace, remaining).astype(np.int64)
+    return np.asarray(np.maximum(remaining - np.maximum(frames_left, 0) * pace, 0))
 
 
 def latest_deadline_first(deadline: Ints) -> Ints:

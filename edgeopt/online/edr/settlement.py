@@ -10,6 +10,7 @@ from numba import njit
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr.events import Flows
+from edgeopt.options import plain_array
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -70,11 +71,13 @@ def flows_of(decision: object, sites: int, types: int) -> Flows:
         return Flows(origin, site, kind, decision.amount)
     if not isinstance(decision, Flows):
         raise OptionError("the decision of a slot must be a RoutingPlan or Flows")
-    columns = [np.asarray(column) for column in decision]
+    columns = [plain_array(f"{name} of Flows", getattr(decision, name)) for name in Flows._fields]
     if any(column.shape != (columns[0].size,) for column in columns):
         raise OptionError("the columns of Flows must be of equal length")
     if any(column.dtype.kind not in "iu" for column in columns[:3]):
         raise OptionError("origin, site and type of Flows must be whole numbers")
+    if columns[3].dtype.kind not in "iuf":
+        raise OptionError("amount of Flows must be numbers")
     where = [column.astype(np.int64) for column in columns[:3]]
     return Flows(where[0], where[1], where[2], columns[3].astype(np.float64))
 

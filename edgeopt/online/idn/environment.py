@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.instances.idn import IdnInstance
 from edgeopt.online.idn.episode import IdnEpisode
 from edgeopt.online.idn.serving import ORDERS, Order
 from edgeopt.online.idn.trajectory import IdnTrajectory
+from edgeopt.options import check_choice, check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.events import Outcome, Slot
     from edgeopt.online.simulate import Episode
 
@@ -55,8 +55,8 @@ class IdnEnvironment:
     order: Order = "sequential"
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise OptionError(f"order = {self.order!r}: must be one of {', '.join(ORDERS)}")
+        check_kind("truth", self.truth, IdnInstance)
+        check_choice("order", self.order, ORDERS)
 
     @cached_property
     def instance(self) -> IdnInstance:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.idn.events import Outcome, Slot
 from edgeopt.online.idn.policies.fixed import FixedPlacement
 from edgeopt.online.idn.policies.infida import Infida
 from edgeopt.online.idn.serving import ORDERS, Order, serve
+from edgeopt.options import check_choice, check_whole, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,12 +85,10 @@ def offline_infida(
     iterations (not over the slots), and INFIDA offline of section VI. There potential capacities
     are those of serving, which depend on what is deployed; the proposition asks for given ones.
     """
-    if iterations < 1:
-        raise OptionError(f"iterations = {iterations}: must be at least 1")
-    if order not in ORDERS:
-        raise OptionError(f"order = {order!r}: must be one of {', '.join(ORDERS)}")
+    check_whole("iterations", iterations, 1)
+    check_choice("order", order, ORDERS)
     learner = replace(policy if policy is not None else Infida(), refresh=1)
-    coins, arrivals = np.random.default_rng(rng).spawn(2)
+    coins, arrivals = generator(rng).spawn(2)
     slots, count = np.unique(instance.requests, axis=0, return_counts=True)
     # Steps that depend on the horizon mean the number of steps to come.
     known = instance.replace(requests=np.zeros((iterations, instance.types), dtype=np.int64))

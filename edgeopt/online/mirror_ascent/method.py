@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import InputError
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,8 +142,7 @@ class MirrorAscent:
     ascent: Literal["mirror", "leader"] = "mirror"
 
     def __post_init__(self) -> None:
-        if self.ascent not in ("mirror", "leader"):
-            raise OptionError(f"ascent = {self.ascent!r}: must be 'mirror' or 'leader'")
+        check_choice("ascent", self.ascent, ("mirror", "leader"))
 
     def start(self) -> AscentState:
         """Return the state before the first gradient."""

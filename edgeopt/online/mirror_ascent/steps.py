@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from edgeopt.errors import OptionError
+from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:
     from edgeopt.online.mirror_ascent.method import MirrorMap
@@ -32,8 +32,7 @@ class FixedStep:
     value: float
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.value < math.inf:
-            raise OptionError(f"value = {self.value}: a rate must be finite and not negative")
+        check_real("value", self.value, "[0, inf)")
 
     def rate(self, mirror: MirrorMap, squares: float) -> float:
         """Return the rate."""
@@ -67,10 +66,8 @@ class TheoryStep:
     horizon: int
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.largest < math.inf:
-            raise OptionError(f"largest = {self.largest}: must be finite and not negative")
-        if self.horizon < 1:
-            raise OptionError(f"horizon = {self.horizon}: must be at least 1 slot")
+        check_real("largest", self.largest, "[0, inf)")
+        check_whole("horizon", self.horizon, 1)
 
     def rate(self, mirror: MirrorMap, squares: float) -> float:
         """Return the rate; 0 if there is nothing to learn."""
@@ -102,8 +99,7 @@ class AdaptiveStep:
     scale: float = 10.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.scale < math.inf:
-            raise OptionError(f"scale = {self.scale}: must be positive and finite")
+        check_real("scale", self.scale, "(0, inf)")
 
     def rate(self, mirror: MirrorMap, squares: float) -> float:
         """Return the rate of the step after gradients with this sum of squares."""

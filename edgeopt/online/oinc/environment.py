@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.episode import OincEpisode
 from edgeopt.online.oinc.trajectory import OincTrajectory
+from edgeopt.options import check_flag, check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import Decision, Outcome, Slot
     from edgeopt.online.simulate import Episode
 
@@ -48,6 +49,10 @@ class OincEnvironment:
 
     truth: OincInstance
     drain: bool = True
+
+    def __post_init__(self) -> None:
+        check_kind("truth", self.truth, OincInstance)
+        check_flag("drain", self.drain)
 
     @cached_property
     def instance(self) -> OincInstance:

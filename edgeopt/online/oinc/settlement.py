@@ -5,13 +5,14 @@ Everything is recomputed from the data of the slot; of a plan only sites and sha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Runs
+from edgeopt.options import plain_array
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def answered(plan: object, problem: SlotProblem, reserved: Floats) -> SlotPlan:
     """
     if not isinstance(plan, SlotPlan):
         raise OptionError("the plan of a decision must be a SlotPlan")
-    if not np.array_equal(np.asarray(plan.problem.device), np.asarray(problem.device)):
+    if not np.array_equal(plain_array("device", plan.problem.device), np.asarray(problem.device)):
         raise OptionError("the plan is for the requests of other devices than the slot has shown")
     n, sites = problem.requests, problem.sites
     site = _sites("site", plan.site, n)
@@ -234,7 +235,7 @@ def _progress(
 def _columns(runs: object) -> tuple[Ints, Floats, Floats, Floats]:
     if not isinstance(runs, Runs):
         raise OptionError("the runs of a decision must be Runs")
-    count = np.asarray(runs.job).size
+    count = plain_array("job of Runs", runs.job).size
     job = _sites("job of Runs", runs.job, count)
     share, begin, end = (
         _numbers(f"{name} of Runs", getattr(runs, name), count)
@@ -244,14 +245,14 @@ def _columns(runs: object) -> tuple[Ints, Floats, Floats, Floats]:
 
 
 def _sites(name: str, values: object, count: int) -> Ints:
-    array: NDArray[Any] = np.asarray(values)
+    array = plain_array(name, values)
     if array.shape != (count,) or array.dtype.kind not in "iu":
         raise OptionError(f"{name} must be whole numbers, shape ({count},)")
     return array.astype(np.int64)
 
 
 def _numbers(name: str, values: object, count: int) -> Floats:
-    array: NDArray[Any] = np.asarray(values)
+    array = plain_array(name, values)
     if array.shape != (count,) or array.dtype.kind not in "iuf":
         raise OptionError(f"{name} must be numbers, shape ({count},)")
     return array.astype(np.float64)

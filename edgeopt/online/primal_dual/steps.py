@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_real, check_whole
 
 __all__ = ["FixedStep", "ScaledStep", "StepSizes", "VariationStep"]
 
@@ -42,8 +43,8 @@ class FixedStep:
     dual: float
 
     def __post_init__(self) -> None:
-        _check("primal", self.primal, positive=True)
-        _check("dual", self.dual, positive=False)
+        check_real("primal", self.primal, "(0, inf)")
+        check_real("dual", self.dual, "[0, inf)")
 
     def sizes(self, slot: int) -> StepSizes:
         """Return the sizes."""
@@ -85,13 +86,11 @@ class ScaledStep:
     dual: float | None = None
 
     def __post_init__(self) -> None:
-        _check_horizon(self.horizon)
-        _check("point", self.point, positive=True)
-        _check("gradient", self.gradient, positive=True)
-        if self.primal is not None:
-            _check("primal", self.primal, positive=True)
-        if self.dual is not None:
-            _check("dual", self.dual, positive=False)
+        check_whole("horizon", self.horizon, 1)
+        check_real("point", self.point, "(0, inf)")
+        check_real("gradient", self.gradient, "(0, inf)")
+        check_real("primal", self.primal, "(0, inf)", none=True)
+        check_real("dual", self.dual, "[0, inf)", none=True)
 
     def sizes(self, slot: int) -> StepSizes:
         """Return the sizes."""
@@ -136,9 +135,9 @@ class VariationStep:
     drift: float
 
     def __post_init__(self) -> None:
-        _check_horizon(self.horizon)
-        _check("path", self.path, positive=False)
-        _check("drift", self.drift, positive=False)
+        check_whole("horizon", self.horizon, 1)
+        check_real("path", self.path, "[0, inf)")
+        check_real("drift", self.drift, "[0, inf)")
         if max(self.path, self.drift) == 0.0:
             raise OptionError("path = drift = 0: nothing varies, and the rule has no step")
 
@@ -146,14 +145,3 @@ class VariationStep:
         """Return the sizes."""
         size = math.sqrt(max(self.path, self.drift) / self.horizon)
         return StepSizes(size, size)
-
-
-def _check_horizon(horizon: int) -> None:
-    if horizon < 1:
-        raise OptionError(f"horizon = {horizon}: must be at least 1 slot")
-
-
-def _check(name: str, value: float, *, positive: bool) -> None:
-    if not 0.0 <= value < math.inf or (positive and value == 0.0):
-        rule = "positive" if positive else "at least 0"
-        raise OptionError(f"{name} = {value}: must be finite and {rule}")

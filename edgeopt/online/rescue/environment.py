@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.instances.edf import edf_order
+from edgeopt.instances.rescue import RescueInstance
 from edgeopt.online.rescue.blocks import SlotTable, slot_blocks
 from edgeopt.online.rescue.episode import RescueEpisode
 from edgeopt.online.rescue.trajectory import RescueTrajectory
 from edgeopt.online.rescue.values import steps_per_slot
+from edgeopt.options import check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue.events import Arrival, FinishedRun, Placement
     from edgeopt.online.simulate import Episode
 
@@ -48,6 +49,9 @@ class RescueEnvironment:
     """
 
     instance: RescueInstance
+
+    def __post_init__(self) -> None:
+        check_kind("instance", self.instance, RescueInstance)
 
     @cached_property
     def steps(self) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import VIOLATED, edf_serve
 from edgeopt.online.rescue.events import Arrival, FinishedRun
+from edgeopt.options import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,9 @@ class RescueEpisode:
         What has been booked so far.
     """
 
+    may_decline: ClassVar[bool] = True
+    """A decision may be None."""
+
     def __init__(
         self, environment: RescueEnvironment, world: NDArray[np.float64], *, record: bool
     ) -> None:
@@ -97,7 +101,7 @@ class RescueEpisode:
             raise OptionError("decision: the world is over, no task waits for it")
         self.ledger.decisions[self._arrival.slot] += 1
         if decision is not None:
-            self._begin(self._arrival, index(decision[0]), index(decision[1]))
+            self._begin(self._arrival, *_placement(decision))
         self._finished = []
         self._arrival = next(self._arrivals, None)
         return tuple(self._finished)
@@ -130,14 +134,11 @@ class RescueEpisode:
     def _begin(self, arrival: Arrival, server: int, profile: int) -> None:
         instance, slot, device = self._instance, arrival.slot, arrival.device
         if not (0 <= server < instance.servers and 0 <= profile < instance.profiles):
-            raise OptionError(
-                f"decision ({server}, {profile}): there are {instance.servers} servers and "
-                f"{instance.profiles} profiles, counted from 0"
-            )
+            there = f"{instance.servers} servers and {instance.profiles} profiles"
+            raise refused("decision", (server, profile), f"there are {there}, counted from 0")
         if not arrival.idle[server]:
-            raise OptionError(
-                f"decision ({server}, {profile}): server {server} is busy in slot {slot}"
-            )
+            rule = f"server {server} is busy in slot {slot}"
+            raise refused("decision", (server, profile), rule)
         law = self._environment.duration_cumulative[profile]
         duration = 1 + int(np.searchsorted(law, self._duration_coin, side="right"))
         profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])
@@ -169,3 +170,13 @@ class RescueEpisode:
                 ledger.served[server, slot] = work
         due = tasks.end == slot
         ledger.violations[slot] = np.count_nonzero(self._remaining[due] > VIOLATED)
+
+
+def _placement(decision: Any) -> tuple[int, int]:
+    try:
+        server, profile = decision
+        return index(server), index(profile)
+    # Whatever a policy of a stranger returns may raise while it is taken apart.
+    except Exception:
+        rule = "must be Placement(server, profile), two whole numbers, or None to decline"
+        raise refused("decision", decision, rule) from None

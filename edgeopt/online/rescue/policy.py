@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from edgeopt.online.rescue.guard import Guard
+from edgeopt.options import check_flag, check_kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +55,9 @@ class RescuePolicy(ABC):
     """Name of the policy without its options."""
 
     guarded: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("guarded", self.guarded)
 
     @property
     def name(self) -> str:
@@ -104,10 +108,17 @@ def plan_of(instance: RescueInstance, plan: P1Solution | None, *, guarded: bool)
         What the policy holds.
     guarded
         Whether to fix runs to zero that the guard would veto whatever happens before.
+
+    Raises
+    ------
+    OptionError
+        If it holds something that is no plan.
     """
+    from edgeopt.models.rescue import P1Solution, solve_p1_lp
+
+    check_kind("plan", plan, P1Solution, none=True)
     if plan is not None:
         return plan
-    from edgeopt.models.rescue import solve_p1_lp
 
     solved: P1Solution = solve_p1_lp(instance, forbid_unsafe=guarded)
     return solved

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.online.tapfinger.trajectory import TapFingerTrajectory
+from edgeopt.options import check_choice, check_flag, check_kind, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.simulate import Episode
     from edgeopt.online.tapfinger.events import Decision, Outcome, Round
 
@@ -60,12 +60,12 @@ class TapFingerEnvironment:
     patience: int = 1000
 
     def __post_init__(self) -> None:
-        if self.refill not in ("slot", "round"):
-            raise OptionError(f"refill = {self.refill!r}: must be 'slot' or 'round'")
-        if self.conflict not in ("count", "ratio"):
-            raise OptionError(f"conflict = {self.conflict!r}: must be 'count' or 'ratio'")
-        if self.patience < 1:
-            raise OptionError(f"patience = {self.patience}: must be at least 1")
+        check_kind("truth", self.truth, TapFingerInstance)
+        check_choice("refill", self.refill, ("slot", "round"))
+        check_choice("conflict", self.conflict, ("count", "ratio"))
+        check_flag("pass_on", self.pass_on)
+        check_flag("preemption", self.preemption)
+        check_whole("patience", self.patience, 1)
 
     @property
     def alike(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger.events import Decision
+from edgeopt.options import plain_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,7 @@ def orders_of(decision: Decision, clusters: int) -> Orders | None:
     bundle = _own("bundle", decision.bundle, (clusters, 2), np.int64)
     if changed is None and score is None and place is None and (task == -1).all():
         return None
-    moved = 0 if changed is None else len(np.atleast_1d(changed))
+    moved = 0 if changed is None else plain_array("changed", changed).size
     return Orders(
         task,
         bundle,
@@ -73,7 +74,7 @@ def orders_of(decision: Decision, clusters: int) -> Orders | None:
 
 
 def _own(name: str, value: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
-    array = np.ascontiguousarray(value)
+    array = np.ascontiguousarray(plain_array(name, value))
     if array.shape != shape:
         raise OptionError(f"{name}: must have shape {list(shape)}, has {list(array.shape)}")
     if array.dtype != dtype:

@@ -113,5 +113,5 @@ def test_the_printed_fit_gives_cpu_cores_that_do_nothing() -> None:
 
 def test_options_and_names() -> None:
     assert Optimus(fit="printed").name == "Optimus, fit=printed"
-    with pytest.raises(OptionError, match="fit = 'good': must be one of correct, printed"):
+    with pytest.raises(OptionError, match="fit = 'good': must be one of 'correct', 'printed'"):
         Optimus(fit="good")  # type: ignore[arg-type]

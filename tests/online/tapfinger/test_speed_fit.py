@@ -103,5 +103,5 @@ def test_clusters_have_fits_of_their_own() -> None:
 
 
 def test_an_unknown_fit_is_refused() -> None:
-    with pytest.raises(OptionError, match="fit = 'other': must be one of correct, printed"):
+    with pytest.raises(OptionError, match="fit = 'other': must be one of 'correct', 'printed'"):
         fitted_slots(kinds(np.ones((2, 2))), "other")  # type: ignore[arg-type]

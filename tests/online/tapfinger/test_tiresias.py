@@ -119,5 +119,5 @@ def test_paused_tasks_come_back() -> None:
 def test_options_and_names() -> None:
     assert Tiresias().name == "Tiresias"
     assert Tiresias(target="elastic").name == "Tiresias, target=elastic"
-    with pytest.raises(OptionError, match="target = 'most': must be one of minimum, elastic"):
+    with pytest.raises(OptionError, match="target = 'most': must be one of 'minimum', 'elastic'"):
         Tiresias(target="most")  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.edr.budget import Terms, mean_need
 from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.policies.queues import (
@@ -18,6 +17,7 @@ from edgeopt.online.edr.policies.queues import (
     whole,
 )
 from edgeopt.online.edr.relaxed import fill_cap, unit_cost
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +71,7 @@ class Oasdr(EdrPolicy[QueueMemory]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_queue(self.weight, self.catch_up)
-        if self.spending is not None and not 0.0 <= self.spending < np.inf:
-            raise OptionError(f"spending = {self.spending}: must be finite and not negative")
+        check_real("spending", self.spending, "[0, inf)", none=True)
 
     def begin(self, instance: EdrInstance) -> QueueMemory:
         """Begin with empty queues."""

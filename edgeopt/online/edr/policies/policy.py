@@ -15,6 +15,7 @@ from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
 from edgeopt.online.naming import named
 from edgeopt.online.repeated import Deterministic
+from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,17 +114,11 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
     training_room: float = 0.5
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("elastic", ("soft", "shed")),
-            ("budget", BUDGETS),
-            ("reserve", ("last", None)),
-        ):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
-        if self.guard is not None and not self.guard > 0:
-            raise OptionError(f"guard = {self.guard}: must be positive, or None for no guard")
-        if not 0 <= self.training_room <= 1:
-            raise OptionError(f"training_room = {self.training_room}: must lie in [0, 1]")
+        check_choice("elastic", self.elastic, ("soft", "shed"))
+        check_choice("budget", self.budget, BUDGETS)
+        check_choice("reserve", self.reserve, ("last", None))
+        check_real("guard", self.guard, "(0, inf)", none=True)
+        check_real("training_room", self.training_room, "[0, 1]")
 
     @property
     def name(self) -> str:

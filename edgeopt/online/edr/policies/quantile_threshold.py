@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.relaxed import live, unit_cost
 from edgeopt.online.edr.repair import repair_cap
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,10 @@ __all__ = ["CostHistory", "QuantileThreshold"]
 
 FEWEST = 3
 """Costs that a task must have shown before a quantile of them says anything."""
+
+
+_MOST: Final = 2.0**53
+"""Most rounds at full speed: whole numbers up to this are exact."""
 
 
 class CostHistory(NamedTuple):
@@ -78,9 +82,8 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("multiple", "bias"):
-            if not 0.0 < getattr(self, name) < np.inf:
-                raise OptionError(f"{name} = {getattr(self, name)}: must be positive and finite")
+        check_real("multiple", self.multiple, "(0, inf)")
+        check_real("bias", self.bias, "(0, inf)")
 
     def begin(self, instance: EdrInstance) -> CostHistory:
         """Begin without a history."""
@@ -95,7 +98,8 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
         memory = memory._replace(costs=np.vstack([memory.costs, seen]))
         frames_left = np.maximum(frame.deadline - frame.frame + 1, 1)
         rounds = np.ceil(frame.remaining / frames_left - 1e-9).astype(np.int64)
-        full = np.ceil(self.multiple * frame.even_rate - 1e-9).astype(np.int64)
+        full = np.ceil(self.multiple * frame.even_rate - 1e-9)
+        full = np.minimum(full, _MOST).astype(np.int64)
         shown = np.count_nonzero(np.isfinite(memory.costs), axis=0)
         for i in np.flatnonzero(live(frame) & (shown >= FEWEST)):
             past = memory.costs[:, i]

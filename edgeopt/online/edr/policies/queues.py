@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.edr.relaxed import live, typical
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,10 +60,8 @@ def check_queue(weight: float | None, catch_up: float) -> None:
     OptionError
         If the weight is negative or not finite, or the multiple is not positive.
     """
-    if weight is not None and not 0.0 <= weight < np.inf:
-        raise OptionError(f"weight = {weight}: must be finite and not negative, or None")
-    if not catch_up > 0.0:
-        raise OptionError(f"catch_up = {catch_up}: must be positive")
+    check_real("weight", weight, "[0, inf)", none=True)
+    check_real("catch_up", catch_up, "(0, inf)")
 
 
 def drift_weight(

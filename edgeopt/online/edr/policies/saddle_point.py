@@ -13,6 +13,7 @@ from edgeopt.online.edr.forecast import PriceForecast, check_forecast, expected_
 from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.relaxed import RelaxedFrame, TrainingSet, live, typical, unit_cost
 from edgeopt.online.primal_dual import PrimalDual, SaddleState, ScaledStep, StepRule
+from edgeopt.options import check_able, check_choice, check_flag, check_real
 from edgeopt.rounding import pairwise, reduced_limit
 
 if TYPE_CHECKING:
@@ -129,28 +130,22 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, known in (
-            ("index", ("current", "stale")),
-            ("gradient", ("current", "stale")),
-            ("init", ("rate", "zero")),
-            ("residual", ("bernoulli", "floor")),
-        ):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+        check_choice("index", self.index, ("current", "stale"))
+        check_choice("gradient", self.gradient, ("current", "stale"))
+        check_choice("init", self.init, ("rate", "zero"))
+        check_choice("residual", self.residual, ("bernoulli", "floor"))
+        check_flag("carry", self.carry)
+        check_flag("margin", self.margin)
         if self.carry and self.residual == "bernoulli":
             raise OptionError("carry goes with residual='floor': 'bernoulli' loses nothing")
         if self.margin and self.residual == "floor":
             raise OptionError("margin goes with residual='bernoulli': 'floor' needs none")
         check_forecast(self.price_forecast)
-        for name, least in (
-            ("alpha0", "positive"),
-            ("cost_scale", "positive"),
-            ("mu0", "at least 0"),
-        ):
-            value = getattr(self, name)
-            if value is None or (0.0 < value < np.inf) or (value == 0.0 and name == "mu0"):
-                continue
-            raise OptionError(f"{name} = {value}: must be finite and {least}, or None")
+        check_real("alpha0", self.alpha0, "(0, inf)", none=True)
+        check_real("mu0", self.mu0, "[0, inf)", none=True)
+        check_real("cost_scale", self.cost_scale, "(0, inf)", none=True)
+        if self.step is not None:
+            check_able("step", self.step, "sizes")
         if self.step is not None and (self.alpha0, self.mu0, self.cost_scale) != (None,) * 3:
             raise OptionError(
                 "step takes the place of alpha0, mu0 and cost_scale: give one of them"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_text, plain_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,9 @@ class FixedPlacement:
     allocation: NDArray[np.bool_]
     name: str = "Fixed"
 
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+
     def start(self, instance: IdnInstance) -> NDArray[np.bool_]:
         """Check the allocation; the state is a read-only copy of it.
 
@@ -42,12 +46,13 @@ class FixedPlacement:
             If the allocation has another shape, is not made of truth values, or differs from the
             repository at a pinned node.
         """
-        allocation = np.array(self.allocation)
+        allocation = plain_array("allocation", self.allocation)
         if allocation.dtype != np.bool_ or allocation.shape != instance.size.shape:
             raise OptionError(
                 f"allocation: must be a bool array of shape {instance.size.shape}, got "
                 f"{allocation.dtype} of shape {allocation.shape}"
             )
+        allocation = allocation.copy()
         changed = (allocation != instance.repository).any(axis=1) & instance.pinned
         if changed.any():
             raise OptionError(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.models.idn.kernels import supergradient_kernel
 from edgeopt.online.idn.policies import infida_kernels as kernels
 from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
+from edgeopt.options import check_choice, check_real, check_text, check_whole
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 from edgeopt.rounding.rows import depround_rows, depround_rows_with
 
@@ -125,26 +125,18 @@ class Infida:
     label: str = "INFIDA"
 
     def __post_init__(self) -> None:
-        choices = {
-            "coins": ("fresh", "common"),
-            "residual": tuple(RESIDUAL),
-            "credit": ("own", "shared"),
-            "ascent": ("mirror", "leader"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+        check_choice("coins", self.coins, ("fresh", "common"))
+        check_choice("residual", self.residual, RESIDUAL)
+        check_choice("credit", self.credit, ("own", "shared"))
+        check_choice("ascent", self.ascent, ("mirror", "leader"))
         if isinstance(self.step, str):
-            if self.step not in ("theory", "adaptive", "printed"):
-                raise OptionError(
-                    f"step = {self.step!r}: must be a number, 'theory', 'adaptive' or 'printed'"
-                )
-        elif not 0.0 <= self.step < np.inf:
-            raise OptionError(f"step = {self.step}: must be a number that is not negative")
-        if isinstance(self.refresh, int) and self.refresh < 1:
-            raise OptionError(f"refresh = {self.refresh}: must be at least 1 slot")
-        if not self.peak > 0:
-            raise OptionError(f"peak = {self.peak}: must be positive")
+            check_choice("step", self.step, ("theory", "adaptive", "printed"), otherwise="a number")
+        else:
+            check_real("step", self.step, "[0, inf)")
+        if not isinstance(self.refresh, Stretching):
+            check_whole("refresh", self.refresh, 1)
+        check_real("peak", self.peak, "(0, inf]")
+        check_text("label", self.label)
 
     @property
     def name(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.idn.policies import olag_kernels as kernels
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,9 +112,8 @@ class Olag:
     ties: Literal["shared", "literal"] = "shared"
 
     def __post_init__(self) -> None:
-        for name, known in (("counters", ("seen", "forwarded")), ("ties", ("shared", "literal"))):
-            if getattr(self, name) not in known:
-                raise OptionError(f"{name} = {getattr(self, name)!r}: must be one of {known}")
+        check_choice("counters", self.counters, ("seen", "forwarded"))
+        check_choice("ties", self.ties, ("shared", "literal"))
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgeopt.errors import OptionError
+from edgeopt.options import check_whole
 
 __all__ = ["Stretching"]
 
@@ -31,9 +31,9 @@ class Stretching:
     over: int = 60
 
     def __post_init__(self) -> None:
-        for name in ("initial", "target", "over"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} = {getattr(self, name)}: must be at least 1 slot")
+        check_whole("initial", self.initial, 1)
+        check_whole("target", self.target, 1)
+        check_whole("over", self.over, 1)
 
     def period(self, slot: int) -> int:
         """Return the period in force at a slot."""

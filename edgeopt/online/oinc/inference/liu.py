@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.naming import named
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,8 +62,7 @@ class Liu:
     step: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.step < np.inf:
-            raise OptionError(f"step = {self.step}: must be finite and not negative")
+        check_real("step", self.step, "[0, inf)")
 
     @property
     def name(self) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
 from edgeopt.online.naming import named
+from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -58,12 +58,11 @@ class NearOptimalInference:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.unfit not in get_args(Unfit):
-            raise OptionError(f"unfit = {self.unfit!r}: must be one of {get_args(Unfit)}")
-        if not 0 < self.gap < np.inf:
-            raise OptionError(f"gap = {self.gap}: must be positive")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise OptionError(f"time_limit = {self.time_limit}: must be positive")
+        check_flag("objectives", self.objectives)
+        check_choice("unfit", self.unfit, get_args(Unfit))
+        check_flag("certify", self.certify)
+        check_real("gap", self.gap, "(0, inf)")
+        check_real("time_limit", self.time_limit, "(0, inf]", none=True)
 
     @property
     def name(self) -> str:

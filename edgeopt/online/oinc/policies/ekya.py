@@ -13,6 +13,7 @@ from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision, Runs
 from edgeopt.online.repeated import Deterministic
+from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ class Ekya(Deterministic):
     largest: float = 0.95
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.step < 1.0:
-            raise OptionError(f"step = {self.step}: must lie between 0 and 1")
-        if not self.step <= self.largest < 1.0:
+        check_real("step", self.step, "(0, 1)")
+        check_real("largest", self.largest, "(0, 1)")
+        if self.largest < self.step:
             raise OptionError(f"largest = {self.largest}: must be at least a step and below 1")
 
     @property

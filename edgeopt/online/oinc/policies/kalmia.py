@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision
 from edgeopt.online.oinc.policies.parts import Queues
 from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
 from edgeopt.online.repeated import Deterministic
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,10 +75,8 @@ class Kalmia(Deterministic):
     service: Service = "fluid"
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.smallest < 1.0:
-            raise OptionError(f"smallest = {self.smallest}: must lie between 0 and 1")
-        if not 0.0 <= self.spare <= 1.0:
-            raise OptionError(f"spare = {self.spare}: must lie in [0, 1]")
+        check_real("smallest", self.smallest, "(0, 1)")
+        check_real("spare", self.spare, "[0, 1]")
         check_service(self.service)
 
     @property

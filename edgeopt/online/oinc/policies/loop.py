@@ -13,6 +13,7 @@ from edgeopt.online.oinc.policies.parts import Queues
 from edgeopt.online.oinc.reservation.by_ratio import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 from edgeopt.online.repeated import Deterministic
+from edgeopt.options import check_able, check_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,6 +86,13 @@ class Oinc(Deterministic):
     retraining: Retraining = field(default_factory=ResidualDensity)
     reservation: Reserving = field(default_factory=Reservation)
     title: str | None = None
+
+    def __post_init__(self) -> None:
+        check_able("inference", self.inference, "start", "answer")
+        check_able("retraining", self.retraining, "start", "dispatch", "serve")
+        check_able("reservation", self.reservation, "start", "reserve")
+        if self.title is not None:
+            check_text("title", self.title)
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.reservation.forecast import Forecast, needed_speed
+from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -107,15 +108,19 @@ class Reservation:
     span: Span = "slot"
 
     def __post_init__(self) -> None:
-        if not 0 < self.smallest <= self.largest < 1:
+        check_real("smallest", self.smallest, "(0, 1)")
+        check_real("largest", self.largest, "(0, 1)")
+        if self.largest < self.smallest:
             raise OptionError(
                 f"smallest = {self.smallest}, largest = {self.largest}: "
                 "must be 0 < smallest <= largest < 1"
             )
-        if not self.ratios or not all(0 <= ratio < np.inf for ratio in self.ratios):
-            raise OptionError(f"ratios = {self.ratios}: must be numbers >= 0, at least one")
-        if self.span not in get_args(Span):
-            raise OptionError(f"span = {self.span!r}: must be one of {get_args(Span)}")
+        if not isinstance(self.ratios, tuple | list) or not self.ratios:
+            raise refused("ratios", self.ratios, "must be numbers >= 0, at least one")
+        for place, ratio in enumerate(self.ratios):
+            check_real(f"ratios[{place}]", ratio, "[0, inf)")
+        check_flag("optimise", self.optimise)
+        check_choice("span", self.span, get_args(Span))
 
     @property
     def name(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.naming import named
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,8 +50,7 @@ class StaticShares:
     share: float | None = None
 
     def __post_init__(self) -> None:
-        if self.share is not None and not 0 <= self.share < 1:
-            raise OptionError(f"share = {self.share}: must lie in [0, 1)")
+        check_real("share", self.share, "[0, 1)", none=True)
 
     @property
     def name(self) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
+from edgeopt.options import check_choice, check_flag
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class ResidualDensity:
 
     def __post_init__(self) -> None:
         check_service(self.service)
-        if self.weights not in get_args(Weights):
-            raise OptionError(f"weights = {self.weights!r}: must be one of {get_args(Weights)}")
+        check_choice("weights", self.weights, get_args(Weights))
+        check_flag("late_binding", self.late_binding)
 
     @property
     def name(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
 from edgeopt.online.oinc.events import Runs
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +32,7 @@ def check_service(service: str) -> None:
     OptionError
         Naming the ways.
     """
-    if service not in get_args(Service):
-        raise OptionError(f"service = {service!r}: must be one of {get_args(Service)}")
+    check_choice("service", service, get_args(Service))
 
 
 def run_in_order(queues: Queues, order: Ints, service: Service = "fluid") -> Runs:

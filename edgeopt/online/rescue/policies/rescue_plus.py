@@ -12,6 +12,7 @@ from edgeopt.online.rescue.policy import RescuePolicy, plan_of
 from edgeopt.online.rescue.rules import GreedyRule
 from edgeopt.online.rescue.runs import reserved_charge
 from edgeopt.online.rescue.values import route_values
+from edgeopt.options import check_flag
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ class RescuePlus(RescuePolicy):
     title: ClassVar[str] = "RESCUE+"
     plan: P1Solution | None = None
     price_reserved: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flag("price_reserved", self.price_reserved)
 
     @property
     def name(self) -> str:

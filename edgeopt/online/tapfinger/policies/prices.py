@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +33,7 @@ def check_pressure(pressure: float) -> None:
     OptionError
         If it is negative or no number.
     """
-    if not 0 <= pressure < np.inf:
-        raise OptionError(f"pressure = {pressure}: must be a number of at least 0")
+    check_real("pressure", pressure, "[0, inf)")
 
 
 @njit(cache=True)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates, free_ahead
 from edgeopt.online.tapfinger.policies.prices import check_pressure, choices, crowding, rank
 from edgeopt.online.tapfinger.policies.settled import Settled
+from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 __all__ = ["ReservationSpt"]
+
+
+_FARTHEST: Final = 10**5
+"""Most slots that are looked ahead."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,8 +76,7 @@ class ReservationSpt(Settled, Deterministic):
 
     def __post_init__(self) -> None:
         check_pressure(self.pressure)
-        if self.look is not None and self.look < 1:
-            raise OptionError(f"look = {self.look}: must be at least 1")
+        check_whole("look", self.look, 1, _FARTHEST, none=True)
 
     def start(self, instance: TapFingerInstance) -> Estimates:
         """Return what is expected of the tasks."""

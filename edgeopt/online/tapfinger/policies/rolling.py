@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
@@ -17,6 +16,7 @@ from edgeopt.online.tapfinger.policies.estimates import (
     whole_slots,
 )
 from edgeopt.online.tapfinger.policies.settled import Settled
+from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,14 +100,10 @@ class RollingHorizon(Settled, Deterministic):
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.tasks < 1:
-            raise OptionError(f"tasks = {self.tasks}: must be at least 1")
-        if self.echo < 0:
-            raise OptionError(f"echo = {self.echo}: must not be negative")
-        if not self.gap >= 0:
-            raise OptionError(f"gap = {self.gap}: must not be negative")
-        if self.time_limit is not None and not self.time_limit >= 0:
-            raise OptionError(f"time_limit = {self.time_limit}: must not be negative")
+        check_whole("tasks", self.tasks, 1)
+        check_whole("echo", self.echo)
+        check_real("gap", self.gap, "[0, inf]")
+        check_real("time_limit", self.time_limit, "[0, inf]", none=True)
 
     def start(self, instance: TapFingerInstance) -> RollingState:
         """Return the state before the first round."""

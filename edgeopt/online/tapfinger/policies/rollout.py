@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.online.playing import play
 from edgeopt.online.repeated import Deterministic
-from edgeopt.online.simulate import play
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.policies.priced import PricedSpt
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.options import check_able, check_choice, check_whole, refused
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
@@ -111,17 +112,16 @@ class Rollout(Deterministic):
     title: ClassVar[str] = "Rollout"
 
     def __post_init__(self) -> None:
-        if not self.policies:
-            raise OptionError("policies: must hold at least one")
-        for policy in self.policies:
+        if not isinstance(self.policies, tuple | list) or not self.policies:
+            raise refused("policies", self.policies, "must be several policies, at least one")
+        for place, policy in enumerate(self.policies):
+            check_able(f"policies[{place}]", policy, "start", "decide", "learn")
             if not getattr(policy, "deterministic", False):
                 raise OptionError(
                     f"policies: {policy.name} tosses coins; a simulation of it is one"
                 )
-        if self.every < 1:
-            raise OptionError(f"every = {self.every}: must be at least 1")
-        if self.refill not in ("slot", "round"):
-            raise OptionError(f"refill = {self.refill!r}: must be 'slot' or 'round'")
+        check_whole("every", self.every, 1)
+        check_choice("refill", self.refill, ("slot", "round"))
 
     @property
     def preemptive(self) -> bool:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.laws import SLOWING
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +33,7 @@ def check_fit(fit: str) -> None:
     OptionError
         If it is unknown.
     """
-    if fit not in get_args(Fit):
-        raise OptionError(f"fit = {fit!r}: must be one of {', '.join(get_args(Fit))}")
+    check_choice("fit", fit, get_args(Fit))
 
 
 def fitted_slots(instance: TapFingerInstance, fit: Fit = "correct") -> Floats:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 from numba import njit
 
-from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,9 +62,7 @@ class Tiresias(Reassigning):
     target: Target = "minimum"
 
     def __post_init__(self) -> None:
-        if self.target not in get_args(Target):
-            options = ", ".join(get_args(Target))
-            raise OptionError(f"target = {self.target!r}: must be one of {options}")
+        check_choice("target", self.target, get_args(Target))
 
     def start(self, instance: TapFingerInstance) -> TapFingerInstance:
         """Remember the clusters and kinds of tasks."""

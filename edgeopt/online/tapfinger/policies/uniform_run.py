@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numba import njit
 
-from edgeopt.online.simulate import play
+from edgeopt.online.playing import play
 from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.kernels import missing, over, pass_slot
 from edgeopt.online.tapfinger.orders import Orders

@@ -1,0 +1,176 @@
+"""One world, step by step, and what is said when a policy does not do its part.
+
+Saying it costs no time while all goes well: signatures are looked at once a call has failed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+import time
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.errors import EdgeOptError, PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from edgeopt.online.simulate import Episode, Policy
+
+__all__ = ["ask", "play", "require_parts"]
+
+_CALLED_WITH: Final = {
+    "start": ("instance",),
+    "decide": ("state", "observation", "rng"),
+    "learn": ("state", "observation", "decision", "feedback"),
+    "compiled": ("environment", "state"),
+}
+"""What the methods of a policy are called with."""
+
+_WHEN: Final = (("frame", "frame"), ("slot", "slot"), ("index", "slot"), ("number", "round"))
+"""How an observation says when it was made, and how this is told."""
+
+
+_PARTS: Final = "a policy has name, start, decide, learn, see edgeopt.online.Policy"
+
+
+def require_parts(policy: Any) -> None:
+    """Check that a policy has a name and its methods.
+
+    Raises
+    ------
+    PolicyError
+        Naming the first that is missing.
+    """
+    if isinstance(policy, type):
+        name = policy.__name__
+        raise PolicyError(f"policy {name} is a class; pass an object: {name}()")
+    kind = type(policy).__name__
+    for part in ("start", "decide", "learn"):
+        if not callable(getattr(policy, part, None)):
+            raise PolicyError(f"{kind}.{part} is missing; {_PARTS}")
+    if not isinstance(getattr(policy, "name", None), str):
+        raise PolicyError(f"{kind}.name is missing or no text; {_PARTS}")
+
+
+def play(
+    episode: Episode[Any, Any, Any],
+    policy: Policy[Any, Any, Any, Any, Any],
+    state: Any,
+    rng: np.random.Generator,
+) -> float:
+    """Let a policy live through one world, to its end.
+
+    Parameters
+    ----------
+    episode
+        The world, at its first step.
+    policy
+        Decides.
+    state
+        What the policy remembers at the start.
+    rng
+        The policy's own random numbers.
+
+    Returns
+    -------
+    Seconds that the policy took to decide and to learn.
+
+    Raises
+    ------
+    PolicyError
+        If a method takes or returns something else than it should, or a decision cannot be
+        carried out.
+    """
+    seconds = 0.0
+    while (observation := episode.observe()) is not None:
+        asked = time.perf_counter()
+        try:
+            answer = policy.decide(state, observation, rng)
+        except Exception as error:
+            _annotate(error, policy, "decide", observation)
+            raise
+        seconds += time.perf_counter() - asked
+        # A decision may be a tuple of two itself: only a plain one is taken apart.
+        if type(answer) is not tuple or len(answer) != 2:
+            raise _wrong_answer(policy, answer, episode)
+        decision, state = answer
+        try:
+            feedback = episode.act(decision)
+        except EdgeOptError as error:
+            raise _refused(policy, observation, error) from error
+        told = time.perf_counter()
+        try:
+            state = policy.learn(state, observation, decision, feedback)
+        except Exception as error:
+            _annotate(error, policy, "learn", observation)
+            raise
+        seconds += time.perf_counter() - told
+    return seconds
+
+
+def ask(policy: Any, part: str, *given: Any) -> Any:
+    """Call a method of a policy; an error of its own gets a note, see `play`.
+
+    Raises
+    ------
+    PolicyError
+        If the method does not take what it is called with.
+    """
+    try:
+        return getattr(policy, part)(*given)
+    except Exception as error:
+        _annotate(error, policy, part)
+        raise
+
+
+def _annotate(error: Exception, policy: Any, part: str, observation: Any = None) -> None:
+    """Note on an error where it came up, or say how the method is called that has failed."""
+    trace = error.__traceback__
+    # Raised by the call itself, not by what the method does.
+    if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+        _require_signature(policy, part)
+    where = ", ".join([f"{type(policy).__name__}.{part}", *_when(observation)])
+    error.add_note(f"in {where}, of the policy {policy.name!r}")
+
+
+def _require_signature(policy: Any, part: str) -> None:
+    method, given = getattr(policy, part), _CALLED_WITH[part]
+    try:
+        takes = inspect.signature(method)
+    except (TypeError, ValueError):  # not written in Python
+        return
+    try:
+        takes.bind(*given)
+    except TypeError:
+        names = ", ".join(takes.parameters)
+        raise PolicyError(
+            f"{type(policy).__name__}.{part} takes ({names}) but is called with "
+            f"({', '.join(given)})"
+        ) from None
+
+
+def _wrong_answer(policy: Any, answer: Any, episode: Any) -> PolicyError:
+    """Say what ``decide`` has to return."""
+    declines = answer is None and getattr(episode, "may_decline", False)
+    shown = " ".join(reprlib.repr(answer).split())
+    return PolicyError(
+        f"{type(policy).__name__}.decide returned {shown}; it must return (decision, state)"
+        + ": 'return None, state' declines" * declines
+    )
+
+
+def _refused(policy: Any, observation: Any, error: EdgeOptError) -> PolicyError:
+    """Say whose decision it is that an episode refuses."""
+    where = ", ".join([f"{type(policy).__name__}.decide", *_when(observation)])
+    return PolicyError(f"{where}: {error}")
+
+
+def _when(observation: Any) -> Iterator[str]:
+    for name, title in _WHEN:
+        value = getattr(observation, name, None)
+        if isinstance(value, Integral):
+            yield f"{title} {value}"

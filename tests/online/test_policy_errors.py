@@ -1,0 +1,167 @@
+"""What is said of a policy that does not do its part, in all five environments."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from edgeopt.errors import EdgeOptError, PolicyError
+from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
+from edgeopt.online import simulate
+from edgeopt.online.edr import EdrEnvironment, Flows
+from edgeopt.online.idn import IdnEnvironment
+from edgeopt.online.oinc import Decision, OincEnvironment
+from edgeopt.online.rescue import PickConfigs, Placement, RescueEnvironment
+from edgeopt.online.tapfinger import Decision as Orders
+from edgeopt.online.tapfinger import TapFingerEnvironment
+
+RESCUE = RescueEnvironment(rescue.generate(servers=2, devices=2, profiles=2, horizon=20))
+ENVIRONMENTS = {
+    "rescue": RESCUE,
+    "idn": IdnEnvironment(idn.generate(horizon=3, tasks=2, replicas=1)),
+    "oinc": OincEnvironment(oinc.generate(sites=2, devices=3, slots=4, jobs=3)),
+    "edr": EdrEnvironment(edr.generate(sites=3, tasks=2, frames=3, slots=2, types=2, clients=3)),
+    "tapfinger": TapFingerEnvironment(tapfinger.generate(clusters=2, tasks=4)),
+}
+
+
+def mine(**parts):
+    """Return a policy that declines everything, but for the parts that are given."""
+    usual = {
+        "name": "mine",
+        "start": lambda self, instance: 0,
+        "decide": lambda self, state, observation, rng: (None, state),
+        "learn": lambda self, state, observation, decision, feedback: state,
+    }
+    return type("Mine", (), {name: part for name, part in (usual | parts).items() if part})()
+
+
+def told(environment=RESCUE, **parts):
+    with pytest.raises(PolicyError) as wrong:
+        simulate(environment, mine(**parts), runs=2)
+    assert isinstance(wrong.value, EdgeOptError | TypeError)
+    assert "\n" not in str(wrong.value)
+    return str(wrong.value)
+
+
+def test_declining_is_fine():
+    assert simulate(RESCUE, mine(), runs=2).total.tolist() == [0.0, 0.0]
+
+
+def test_what_decide_returns_is_a_decision_and_a_state():
+    said = told(decide=lambda self, state, observation, rng: None)
+    assert said == (
+        "Mine.decide returned None; it must return (decision, state): 'return None, state' declines"
+    )
+    # A decision that is a tuple of two itself is not taken apart.
+    said = told(decide=lambda self, state, observation, rng: Placement(0, 1))
+    assert said == (
+        "Mine.decide returned Placement(server=0, profile=1); it must return (decision, state)"
+    )
+    said = told(ENVIRONMENTS["idn"], decide=lambda self, state, observation, rng: None)
+    assert said == "Mine.decide returned None; it must return (decision, state)"
+
+
+def test_methods_take_what_they_are_called_with():
+    assert told(decide=lambda self, state, observation: (None, state)) == (
+        "Mine.decide takes (state, observation) but is called with (state, observation, rng)"
+    )
+    assert told(start=lambda self: 0) == "Mine.start takes () but is called with (instance)"
+    assert told(learn=lambda self, state: state) == (
+        "Mine.learn takes (state) but is called with (state, observation, decision, feedback)"
+    )
+
+
+@pytest.mark.parametrize("part", ["name", "start", "decide", "learn"])
+def test_all_parts_are_there(part):
+    said = told(**{part: None})
+    assert said.startswith(f"Mine.{part} is missing")
+    assert "a policy has name, start, decide, learn, see edgeopt.online.Policy" in said
+
+
+def test_a_class_is_no_policy():
+    with pytest.raises(PolicyError, match=r"policy PickConfigs is a class; pass an object: Pick"):
+        simulate(RESCUE, PickConfigs, runs=2)
+
+
+def test_errors_of_a_policy_of_its_own_pass_with_a_note():
+    def decide(self, state, observation, rng):
+        return [][3]
+
+    with pytest.raises(IndexError, match=r"^list index out of range") as own:
+        simulate(RESCUE, mine(decide=decide), runs=2, rng=5)
+    first, second = own.value.__notes__
+    assert first.startswith("in Mine.decide, slot ")
+    assert first.endswith(", of the policy 'mine'")
+    assert second == "in run 0, of the seed 5"
+
+
+def test_a_type_error_within_a_policy_is_its_own():
+    def learn(self, state, observation, decision, feedback):
+        return int(None)
+
+    with pytest.raises(TypeError) as own:
+        simulate(RESCUE, mine(learn=learn), runs=2)
+    assert not isinstance(own.value, PolicyError)
+    assert "in Mine.learn, slot " in own.value.__notes__[0]
+
+
+NOWHERE = np.array([9])
+IMPOSSIBLE = {
+    "rescue": [Placement(9, 0), (0,), "ab", 3, object(), (0.5, 1), (10**5000, 0), np.ones((2, 2))],
+    "idn": [None, 3, "a", np.ones((2, 2)), np.ones((2, 2), dtype=bool), [[True], [False, True]]],
+    "oinc": [
+        None, (1, 2, 3, 4), Decision(None, None, None, None), Decision(None, "a", [[1], [1, 2]], 3),
+        Decision(None, 0, np.ones(2), None), Decision(None, None, np.array([0.5, 0.5]), None),
+    ],
+    "edr": [None, 3, "a", [0, 0], np.ones(2), np.full(2, -1), np.full(2, 10**6), np.ones((2, 2))],
+    "tapfinger": [
+        None, (1, 2), Orders(None, None), Orders("ab", [[1], [1, 2]]), Orders(np.ones(2), 3),
+        Orders(np.array([0, 0]), np.zeros((3, 2), dtype=int)),
+        Orders(np.array([10**9, -1]), [[1, 1]] * 2),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("system", "decision"), [(name, one) for name, all_ in IMPOSSIBLE.items() for one in all_]
+)
+def test_what_cannot_be_carried_out_is_refused_in_its_step(system, decision):
+    said = told(ENVIRONMENTS[system], decide=lambda self, state, seen, rng: (decision, state))
+    assert said.startswith("Mine.decide, frame 0: " if system == "edr" else "Mine.decide, slot ")
+
+
+@pytest.mark.parametrize(
+    "flows",
+    [
+        None, 3, Flows([[0]], [0], [0], [1.0]), Flows([0], [0, 1], [0], [1.0]),
+        Flows([0.5], [0], [0], [1.0]), Flows("a", "b", "c", "d"),
+        Flows([[0], [0, 1]], [0], [0], [1]),
+        Flows([9], [0], [0], [1.0]), Flows([0], [0], [0], [np.nan]), Flows([0], [0], [0], ["x"]),
+    ],
+)  # fmt: skip
+def test_flows_that_cannot_be_are_refused_in_their_slot(flows):
+    def decide(self, state, seen, rng):
+        return (flows if hasattr(seen, "slot") else np.zeros(2, dtype=np.int64)), state
+
+    assert told(ENVIRONMENTS["edr"], decide=decide).startswith("Mine.decide, frame 0, slot 0: ")
+
+
+def test_checks_cost_less_than_a_hundredth_of_a_run():
+    """Counted in calls: of the loop itself nothing is called beyond what it did without checks."""
+    calls = []
+
+    def note(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.endswith("playing.py"):
+            calls.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        trajectory = simulate(RESCUE, PickConfigs(), runs=20, compiled=False)
+    finally:
+        sys.setprofile(None)
+    assert trajectory.decisions.sum() > 100
+    assert sorted(set(calls)) == ["ask", "play", "require_parts"]
+    assert len(calls) == 1 + 1 + 20

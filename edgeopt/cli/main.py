@@ -85,8 +85,7 @@ def run(arguments: "Sequence[str]") -> int:
     except MemoryError as error:
         return _complain(f"not enough memory for that: {error}")
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return _INTERRUPTED
+        code = _INTERRUPTED
     # What is left is a mistake of ours, or of a package that offers something; it may even try to
     # end the program.
     except (Exception, SystemExit) as error:
@@ -94,6 +93,9 @@ def run(arguments: "Sequence[str]") -> int:
         what = f"{type(error).__name__}: {error}" + f" ({where})" * bool(where)
         _complain(f"{what}; this is a bug, please report it with what EDGEOPT_DEBUG=1 shows")
         return _BUG
+    # The library itself turns an interrupt within a command into this code.
+    if code == _INTERRUPTED:
+        print("interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 

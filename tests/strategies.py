@@ -570,7 +570,7 @@ def _tasks(draw: DrawFn, capacity: np.ndarray) -> ReservedTasks:
         server, start, end, demand = (np.array(column) for column in zip(*trial, strict=True))
         order, offset = edf_order(server, end, servers)
         mine = order[offset[k] : offset[k + 1]]
-        if edf_feasible(mine, start, end, demand.astype(np.float64), capacity[k], 0, 0):
+        if edf_feasible(mine, start, end, demand, demand, capacity[k], 0, 0):
             kept = trial
     if not kept:
         return ReservedTasks.none()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FEASIBLE",
+    "ROUNDING",
     "VIOLATED",
     "IntervalLoad",
     "demand_criterion",
@@ -39,11 +40,14 @@ __all__ = [
 ]
 
 FEASIBLE: Final = 1e-9
-"""Work that may be left at a deadline by a plan that still counts as feasible."""
+"""Share of its demand that a task may lack at its deadline in a plan that counts as feasible."""
 
 VIOLATED: Final = 1e-7
-"""Work left at a deadline beyond which a task has failed; above `FEASIBLE`, so no plan that was
-judged feasible can fail by rounding."""
+"""Share of its demand that a task may lack at its deadline before it has failed; above `FEASIBLE`,
+so no plan that was judged feasible can fail by rounding."""
+
+ROUNDING: Final = 16.0 * 2.0**-52
+"""Share of an interval's capacity by which sums of work over it may be off."""
 
 
 class IntervalLoad(NamedTuple):
@@ -134,6 +138,7 @@ def edf_feasible(
     order: NDArray[np.int64],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
+    demand: NDArray[np.float64],
     remaining: NDArray[np.float64],
     capacity: NDArray[np.float64],
     slot: int,
@@ -149,6 +154,8 @@ def edf_feasible(
         Indices of the server's tasks by deadline, ties by index.
     start, end
         Inclusive windows of all tasks, shape [H].
+    demand
+        Work that all tasks asked for, shape [H]: what is left is judged as a share of it.
     remaining
         Work left of all tasks at the start of ``slot``, shape [H]; not changed.
     capacity
@@ -160,7 +167,13 @@ def edf_feasible(
 
     Returns
     -------
-    Whether EDF leaves at most `FEASIBLE` of each task at its deadline.
+    Whether EDF leaves at most the share `FEASIBLE` of each task's demand at its deadline.
+
+    Notes
+    -----
+    The plan is served by the very operations of `edf_serve`, which are monotone in floating point
+    too: a server that is blocked for less time than assumed has no more left of any task, to the
+    last bit. So what is accepted here never fails, in whatever unit work is measured.
     """
     n = order.size
     if n == 0:
@@ -174,11 +187,14 @@ def edf_feasible(
     tau = max(slot, free)
     while head < n:
         due = order[head]
-        if work[head] <= FEASIBLE:
+        if end[due] < tau:  # over, with what is left of it
+            if work[head] > FEASIBLE * demand[due]:
+                return False
             head += 1
             continue
-        if end[due] < tau:
-            return False
+        if work[head] <= 0.0:
+            head += 1
+            continue
         left = capacity[tau]
         upcoming = capacity.size  # earliest release of unfinished work after tau
         busy = False
@@ -205,6 +221,7 @@ def edf_longest_block(
     order: NDArray[np.int64],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
+    demand: NDArray[np.float64],
     remaining: NDArray[np.float64],
     capacity: NDArray[np.float64],
     slot: int,
@@ -216,7 +233,7 @@ def edf_longest_block(
 
     Parameters
     ----------
-    order, start, end, remaining, capacity, slot
+    order, start, end, demand, remaining, capacity, slot
         As in `edf_feasible`.
     limit
         Longest block of interest, in slots.
@@ -225,12 +242,12 @@ def edf_longest_block(
     -------
     A number in 0..limit; -1 if the deadlines cannot be met even without a block.
     """
-    if edf_feasible(order, start, end, remaining, capacity, slot, slot + limit):
+    if edf_feasible(order, start, end, demand, remaining, capacity, slot, slot + limit):
         return limit
     low, high = -1, limit  # low is safe (or unknown at -1), high is not
     while high - low > 1:
         middle = (low + high) // 2
-        if edf_feasible(order, start, end, remaining, capacity, slot, slot + middle):
+        if edf_feasible(order, start, end, demand, remaining, capacity, slot, slot + middle):
             low = middle
         else:
             high = middle
@@ -243,44 +260,49 @@ def demand_criterion(
     demand: NDArray[np.float64],
     capacity: NDArray[np.float64],
     *,
+    remaining: NDArray[np.float64] | None = None,
     slot: int = 0,
     free: int = 0,
-    tolerance: float = FEASIBLE,
 ) -> IntervalLoad | None:
     """Look for an interval whose tasks need more than it offers.
+
+    Need and offer are sums over the interval, which `ROUNDING` of its capacity may falsify; and a
+    task may lack the share `FEASIBLE` of its demand. An excess below the larger of both is none.
 
     Parameters
     ----------
     start, end
         Inclusive windows of the tasks of one server, shape [n].
     demand
-        Work that each task needs, shape [n].
+        Work that each task asked for, shape [n].
     capacity
         What each slot offers, shape [T].
+    remaining
+        Work left of each task at the start of ``slot``, shape [n]; all of it by default.
     slot
         The first slot still to come; tasks whose window has passed are ignored.
     free
         The first slot that offers anything.
-    tolerance
-        Excess of need over offer that is not held against an interval.
 
     Returns
     -------
     None if every deadline can be met; otherwise the conflict of fewest tasks, the most overloaded
     one among those.
     """
-    release = np.maximum(start, slot)
-    alive = end >= slot
+    left = demand if remaining is None else remaining
+    ahead = np.flatnonzero(end >= slot)
+    release, due = np.maximum(start, slot)[ahead], end[ahead]
     open_capacity = np.where(np.arange(capacity.size) < free, 0.0, capacity)
-    ahead = np.flatnonzero(alive)
     worst: tuple[int, float] | None = None
     found: IntervalLoad | None = None
-    for load in interval_loads(release[ahead], end[ahead], demand[ahead], open_capacity):
-        if load.demand - load.offer > tolerance:
+    for load in interval_loads(release, due, left[ahead], open_capacity):
+        tasks = ahead[list(load.tasks)]
+        whole = float(capacity[load.first : load.last + 1].sum())
+        allowed = max(FEASIBLE * float(demand[tasks].min()), ROUNDING * whole)
+        if load.demand - load.offer > allowed:
             rank = (len(load.tasks), load.offer - load.demand)
             if worst is None or rank < worst:
-                worst = rank
-                found = load._replace(tasks=tuple(ahead[list(load.tasks)].tolist()))
+                worst, found = rank, load._replace(tasks=tuple(tasks.tolist()))
     return found
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -65,9 +67,9 @@ def test_edf_criterion_and_linear_program_agree():
     verdicts = []
     for seed in range(400):
         start, end, demand, capacity, slot, free = case = draw_case(seed)
-        verdict = edf_feasible(by_deadline(end), start, end, demand, capacity, slot, free)
+        verdict = edf_feasible(by_deadline(end), start, end, demand, demand, capacity, slot, free)
         left = plain_edf(*case)
-        assert verdict == all(w <= FEASIBLE for w in left.values()), seed
+        assert verdict == all(w <= FEASIBLE * demand[i] for i, w in left.items()), seed
         conflict = demand_criterion(start, end, demand, capacity, slot=slot, free=free)
         assert verdict == (conflict is None), seed
         assert verdict == lp_feasible(*case), seed
@@ -95,32 +97,88 @@ def test_longest_block_is_the_last_feasible_one(seed):
     start, end, demand, capacity, slot, _ = draw_case(seed)
     order, limit = by_deadline(end), 5
     fits = [
-        edf_feasible(order, start, end, demand, capacity, slot, slot + n) for n in range(limit + 1)
+        edf_feasible(order, start, end, demand, demand, capacity, slot, slot + n)
+        for n in range(limit + 1)
     ]
     assert fits == sorted(fits, reverse=True)  # a longer block is never easier
     expected = sum(fits) - 1
-    assert edf_longest_block(order, start, end, demand, capacity, slot, limit) == expected
+    found = edf_longest_block(order, start, end, demand, demand, capacity, slot, limit)
+    assert found == expected
 
 
 def test_feasibility_test_leaves_the_work_untouched():
     demand = np.array([1.0, 1.0])
     window = np.array([0, 0]), np.array([1, 1])
-    assert edf_feasible(np.array([0, 1]), *window, demand, np.array([1.0, 1.0]), 0, 0)
+    assert edf_feasible(np.array([0, 1]), *window, demand, demand, np.array([1.0, 1.0]), 0, 0)
     assert demand.tolist() == [1.0, 1.0]
 
 
 def test_dust_of_past_tasks_does_not_count():
     start, end = np.array([0, 2]), np.array([1, 3])
-    remaining = np.array([1e-8, 1.0])
-    assert edf_feasible(np.array([0, 1]), start, end, remaining, np.ones(4), 2, 3)
-    assert not edf_feasible(np.array([0, 1]), start, end, remaining, np.ones(4), 1, 2)
+    demand, remaining = np.ones(2), np.array([1e-8, 1.0])
+    assert edf_feasible(np.array([0, 1]), start, end, demand, remaining, np.ones(4), 2, 3)
+    assert not edf_feasible(np.array([0, 1]), start, end, demand, remaining, np.ones(4), 1, 2)
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 1e-10, 1.0, 1e10])
 @pytest.mark.parametrize(("excess", "fits"), [(5e-10, True), (5e-9, False)])
-def test_tolerance_lies_between_rounding_and_violation(excess, fits):
+def test_tolerance_lies_between_rounding_and_violation_in_every_unit(excess, fits, unit):
     one = np.array([0])
-    demand = np.array([1.0 + excess])
-    assert edf_feasible(one, one, one, demand, np.ones(1), 0, 0) is fits
+    capacity = np.full(1, unit)
+    demand = capacity * (1.0 + excess)
+    assert edf_feasible(one, one, one, demand, demand, capacity, 0, 0) is fits
+    assert (demand_criterion(one, one, demand, capacity) is None) is fits
+
+
+def test_a_small_task_is_not_at_the_mercy_of_what_a_large_one_may_lack():
+    """The large task lacks half of what is allowed, in which the small one would drown."""
+    start, end = np.array([0, 0]), np.array([0, 1])
+    demand = np.array([1.0 + 5e-10, 1.0])
+    order, capacity = by_deadline(end), np.ones(2)
+    assert edf_feasible(order, start, end, demand, demand, capacity, 0, 0)
+    # Due in the same slot, the small task is served after the large one, and gets nothing.
+    demand = np.array([1.0 + 5e-10, 1e-9])
+    assert edf_feasible(order, start, end, demand, demand, np.array([1.0, 1e-9]), 0, 0)
+    assert not edf_feasible(order, start, start, demand, demand, capacity, 0, 0)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([-1000, -40, -34, 40, 900]))
+def test_powers_of_two_change_no_answer(seed, exponent):
+    start, end, demand, capacity, slot, free = draw_case(seed)
+    rng = np.random.default_rng(seed)
+    demand, capacity = demand * rng.uniform(0.9, 1.0), capacity * rng.uniform(0.9, 1.0)
+    unit, order = 2.0**exponent, by_deadline(end)
+    for block in range(free, free + 3):
+        answers = {
+            edf_feasible(order, start, end, u * demand, u * demand, u * capacity, slot, block)
+            for u in (1.0, unit)
+        }
+        assert len(answers) == 1
+    left = [u * demand for u in (1.0, unit)]
+    for tau in range(slot, capacity.size):
+        for u, work in zip((1.0, unit), left, strict=True):
+            edf_serve(order, start, end, work, tau, u * capacity[tau])
+    np.testing.assert_array_equal(unit * left[0], left[1])
+
+
+@given(st.integers(0, 10**6))
+def test_who_is_blocked_for_less_time_has_no_more_left_to_the_last_bit(seed):
+    """What the guard rests on: a plan that is judged feasible stays so, whatever happens."""
+    rng = np.random.default_rng(seed)
+    start, end, demand, capacity, slot, _ = draw_case(seed)
+    demand, capacity = demand * rng.uniform(0, 1, demand.size), capacity / 3
+    demand *= 10.0 ** rng.integers(-12, 1, demand.size)
+    order, served = by_deadline(end), []
+    for free in (slot + 2, slot + 1, slot):
+        left = demand.copy()
+        for tau in range(free, capacity.size):
+            edf_serve(order, start, end, left, tau, capacity[tau])
+        ahead = end >= slot
+        fits = bool((left <= FEASIBLE * demand)[ahead].all())
+        assert edf_feasible(order, start, end, demand, demand, capacity, slot, free) == fits
+        served.append(left)
+    for more, less in pairwise(served):
+        assert (less <= more).all()
 
 
 def test_conflict_names_the_smallest_overloaded_set():

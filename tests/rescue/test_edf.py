@@ -26,10 +26,10 @@ def servers(draw):
     return tasks, [float(c) for c in capacity], slot, free
 
 
-def arrays(tasks):
+def arrays(tasks, unit=1.0):
     start = np.array([task.start for task in tasks], dtype=np.int64)
     end = np.array([task.end for task in tasks], dtype=np.int64)
-    left = np.array([task.demand for task in tasks], dtype=np.float64)
+    left = unit * np.array([task.demand for task in tasks], dtype=np.float64)
     order, _ = edf_order(np.zeros(len(tasks), dtype=np.int64), end, 1)
     return order, start, end, left
 
@@ -38,7 +38,7 @@ def arrays(tasks):
 def test_edf_the_demand_criterion_and_the_linear_program_agree(server):
     tasks, capacity, slot, free = server
     order, start, end, left = arrays(tasks)
-    compiled = edf_feasible(order, start, end, left, np.array(capacity), slot, free)
+    compiled = edf_feasible(order, start, end, left, left, np.array(capacity), slot, free)
     conflict = demand_criterion(start, end, left, np.array(capacity), slot=slot, free=free)
 
     blocked = [0.0 if t < free else c for t, c in enumerate(capacity)]

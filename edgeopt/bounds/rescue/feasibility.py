@@ -88,7 +88,16 @@ def _edf_meets_all(load: ReservedLoad, server: int) -> bool:
     order, offset = edf_order(tasks.server, tasks.end, len(load.capacity))
     mine = order[offset[server] : offset[server + 1]]
     return bool(
-        edf_feasible(mine, tasks.start, tasks.end, tasks.demand, load.capacity[server], 0, 0)
+        edf_feasible(
+            mine,
+            tasks.start,
+            tasks.end,
+            tasks.demand,
+            tasks.demand,
+            load.capacity[server],
+            0,
+            0,
+        )
     )
 
 

@@ -112,6 +112,7 @@ def _draw_tasks(
         )
         order, offset = edf_order(trial.server, trial.end, servers)
         mine = order[offset[k] : offset[k + 1]]
-        if edf_feasible(mine, trial.start, trial.end, trial.demand, capacity[k], 0, 0):
+        work = trial.demand
+        if edf_feasible(mine, trial.start, trial.end, work, work, capacity[k], 0, 0):
             kept = trial
     return kept

@@ -166,4 +166,4 @@ def _serve(
         offer = float(capacity[t] * max(0.0, 1.0 - occupied[t]))
         edf_serve(tasks, reserved.start, reserved.end, remaining, t, offer)
         work[:, t] = before - remaining[tasks]
-    return work / capacity, bool((remaining[tasks] <= FEASIBLE).all())
+    return work / capacity, bool((remaining[tasks] <= FEASIBLE * reserved.demand[tasks]).all())

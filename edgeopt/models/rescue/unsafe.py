@@ -46,6 +46,7 @@ def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
                 tasks,
                 reserved.start,
                 reserved.end,
+                reserved.demand,
                 reserved.demand.copy(),
                 capacity[k],
                 instance.longest,
@@ -59,6 +60,7 @@ def _mark_server(
     order: NDArray[np.int64],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
+    demand: NDArray[np.float64],
     remaining: NDArray[np.float64],
     capacity: NDArray[np.float64],
     longest: NDArray[np.int64],
@@ -67,5 +69,7 @@ def _mark_server(
     for t in range(capacity.size):
         for profile in range(longest.size):
             free = t + longest[profile]
-            unsafe[t, profile] = not edf_feasible(order, start, end, remaining, capacity, t, free)
+            unsafe[t, profile] = not edf_feasible(
+                order, start, end, demand, remaining, capacity, t, free
+            )
         edf_serve(order, start, end, remaining, t, capacity[t])

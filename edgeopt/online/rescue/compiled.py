@@ -39,6 +39,7 @@ class System(NamedTuple):
     offset: NDArray[np.int64]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
+    demand: NDArray[np.float64]
     profit: NDArray[np.float64]
     stride: NDArray[np.int64]
     """Steps in `profit` along slot, device, server, profile, duration; 0 on unexpanded axes."""
@@ -100,6 +101,7 @@ def _safe(
         system.order[system.offset[server] : system.offset[server + 1]],
         system.start,
         system.end,
+        system.demand,
         remaining,
         system.capacity[server],
         slot,
@@ -251,7 +253,8 @@ def _serve(
                 book.served[run, k, slot] = work
         # Deadlines ascend from head on: what is due now is over, and need not be looked at again.
         while head[k] < stop and system.end[system.order[head[k]]] <= slot:
-            if remaining[system.order[head[k]]] > VIOLATED:
+            due = system.order[head[k]]
+            if remaining[due] > VIOLATED * system.demand[due]:
                 book.violations[run, slot] += 1
             head[k] += 1
 

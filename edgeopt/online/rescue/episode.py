@@ -168,8 +168,8 @@ class RescueEpisode:
             ledger.reserved_work[slot] += work
             if self._record:
                 ledger.served[server, slot] = work
-        due = tasks.end == slot
-        ledger.violations[slot] = np.count_nonzero(self._remaining[due] > VIOLATED)
+        failed = self._remaining > VIOLATED * tasks.demand
+        ledger.violations[slot] = np.count_nonzero(failed & (tasks.end == slot))
 
 
 def _placement(decision: Any) -> tuple[int, int]:

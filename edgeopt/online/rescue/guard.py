@@ -33,6 +33,8 @@ class Guard:
         Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`.
     start, end
         Windows, shape [H], both ends inclusive.
+    demand
+        Work that every task asked for, TMAC, shape [H].
     capacity
         Shape [K, T].
     longest
@@ -43,6 +45,7 @@ class Guard:
     offset: NDArray[np.int64]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
+    demand: NDArray[np.float64]
     capacity: NDArray[np.float64]
     longest: NDArray[np.int64]
 
@@ -51,7 +54,8 @@ class Guard:
         """Prepare the guard of an instance."""
         tasks = instance.reserved
         order, offset = edf_order(tasks.server, tasks.end, instance.servers)
-        return cls(order, offset, tasks.start, tasks.end, instance.capacity, instance.longest)
+        tables = tasks.start, tasks.end, tasks.demand, instance.capacity, instance.longest
+        return cls(order, offset, *tables)
 
     def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
         """Tell whether a run may begin on an idle server.
@@ -68,6 +72,7 @@ class Guard:
                 self.order[self.offset[server] : self.offset[server + 1]],
                 self.start,
                 self.end,
+                self.demand,
                 remaining,
                 self.capacity[server],
                 slot,

@@ -146,7 +146,8 @@ def _elapse(
                     mine = order[offset[k] : offset[k + 1]]
                     capacity = float(instance.capacity[k, slot])
                     edf_serve(mine, tasks.start, tasks.end, remaining, slot, capacity)
-            violations += weight * np.count_nonzero(remaining[tasks.end == slot] > VIOLATED)
+            failed = remaining > VIOLATED * tasks.demand
+            violations += weight * np.count_nonzero(failed & (tasks.end == slot))
             # What is left of a past task changes nothing any more.
             remaining[tasks.end <= slot] = 0.0
         free = tuple(max(free_at, slot + 1) for free_at in place.free_at)

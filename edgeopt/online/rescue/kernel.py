@@ -105,6 +105,7 @@ class RescueKernel:
             _fixed(offset),
             _fixed(tasks.start),
             _fixed(tasks.end),
+            _fixed(tasks.demand),
             _fixed(profit),
             _fixed(stride),
         )

@@ -89,7 +89,8 @@ def failed_tasks(instance: RescueInstance, device: NDArray[np.integer]) -> NDArr
         for slot in np.flatnonzero(device[server] < 0):
             offered = float(instance.capacity[server, slot])
             edf_serve(mine, tasks.start, tasks.end, left, int(slot), offered)
-    return left > VIOLATED
+    failed: NDArray[np.bool_] = left > VIOLATED * tasks.demand
+    return failed
 
 
 def _chosen(case: Case) -> list[str]:

@@ -76,8 +76,9 @@ def test_forbids_exactly_what_could_make_a_task_fail(instance, data):
         conflict = demand_criterion(
             tasks.start,
             tasks.end,
-            remaining,
+            tasks.demand,
             instance.capacity[0],
+            remaining=remaining,
             slot=slot,
             free=slot + int(instance.longest[profile]),
         )

@@ -10,6 +10,8 @@ from edgeopt.bounds.claim import Assumption
 from edgeopt.instances.rescue import LogProfit
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgeopt.instances.rescue import RescueInstance
 
 __all__ = [
@@ -43,18 +45,23 @@ def gamble_probability(instance: RescueInstance) -> float | None:
     if instance.arrivals != "exclusive" or instance.survival.shape[1] < 2:
         return None
     reward = instance.expected_profit[:, :, 0, 0]
-    certain = instance.arrival[0] @ reward[0]
+    certain = float(instance.arrival[0] @ reward[0])
     rich = reward[1] > 0
     epsilon = float(instance.arrival[1] @ rich)
     is_gamble = (
         instance.survival[0, 1] == 1
         and len(instance.reserved) == 0
-        and abs(certain - 1) <= 1e-12
-        and np.isclose(instance.arrival[0] @ (np.abs(reward[0] - 1) <= 1e-12), 1)
+        and certain > 0
+        and np.isclose(instance.arrival[0] @ (np.abs(reward[0] / certain - 1) <= 1e-12), 1)
         and 0 < epsilon < 1
-        and np.allclose(reward[1][rich] * epsilon, 1)
+        and np.allclose(reward[1][rich] / certain * epsilon, 1)
     )
     return epsilon if is_gamble else None
+
+
+def _is_constant(profit: NDArray[np.float64]) -> bool:
+    largest = float(profit.max())
+    return largest > 0 and np.allclose(profit / largest, 1)
 
 
 def _is_rare_long_runs(instance: RescueInstance) -> bool:
@@ -66,7 +73,7 @@ def _is_rare_long_runs(instance: RescueInstance) -> bool:
         and slots >= 2
         and np.allclose(instance.duration[0], law)
         and bool((instance.arrival == 1).all())
-        and np.allclose(instance.profit_block(slice(0, slots)), 1)
+        and _is_constant(instance.profit_block(slice(0, slots)))
     )
 
 
@@ -111,14 +118,14 @@ LOG_PROFIT = Assumption(
 
 TWO_SLOT_GAMBLE = Assumption(
     "the instance of Theorem 2",
-    r"a certain task of profit 1, then one of profit $1/\epsilon$ with probability $\epsilon$; "
+    r"a certain task, then one of $1/\epsilon$ times its profit with probability $\epsilon$; "
     "every run lasts both slots",
     lambda instance: gamble_probability(instance) is not None,
 )
 
 RARE_LONG_RUNS = Assumption(
     "runs of one slot or all",
-    "a certain task of profit 1 in each of T slots; runs last 1 or T slots, equally likely",
+    "a certain task of the same profit in each of T slots; runs last 1 or T slots, equally likely",
     _is_rare_long_runs,
 )
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation"]
 
+NOISE = 1e-12
+"""Share of all that arrivals could earn below which a profit is a solver's noise."""
+
 RESOLVE_LIMIT = 10_000
 """Largest number of cells (t, j, k, l) for which a check may solve a second LP."""
 
@@ -134,6 +137,19 @@ class Evaluation:
         return total
 
     @cached_property
+    def promise(self) -> float:
+        """Expected profit of every arrival on its best cell, whatever is busy."""
+        return sum(
+            float(self.instance.arrival[t] @ reward.max(axis=(1, 2)))
+            for t in range(self.instance.horizon)
+            for reward in self.instance.expected_profit_block(slice(t, t + 1))
+        )
+
+    def worthwhile(self, profit: Any) -> Any:
+        """Tell of profits whether they are more than a solver's noise."""
+        return profit > NOISE * self.promise
+
+    @cached_property
     def occupancy(self) -> NDArray[np.float64]:
         r"""Planned occupation :math:`u_k(t)` of each slot by runs started before it, [K, T]."""
         planned, alive = self.synthetic, self.instance.survival
@@ -196,7 +212,7 @@ class Evaluation:
         exhaustive.require_enumerable(self.instance)
         return routed(self.routings, self.values[0], self.threshold, guarded=guarded)
 
-    def improved(self, *, guarded: bool = False, margin: float = 1e-12) -> Decide:
+    def improved(self, *, guarded: bool = False, margin: float | None = 1e-12) -> Decide:
         """Return RESCUE+ as a rule that can be enumerated, with the values of the slots."""
         exhaustive.require_enumerable(self.instance)
         return best_advantage(self.values[0], self.threshold, guarded=guarded, margin=margin)
@@ -224,7 +240,7 @@ class Evaluation:
         Measurement
             Both as shares of the bound, which joins the certificate.
         """
-        if self.plan.objective <= 1e-12:
+        if not self.worthwhile(self.plan.objective):
             raise NotApplicableError("bound is trivial: OPT(LP) = 0")
         bound = self.plan.bound
         proof = {**certificate, "objective": self.plan.objective, "bound": bound}

@@ -67,7 +67,7 @@ def _baselines(view: Evaluation) -> Measurement:
 def _worst_server(view: Evaluation, share: NDArray[np.float64]) -> Measurement:
     """Compare the auxiliary value with a share of the planned profit, on the worst server."""
     planned, start = view.planned_profit, view.auxiliary[1][:, 0]
-    busy = np.flatnonzero(planned > 1e-12)
+    busy = np.flatnonzero(view.worthwhile(planned))
     if busy.size == 0:
         raise NotApplicableError("bound is trivial: the plan promises no profit")
     ratio = start[busy] / planned[busy]

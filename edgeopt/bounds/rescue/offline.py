@@ -42,7 +42,7 @@ def _plan_against_clairvoyant(view: Evaluation) -> Measurement:
 
 
 def _clairvoyant_ratio(view: Evaluation) -> Measurement:
-    if view.plan.bound <= 1e-12:
+    if not view.worthwhile(view.plan.bound):
         raise NotApplicableError("bound is trivial: OPT(LP) = 0")
     optimum = clairvoyant_optimum(view.instance)
     proof = {"clairvoyant_optimum": optimum, "bound": view.plan.bound}

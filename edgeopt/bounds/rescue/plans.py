@@ -43,6 +43,7 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
 
     from edgeopt.models.rescue import p1_lp_matrix
     from edgeopt.online.rescue import value_functions
+    from edgeopt.solvers import TIGHT
 
     shape = view.instance.shape[:4]
     cells = int(np.prod(shape))
@@ -51,12 +52,13 @@ def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
     program = p1_lp_matrix(view.instance)
     below, above = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
     rows = program.matrix.tocsr()
-    # Scaled to an optimum of 1, so that the solver's tolerance is relative to it.
-    scale = view.plan.objective if view.plan.objective > 1e-12 else 1.0
+    # An optimum and demands of 1: the solver's tolerances are absolute.
+    scale = view.plan.objective if view.worthwhile(view.plan.objective) else view.promise or 1.0
     worth = np.asarray(program.cost) / scale
-    least = view.plan.objective / scale - 1e-9
-    matrix = vstack([rows[below], -rows[above], -worth[None, :]])
-    side = np.concatenate((program.row_upper[below], -program.row_lower[above], [-least]))
+    least = view.plan.objective / scale - TIGHT
+    demand = program.row_lower[above]
+    matrix = vstack([rows[below], -rows[above].multiply(1.0 / demand[:, None]), -worth[None, :]])
+    side = np.concatenate((program.row_upper[below], np.full(demand.size, -1.0), [-least]))
     found: list[tuple[NDArray[np.float64], float]] = []
     for cell in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
         for sign in (1.0, -1.0):

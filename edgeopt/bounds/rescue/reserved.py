@@ -16,6 +16,7 @@ from edgeopt.bounds.rescue.rules import best_advantage
 from edgeopt.bounds.rescue.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import VIOLATED
+from edgeopt.solvers import TIGHT
 
 if TYPE_CHECKING:
     from edgeopt.bounds.rescue.evaluation import Evaluation
@@ -29,7 +30,7 @@ def _failure(view: Evaluation) -> Measurement:
 
 
 def _guarded_failure(view: Evaluation) -> Measurement:
-    rules = view.algorithm(guarded=True), view.improved(guarded=True, margin=-np.inf)
+    rules = view.algorithm(guarded=True), view.improved(guarded=True, margin=None)
     found = [evaluate(view.instance, rule) for rule in rules]
     proof = {"profits": np.array([value.profit for value in found])}
     return Measurement(max(value.failure for value in found), 0.0, proof, size=1.0)
@@ -41,7 +42,7 @@ def _best_safe_share(view: Evaluation) -> Measurement:
 
 
 def _hindsight(view: Evaluation) -> float:
-    if view.offline_pathwise <= 1e-12:
+    if not view.worthwhile(view.offline_pathwise):
         raise NotApplicableError("bound is trivial: safe hindsight earns nothing")
     return view.offline_pathwise
 
@@ -57,7 +58,8 @@ def _guarded_share(view: Evaluation) -> Measurement:
 def _priced_share(view: Evaluation) -> Measurement:
     optimum = _hindsight(view)
     values, threshold, price = priced_values(view)
-    rule = best_advantage(values, threshold, guarded=True, margin=1e-9)
+    size = view.instance.expected_profit + values
+    rule = best_advantage(values, threshold, guarded=True, margin=TIGHT, size=size)
     earned = evaluate(view.instance, rule).profit
     proof = {"earned": earned, "safe_hindsight": optimum, "price": price}
     return Measurement(earned / optimum, 0.5, proof)
@@ -152,7 +154,7 @@ CLAIMS = (
     claim(
         "forbid.lenient",
         r"$\mathrm{OPT}(LP)$ with all unsafe cells fixed to zero bounds every policy that leaves "
-        "reserved tasks at most 1e-7 TMAC short, though cells are judged at 1e-9 TMAC.",
+        "reserved tasks at most 1e-7 of their demand short, though cells are judged at 1e-9 of it.",
         "Lemma 1, for policies judged by another tolerance",
         _forbidding_bound_lenient,
         Relation.AT_LEAST,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from edgeopt.bounds.rescue.exhaustive import Decide
@@ -63,7 +65,8 @@ def best_advantage(
     threshold: NDArray[np.float64],
     *,
     guarded: bool = False,
-    margin: float = 1e-12,
+    margin: float | None = 1e-12,
+    size: NDArray[np.float64] | None = None,
 ) -> Decide:
     """Return RESCUE+: take the cell of largest advantage over leaving its server idle.
 
@@ -76,14 +79,22 @@ def best_advantage(
     guarded
         Whether runs that may fail a reserved task are refused.
     margin
-        Advantage at or below which the task is rejected; negative to accept ties.
+        Share of the size up to which an advantage counts as none and the task is rejected; None to
+        accept whatever is safe.
+    size
+        Size of the terms that an advantage is added up from, shape [T, J, K, L]; by default
+        activation and threshold are those terms.
 
     Returns
     -------
     Decide
         The rule.
     """
-    advantage = (activation - threshold[:, :, :, None]).tolist()
+    leave = threshold[:, :, :, None]
+    if size is None:
+        size = np.maximum(np.abs(activation), np.abs(leave))
+    least = -np.inf if margin is None else margin * size
+    advantage = np.where(activation - leave > least, activation - leave, -np.inf).tolist()
 
     def decide(
         world: World, slot: int, device: int, free: tuple[bool, ...], remaining: tuple[float, ...]
@@ -94,7 +105,7 @@ def best_advantage(
             for k in range(world.servers)
             for profile in range(world.profiles)
             if free[k]
-            and gain[k][profile] > margin
+            and gain[k][profile] > -math.inf
             and (not guarded or world.safe(k, profile, slot, remaining))
         ]
         if not cells:

@@ -23,7 +23,7 @@ __all__ = ["critical_slots", "touching"]
 
 
 def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the intervals that reserved tasks fill completely.
+    """Find the intervals that reserved tasks fill, but for the share `TIGHT` of what they offer.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray
             reserved.start[own], reserved.end[own], reserved.demand[own], instance.capacity[k]
         )
         for load in loads:
-            if load.offer - load.demand <= TIGHT * max(1.0, load.offer):
+            if load.offer - load.demand <= TIGHT * load.offer:
                 slots[k, load.first : load.last + 1] = True
                 tasks[own[list(load.tasks)]] = True
     return slots, tasks

@@ -14,6 +14,7 @@ so a bound is as good as its prices and as true as this arithmetic, whoever comp
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from scipy import sparse
 from edgeopt.models.rescue import kernels
 from edgeopt.models.rescue.critical import critical_slots, touching
 from edgeopt.models.rescue.matrix import reserved_pairs
+from edgeopt.models.rescue.solution import DENSE_COLUMNS
 from edgeopt.models.rescue.unsafe import unsafe_cells
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class PricedBound:
     ----------
     value
         The bound.
+    size
+        Sum of the absolute values of the terms that it is added up from.
     arrival
         Multipliers of (3a), shape [T, J].
     occupancy
@@ -60,6 +64,7 @@ class PricedBound:
     """
 
     value: float
+    size: float
     arrival: Floats
     occupancy: Floats
     reserved: Floats
@@ -131,6 +136,14 @@ class P1Relaxation:
         return np.where(slots, capacity * high[:, None], occupancy_price)
 
     @cached_property
+    def idle(self) -> PricedBound:
+        """The bound at prices 0, what the best usable cells would earn with servers without end.
+
+        Its multipliers of (3a) are the largest profits of each arrival.
+        """
+        return self.bound(self.with_critical_price(np.zeros(self.instance.capacity.shape)))
+
+    @cached_property
     def pairs(self) -> NDArray[np.int64]:
         """The (task, slot) pairs of the x variables, shape [n, 2]."""
         return reserved_pairs(self.instance)
@@ -186,12 +199,11 @@ class P1Relaxation:
         """
         instance = self.instance
         reserved = self.reserved_price(occupancy_price)
-        value = (
-            float((instance.arrival * arrival_price).sum())
-            + float(occupancy_price.sum())
-            + float(instance.reserved.demand @ reserved)
+        runs = float((instance.arrival * arrival_price).sum()) + float(occupancy_price.sum())
+        promised = float(instance.reserved.demand @ reserved)
+        return PricedBound(
+            runs + promised, runs - promised, arrival_price, occupancy_price, reserved
         )
-        return PricedBound(value, arrival_price, occupancy_price, reserved)
 
     def prices_of_rows(self, row_duals: Floats) -> Floats:
         """Read prices of busy slots [K, T] off the row duals of `p1_lp_matrix`, shape [m].
@@ -233,6 +245,13 @@ class P1Relaxation:
         kernels.occupancy(by_profile, instance.survival, out)
         return out.T.copy()
 
+    def no_runs(self) -> Allocation:
+        """Return the allocation that accepts nothing."""
+        shape = self.instance.shape[:4]
+        if math.prod(shape) > DENSE_COLUMNS:
+            return sparse.csr_array((shape[0] * shape[1], shape[2] * shape[3]))
+        return np.zeros(shape)
+
     def arrivals_used(self, y: Allocation) -> Floats:
         """Return the left side of (3a), shape [T, J]."""
         if sparse.issparse(y):
@@ -254,7 +273,11 @@ class P1Relaxation:
     # --- what a Solution asks of its problem ----------------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
-        """Return the largest violation of (3a), (3b), (2d), (2e), y >= 0, relative to its side."""
+        """Return the largest violation of a row or a bound.
+
+        Of (3a) and y >= 0 relative to the arrival's probability, of (2d) to the task's demand; (3b)
+        and (2e) are shares of a slot.
+        """
         y, x = solution.values["y"], solution.values["x"]
         instance = self.instance
         tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
@@ -265,22 +288,42 @@ class P1Relaxation:
         done = np.zeros(len(instance.reserved))
         np.add.at(done, tasks, served * instance.capacity[server, slots])
         demand = instance.reserved.demand
-        entries = y.data if sparse.issparse(y) else y
-        violations = (
-            self.arrivals_used(y) - instance.arrival,
-            busy - 1.0,
-            (demand - done) / np.maximum(1.0, demand),
-            -entries,
-            -served,
-            served - 1.0,
+        missing = -y.min(axis=1).toarray() if sparse.issparse(y) else -y.min(axis=(2, 3))
+        return max(
+            _largest_share(self.arrivals_used(y) - instance.arrival, instance.arrival),
+            _largest_share(missing.reshape(instance.arrival.shape), instance.arrival),
+            _largest_share(demand - done, demand),
+            *(float(v.max(initial=0.0)) for v in (busy - 1.0, -served, served - 1.0)),
         )
-        return max(float(v.max(initial=0.0)) for v in violations)
 
     def dual_residual(self, solution: Solution) -> float:
-        """Return 0: `bound` completes prices of busy slots to a dual feasible point."""
+        """Return the largest dual infeasibility, relative to the largest profit of a usable cell.
+
+        By that much a reduced profit exceeds the multiplier of its arrival, the price of a reserved
+        slot that of the slot, or a multiplier has the wrong sign.
+        """
         duals: P1Duals = solution.duals
-        return max(0.0, -float(duals.occupancy.min()))
+        needed = self.bound(duals.occupancy)
+        tasks, slots = self.pairs[:, 0], self.pairs[:, 1]
+        server = self.instance.reserved.server[tasks]
+        worth = -duals.reserved[tasks] * self.instance.capacity[server, slots]
+        excess = (
+            needed.arrival - duals.arrival,
+            -duals.arrival,
+            -duals.occupancy,
+            -worth,
+            worth - needed.occupancy[server, slots],
+        )
+        largest = max(float(each.max(initial=0.0)) for each in excess)
+        return _largest_share(np.array([largest]), np.array([self.idle.arrival.max(initial=0.0)]))
 
     def dual_bound(self, solution: Solution) -> float:
         """Return the bound proven by the multipliers of (3b)."""
         return self.bound(solution.duals.occupancy).value
+
+
+def _largest_share(excess: Floats, side: Floats) -> float:
+    """Return the largest excess as a share of its side; any excess over 0 is infinite."""
+    broken = excess > 0.0
+    with np.errstate(divide="ignore"):
+        return float((excess[broken] / side[broken]).max(initial=0.0))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["feasible_point", "serve_alone"]
 
-# Probabilities below it are solver noise.
+# Shares of an arrival's probability, or of a slot, below it are solver noise.
 NEGLIGIBLE = 1e-12
 # Demand missing by more than this part is not rounding; also the accuracy of the search below.
 ROUNDING = 1e-6
@@ -47,11 +47,10 @@ def feasible_point(problem: P1Relaxation, y: Allocation, x: Floats) -> tuple[All
     x = np.clip(x, 0.0, 1.0)
     instance = problem.instance
     capacity = instance.capacity[instance.reserved.server]
-    served = (x * capacity).sum(axis=1)
-    lacking = instance.reserved.demand / np.maximum(served, NEGLIGIBLE)
-    if lacking.max(initial=0.0) > 1.0 + ROUNDING:
+    served, demand = (x * capacity).sum(axis=1), instance.reserved.demand
+    if (demand > (1.0 + ROUNDING) * served).any():
         return _serve_anew(problem, y)
-    x = np.minimum(x * np.maximum(1.0, lacking)[:, None], 1.0)
+    x = np.minimum(x * np.maximum(1.0, demand / served)[:, None], 1.0)
     busy = np.zeros(instance.capacity.shape)
     np.add.at(busy, instance.reserved.server, x)
     if busy.max() > 1.0 + TIGHT:
@@ -106,12 +105,13 @@ def serve_alone(problem: P1Relaxation, tasks: NDArray[np.int64]) -> Floats:
 
 def _clean_arrivals(problem: P1Relaxation, y: Allocation) -> Allocation:
     """Remove noise and scale overfull rows (3a) down."""
-    entries = y.data if sparse.issparse(y) else y
-    entries[entries < NEGLIGIBLE] = 0.0
-    if sparse.issparse(y):
-        y.eliminate_zeros()
-    used = problem.arrivals_used(y)
     arrival = problem.instance.arrival
+    if sparse.issparse(y):
+        y.data[y.data < np.repeat(NEGLIGIBLE * arrival.ravel(), np.diff(y.indptr))] = 0.0
+        y.eliminate_zeros()
+    else:
+        y[y < NEGLIGIBLE * arrival[:, :, None, None]] = 0.0
+    used = problem.arrivals_used(y)
     return _scale_arrivals(y, np.minimum(1.0, arrival / np.where(used > 0.0, used, 1.0)))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from edgeopt.solvers.gap import relative_gap
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -54,6 +56,8 @@ class P1Solution:
         Expected profit of y in the relaxation.
     bound
         Proven upper bound on OPT(LP), from `duals` by weak duality.
+    bound_size
+        Sum of the absolute values of the terms that the bound is added up from.
     duals
         A dual feasible point.
     solution
@@ -64,10 +68,11 @@ class P1Solution:
     y: Allocation = field(repr=False)
     objective: float
     bound: float
+    bound_size: float
     duals: P1Duals = field(repr=False)
     solution: Solution = field(repr=False)
 
     @property
     def gap(self) -> float:
-        """Proven relative gap ``(bound - objective) / max(1, |objective|)``."""
-        return (self.bound - self.objective) / max(1.0, abs(self.objective))
+        """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
+        return relative_gap(self.objective, self.bound, bound_size=self.bound_size)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.matrix import p1_lp_matrix
 from edgeopt.models.rescue.relaxation import P1Relaxation
-from edgeopt.models.rescue.repair import feasible_point
+from edgeopt.models.rescue.repair import feasible_point, serve_alone
 from edgeopt.models.rescue.solution import P1Duals, P1Solution
 from edgeopt.models.rescue.structured.columns import every_column, promising_columns
 from edgeopt.models.rescue.structured.master import (
@@ -20,14 +20,17 @@ from edgeopt.models.rescue.structured.master import (
     compile_kernels,
     price_columns,
 )
-from edgeopt.solvers import Solution, Status, solve
+from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.solvers.request import ProgressCallback
+
+    Floats = NDArray[np.float64]
 
 __all__ = ["Method", "solve_p1_lp"]
 
@@ -43,6 +46,7 @@ LARGE = 1_000_000
 WIDE_BAND = 1_000
 # Columns per (slot, device) to start with, and to add per round at most.
 FIRST_COLUMNS, MORE_COLUMNS = 20, 8
+MAX_ROUNDS = 1_000
 # The first master lacks columns that matter more than its accuracy.
 FIRST_GAP = 0.3
 
@@ -74,9 +78,11 @@ def solve_p1_lp(
         Fix y at 0 on `unsafe_cells`: the relaxation then bounds what policies earn that never let a
         reserved task fail.
     gap
-        Proven relative gap ``(bound - objective) / max(1, |objective|)`` to reach.
+        Proven relative gap ``(bound - objective) / bound`` to reach.
     time_limit
-        Seconds after which the best feasible point so far is returned with its bound.
+        Seconds after which the best feasible point so far is returned with its bound. With 0 it is
+        what is known beforehand: no run is accepted, and the bound is the profit of the best cells
+        on servers without end.
     threads
         How many threads linear algebra, or the backend, may use. By default the backend's choice;
         one for an interior-point method on a matrix too small to share.
@@ -95,8 +101,6 @@ def solve_p1_lp(
     ------
     OptionError
         If the method is unknown, takes no backend options, or the gap is not positive.
-    SolverError
-        If no feasible point was found in time.
 
     Notes
     -----
@@ -123,7 +127,7 @@ def solve_p1_lp(
             method = "structured" if columns <= LARGE else "columns"
     common = {"time_limit": time_limit, "threads": threads, "progress": progress}
     if method == "direct":
-        return _direct(problem, common | solver)
+        return _direct(problem, gap, common | solver)
     if threads is None and instance.servers * instance.max_duration < WIDE_BAND:
         threads = 1
     with threadpool_limits(limits=threads, user_api="blas"):
@@ -131,7 +135,7 @@ def solve_p1_lp(
     stuck = plan.solution.status in (Status.UNKNOWN, Status.ITERATION_LIMIT)
     if chosen_here and method == "structured" and stuck:
         # Reserved tasks can leave almost no interior; a vertex method does not mind.
-        other = _direct(problem, common | {"aggregated": True})
+        other = _direct(problem, gap, common | {"aggregated": True})
         plan = min(plan, other, key=lambda each: each.gap)
     return plan
 
@@ -151,10 +155,10 @@ def _interior(
         master = StructuredMaster(problem, every_column(problem), correctors=3)
     built = time.perf_counter() - began
 
-    def pricing(prices: tuple[NDArray[np.float64], NDArray[np.float64]]) -> Priced[Any]:
+    def pricing(prices: tuple[Floats, Floats]) -> Priced[Any]:
         if not generate:  # nothing is left out: only the bound is wanted
             return Priced(problem.bound(prices[0]).value, None)
-        return price_columns(problem, prices, per_row=MORE_COLUMNS, margin=1e-9 * master.scale)
+        return price_columns(problem, prices, per_row=MORE_COLUMNS, margin=TIGHT * master.scale)
 
     solution = generate_columns(
         master,
@@ -162,18 +166,22 @@ def _interior(
         gap=gap,
         first_gap=FIRST_GAP if generate else None,
         time_limit=None if time_limit is None else max(0.0, time_limit - built),
+        max_rounds=MAX_ROUNDS if master.columns.size else 0,
         progress=progress,
+        raises=False,
     )
+    if not master.columns.size:  # no cell earns anything: prices of 0 prove it
+        solution = replace(solution, status=Status.CONVERGENCE_CRITERIA_SATISFIED)
     solution = replace(
         solution,
         seconds=solution.seconds._replace(build=built),
         options=dict(solution.options)
         | {"iterations": master.iterations, "columns": master.columns.size},
     )
-    return _finished(problem, solution, solution.duals[0])
+    return _finished(problem, solution, None if solution.duals is None else solution.duals[0], gap)
 
 
-def _direct(problem: P1Relaxation, options: dict[str, Any]) -> P1Solution:
+def _direct(problem: P1Relaxation, gap: float, options: dict[str, Any]) -> P1Solution:
     instance, pairs = problem.instance, problem.pairs
     began = time.perf_counter()
     program = p1_lp_matrix(
@@ -182,31 +190,38 @@ def _direct(problem: P1Relaxation, options: dict[str, Any]) -> P1Solution:
         forbid_unsafe=problem.forbid_unsafe,
     )
     built = time.perf_counter() - began
-    solution = solve(program, **options)
-    columns = instance.expected_profit.size
-    # Stopped early, a solver may have no duals: prices of 0 still prove a bound, a weak one.
-    row_duals = np.zeros(program.shape[0]) if solution.duals is None else solution.duals
-    price = problem.prices_of_rows(row_duals)
-    x = np.zeros((len(instance.reserved), instance.horizon))
-    x[pairs[:, 0], pairs[:, 1]] = solution.values[columns : columns + len(pairs)]
-    y = solution.values[:columns].reshape(instance.expected_profit.shape).copy()
-    y, x = feasible_point(problem, y, x)
-    solution = replace(
-        solution,
-        objective=problem.value(y),
-        values={"y": y, "x": x},
-        seconds=solution.seconds._replace(build=built),
-        problem=problem,
-    )
-    return _finished(problem, solution, price)
+    solution = solve(program, **options | {"raises": False})
+    price = None if solution.duals is None else problem.prices_of_rows(solution.duals)
+    if solution.values is not None:
+        columns = instance.expected_profit.size
+        x = np.zeros((len(instance.reserved), instance.horizon))
+        x[pairs[:, 0], pairs[:, 1]] = solution.values[columns : columns + len(pairs)]
+        y = solution.values[:columns].reshape(instance.expected_profit.shape).copy()
+        y, x = feasible_point(problem, y, x)
+        solution = replace(solution, objective=problem.value(y), values={"y": y, "x": x})
+    solution = replace(solution, seconds=solution.seconds._replace(build=built), problem=problem)
+    return _finished(problem, solution, price, gap)
 
 
 def _finished(
-    problem: P1Relaxation, solution: Solution, occupancy_price: NDArray[np.float64]
+    problem: P1Relaxation, solution: Solution, occupancy_price: Floats | None, gap: float
 ) -> P1Solution:
-    """Attach the bound that the prices prove and the dual feasible point behind it."""
-    priced = problem.bound(occupancy_price)
+    """Attach the bound that the prices prove and the dual feasible point behind it.
+
+    Where that leaves a gap, what is known without any solver takes its place if it is better.
+    """
+    priced = problem.idle if occupancy_price is None else problem.bound(occupancy_price)
+    if solution.values is None:
+        every = np.arange(len(problem.instance.reserved))
+        values = {"y": problem.no_runs(), "x": serve_alone(problem, every)}
+        solution = replace(solution, objective=0.0, values=values)
+    elif not relative_gap(solution.objective, priced.value, bound_size=priced.size) <= gap:
+        priced = min(priced, problem.idle, key=lambda each: each.value)
     duals = P1Duals(priced.arrival, priced.occupancy, priced.reserved)
     y, x = solution.values["y"], solution.values["x"]
     solution = replace(solution, bound=priced.value, duals=duals)
-    return P1Solution(x, y, solution.objective, priced.value, duals, solution)
+    plan = P1Solution(x, y, solution.objective, priced.value, priced.size, duals, solution)
+    quality = Quality.OPTIMAL if plan.gap <= max(DEFAULT, gap) else Quality.FEASIBLE
+    if not solution.primal_residual() <= DEFAULT:
+        quality = Quality.INFEASIBLE
+    return replace(plan, solution=replace(solution, quality=quality))

@@ -61,7 +61,7 @@ class Routes:
         ------
         OptionError
             If the shape is wrong, an entry is negative or not finite, or a row assigns more than
-            arrives.
+            arrives, by more than a share of 1e-6.
         """
         rows = instance.horizon * instance.devices
         cells = instance.servers * instance.profiles
@@ -88,7 +88,7 @@ class Routes:
         arrival = np.ascontiguousarray(instance.arrival).ravel()
         cumulative, excess = _accumulate(first, mass, arrival)
         if excess > DEFAULT:
-            raise OptionError(f"y assigns more of a task than arrives, by {excess:.3g}")
+            raise OptionError(f"y assigns {1.0 + excess:.7g} times what arrives of a task")
         return cls(first, cell.astype(np.int64), mass, cumulative)
 
     def draw(self, row: int, coin: float) -> int | None:
@@ -125,7 +125,7 @@ class Routes:
 def _accumulate(
     first: NDArray[np.int64], mass: NDArray[np.float64], arrival: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """Sum y / p along each row; also return the largest excess of a row's sum over p."""
+    """Sum y / p along each row; also return the largest excess of a row's sum over p, in p."""
     cumulative = np.zeros(mass.size)
     excess = 0.0
     for row in range(first.size - 1):
@@ -136,5 +136,6 @@ def _accumulate(
             if arrival[row] > 0.0:
                 share += mass[m] / arrival[row]
                 cumulative[m] = share
-        excess = max(excess, total - arrival[row])
+        if total > arrival[row]:
+            excess = max(excess, total / arrival[row] - 1.0 if arrival[row] > 0.0 else np.inf)
     return cumulative, excess

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from edgeopt.instances.edf import ROUNDING
 from edgeopt.studies.entries import Measure, Picture
 from edgeopt.studies.pictures.over_time import curves
 from edgeopt.studies.wording import percent
@@ -43,7 +44,9 @@ def utilisation(instance: RescueInstance, trajectory: RescueTrajectory) -> NDArr
     offered = np.cumsum(instance.capacity.sum(axis=0))
     left = offered - np.cumsum(np.asarray(trajectory.reserved_work, float), axis=1)
     used = np.cumsum(np.asarray(trajectory.retraining_work, float), axis=1)
-    share: NDArray[np.float64] = np.divide(used, left, out=np.zeros_like(used), where=left > 1e-12)
+    # What rounding leaves where reserved work took all is no capacity.
+    some = left > ROUNDING * offered
+    share: NDArray[np.float64] = np.divide(used, left, out=np.zeros_like(used), where=some)
     return share
 
 

@@ -105,7 +105,7 @@ def test_refuses_what_is_no_plan():
         wrong[0, 0, 0, 0] = value
         with pytest.raises(OptionError, match="finite and nonnegative"):
             value_functions(instance, wrong)
-    with pytest.raises(OptionError, match=r"assigns more of a task than arrives, by 3\.87"):
+    with pytest.raises(OptionError, match=r"assigns \d.* times what arrives of a task"):
         value_functions(instance, np.ones_like(y))
     independent = instance.replace(arrivals="independent")
     with pytest.raises(OptionError, match="exclusive arrivals"):

@@ -48,8 +48,10 @@ def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT)
         csr_array((value, (row, column)), shape=(count, len(rows.cost)))
         for value, row, column, count in (rows.flow(), rows.shared())
     )
+    cost = np.array(rows.cost)
+    largest = float(cost.max()) or 1.0  # the solver's tolerances are absolute
     solved = linprog(
-        -np.array(rows.cost),
+        -cost / largest,
         A_ub=coupled,
         b_ub=np.array(rows.shared_side),
         A_eq=equal,
@@ -57,7 +59,7 @@ def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT)
         bounds=(0, None),
         method="highs",
     )
-    return -float(solved.fun) if solved.success else -math.inf
+    return -float(solved.fun) * largest if solved.success else -math.inf
 
 
 class _Rows:
@@ -70,14 +72,14 @@ class _Rows:
         self._flow: list[tuple[float, int, int]] = []
         occupied = world.servers * world.horizon
         self._shared: list[tuple[float, int, int]] = []
-        self.shared_side = [1.0] * occupied + [-task[3] for task in world.tasks]
+        self.shared_side = [1.0] * occupied + [-1.0] * len(world.tasks)
         for chance, arrivals in world.sequences():
             self._follow(chance, arrivals)
-        for i, (k, start, end, _) in enumerate(world.tasks):
+        for i, (k, start, end, demand) in enumerate(world.tasks):
             for t in range(start, end + 1):
                 column = self._column(0.0)
                 self._shared.append((1.0, k * world.horizon + t, column))
-                self._shared.append((-world.capacity[k][t], occupied + i, column))
+                self._shared.append((-world.capacity[k][t] / demand, occupied + i, column))
 
     def flow(self) -> tuple[list[float], list[int], list[int], int]:
         return *_columns(self._flow), len(self.flow_side)

@@ -85,6 +85,7 @@ def _meets(world: World, server: int, share: list[float]) -> bool:
                 served = min(left[i], room)
                 left[i] -= served
                 room -= served
-        if any(world.tasks[i][2] == t and need > world.tolerance for i, need in left.items()):
-            return False
+        for i, need in left.items():
+            if world.tasks[i][2] == t and need > world.tolerance * world.tasks[i][3]:
+                return False
     return True

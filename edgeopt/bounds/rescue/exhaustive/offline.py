@@ -36,7 +36,7 @@ def offline_optimum(
         probability; or all of them on average over arrivals and durations, as rows (2b) and (2d)
         of P1 ask.
     tolerance
-        Unserved demand in TMAC that a reserved task tolerates on a path.
+        Share of its demand that a reserved task may lack at its deadline on a path.
     limit
         Largest number of states or scenarios.
 

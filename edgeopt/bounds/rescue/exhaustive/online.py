@@ -34,7 +34,7 @@ def online_optimum(
     reserved
         Whether reserved tasks are ignored or must be met on every path.
     tolerance
-        Unserved demand in TMAC that a reserved task tolerates.
+        Share of its demand that a reserved task may lack at its deadline.
     limit
         Largest number of states.
 

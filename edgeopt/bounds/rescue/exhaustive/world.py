@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.instances.edf import FEASIBLE
+from edgeopt.instances.edf import FEASIBLE, ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,8 @@ class World:
     reserved
         Whether reserved tasks are served; without them servers carry retraining runs alone.
     tolerance
-        Remaining demand in TMAC above which a reserved task counts as failed at its deadline.
+        Share of its demand above which a reserved task counts as failed if it lacks it at its
+        deadline.
     limit
         Largest number of states that may be visited.
     """
@@ -204,7 +205,7 @@ class World:
                 room[server] -= served
         failed = False
         for i, task in enumerate(self.tasks):
-            if task[2] == slot and left[i] > self.tolerance:
+            if task[2] == slot and left[i] > self.tolerance * task[3]:
                 failed, left[i] = True, 0.0
         return tuple(left), failed
 
@@ -222,18 +223,25 @@ class World:
         -------
         bool
             True when for any two slots a <= b the demand that must be served within a..b fits
-            into the capacity that the run leaves there.
+            into the capacity that the run leaves there, up to rounding and to what the smallest of
+            its tasks may lack.
         """
         back = slot + max(d for d, _ in self.law[profile])
         mine = [
-            (max(start, slot), end, remaining[i])
-            for i, (k, start, end, _) in enumerate(self.tasks)
+            (max(start, slot), end, remaining[i], whole)
+            for i, (k, start, end, whole) in enumerate(self.tasks)
             if k == server and end >= slot
         ]
-        for a in {start for start, _, _ in mine}:
-            for b in {end for _, end, _ in mine if end >= a}:
-                demand = math.fsum(need for start, end, need in mine if start >= a and end <= b)
-                room = math.fsum(self.capacity[server][max(a, back) : b + 1])
-                if demand > room + FEASIBLE:
+        offer = self.capacity[server]
+        for a in {task[0] for task in mine}:
+            for b in {task[1] for task in mine if task[1] >= a}:
+                inside = [task for task in mine if task[0] >= a and task[1] <= b]
+                if not inside:
+                    continue
+                excess = math.fsum(task[2] for task in inside) - math.fsum(
+                    offer[max(a, back) : b + 1]
+                )
+                least = FEASIBLE * min(task[3] for task in inside)
+                if excess > max(least, ROUNDING * math.fsum(offer[a : b + 1])):
                     return False
         return True

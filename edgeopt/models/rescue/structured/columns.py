@@ -151,8 +151,10 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     )  # [T, L]
     sample = np.unique(np.linspace(0, instance.horizon - 1, 16).astype(int))
     profits = [instance.expected_profit_block(slice(int(t), int(t) + 1))[0] for t in sample]
-    reserved = float((instance.reserved.demand).sum()) / float(instance.capacity.sum())
-    room = instance.servers * (1.0 - reserved)
+    promised = np.bincount(
+        instance.reserved.server, instance.reserved.demand, minlength=instance.servers
+    )
+    room = float((1.0 - promised / instance.capacity.sum(axis=1)).sum())
 
     def used(price: float) -> float:
         total = 0.0

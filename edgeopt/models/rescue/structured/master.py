@@ -62,6 +62,8 @@ class StructuredMaster:
 
         self.version = __version__
         self.problem, self.columns, self.correctors = problem, columns, correctors
+        # The largest profit itself: a power of two near it would keep all digits of the profits,
+        # but let their unit decide on the way that the method takes.
         self.scale = float(columns.profit.max(initial=0.0)) or 1.0
         self.iterations = 0
         instance = problem.instance
@@ -107,7 +109,7 @@ class StructuredMaster:
             InteriorPoint(self._form, correctors=self.correctors),
             self._point,
             gap,
-            smallest=1.0 / self.scale,
+            smallest=np.finfo(float).tiny,
             max_iterations=MAX_ITERATIONS,
             time_limit=time_limit,
         )

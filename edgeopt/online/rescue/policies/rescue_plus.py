@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RescuePlus"]
 
 GAIN = 1e-12
-"""A run has to be worth more than waiting by this: less is rounding."""
+"""A run has to be worth more than waiting by this share of the terms: less is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,8 @@ class RescuePlus(RescuePolicy):
         Whether retraining pays for the reserved work that it displaces, by the duals of the
         reserved demands. The guard makes a policy lose its ratio to OPT(LP) because :math:`B` does
         not know that reserved work will need the server; the price tells it. Runs that are worth as
-        much as waiting up to 1e-9 are then rejected: with prices exact ties are the rule.
+        much as waiting up to 1e-9 of profit and price are then rejected: with prices exact ties are
+        the rule.
     """
 
     title: ClassVar[str] = "RESCUE+"
@@ -70,18 +71,22 @@ class RescuePlus(RescuePolicy):
         values = route_values(instance, plan.y, charge=charge)
         # [T, S, K] with S = 1 or J, so that it broadcasts against [T, J, K, L].
         after = values.after[..., np.newaxis]
+        tie = TIGHT if self.price_reserved else GAIN
 
         def margin(slots: slice) -> NDArray[np.float64]:
-            activation = instance.expected_profit_block(slots)
+            size = activation = instance.expected_profit_block(slots)
             if charge is not None:
-                activation = activation - charge[slots, np.newaxis]
-            activation = activation + values.continuation[slots, np.newaxis]
-            return np.ascontiguousarray(activation - after[slots])
+                cost = charge[slots, np.newaxis]
+                size, activation = size + cost, activation - cost
+            later = values.continuation[slots, np.newaxis]
+            gain = activation + later - after[slots]
+            gain[gain <= tie * np.maximum(size + later, after[slots])] = 0.0
+            return np.ascontiguousarray(gain)
 
         return GreedyRule(
             instance.devices,
             instance.profiles,
             self._guard(instance),
             SlotTable(margin, slot_blocks(instance)),
-            TIGHT if self.price_reserved else GAIN,
+            0.0,
         )

@@ -27,6 +27,7 @@ from edgeopt.models.rescue.critical import critical_slots, touching
 from edgeopt.models.rescue.matrix import reserved_pairs
 from edgeopt.models.rescue.solution import DENSE_COLUMNS
 from edgeopt.models.rescue.unsafe import unsafe_cells
+from edgeopt.solvers.gap import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -317,9 +318,15 @@ class P1Relaxation:
         largest = max(float(each.max(initial=0.0)) for each in excess)
         return _largest_share(np.array([largest]), np.array([self.idle.arrival.max(initial=0.0)]))
 
-    def dual_bound(self, solution: Solution) -> float:
+    def dual_bound(self, solution: Solution) -> Sum:
         """Return the bound proven by the multipliers of (3b)."""
-        return self.bound(solution.duals.occupancy).value
+        proven = self.bound(solution.duals.occupancy)
+        return Sum(proven.value, proven.size)
+
+    def objective(self, solution: Solution) -> Sum:
+        """Return the expected profit of the allocation, none of whose terms is negative."""
+        value = self.value(solution.values["y"])
+        return Sum(value, value)
 
 
 def _largest_share(excess: Floats, side: Floats) -> float:

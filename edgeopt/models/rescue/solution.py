@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from edgeopt.solvers.gap import relative_gap
-
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -56,8 +54,6 @@ class P1Solution:
         Expected profit of y in the relaxation.
     bound
         Proven upper bound on OPT(LP), from `duals` by weak duality.
-    bound_size
-        Sum of the absolute values of the terms that the bound is added up from.
     duals
         A dual feasible point.
     solution
@@ -68,11 +64,10 @@ class P1Solution:
     y: Allocation = field(repr=False)
     objective: float
     bound: float
-    bound_size: float
     duals: P1Duals = field(repr=False)
     solution: Solution = field(repr=False)
 
     @property
     def gap(self) -> float:
         """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
-        return relative_gap(self.objective, self.bound, bound_size=self.bound_size)
+        return self.solution.gap

@@ -219,9 +219,11 @@ def _finished(
         priced = min(priced, problem.idle, key=lambda each: each.value)
     duals = P1Duals(priced.arrival, priced.occupancy, priced.reserved)
     y, x = solution.values["y"], solution.values["x"]
-    solution = replace(solution, bound=priced.value, duals=duals)
-    plan = P1Solution(x, y, solution.objective, priced.value, priced.size, duals, solution)
-    quality = Quality.OPTIMAL if plan.gap <= max(DEFAULT, gap) else Quality.FEASIBLE
+    solution = replace(
+        solution, bound=priced.value, duals=duals, sense="max", sizes=(None, priced.size)
+    )
+    quality = Quality.OPTIMAL if solution.gap <= max(DEFAULT, gap) else Quality.FEASIBLE
     if not solution.primal_residual() <= DEFAULT:
         quality = Quality.INFEASIBLE
-    return replace(plan, solution=replace(solution, quality=quality))
+    solution = replace(solution, quality=quality)
+    return P1Solution(x, y, solution.objective, priced.value, duals, solution)

@@ -41,7 +41,7 @@ REFUTED = [
     ("guarded.printed", named.reserved_budget(0.01, 0.01), 0.0199 / 1.0099, HALF),
     ("guarded.printed", named.reserved_budget(0.1, 0.2), 0.28 / 1.18, HALF),
     ("forbid.lenient", named.split_tolerance(), 0, 1),
-    ("feasibility.printed", crowded_window(), 0.2, 0),
+    ("feasibility.printed", crowded_window(), 1 / 6, 0),
     ("beyond.printed", named.outlasting_run(), 1, 0),
     ("radio.printed", radio_cell(-40.0), 0, 1),
 ]

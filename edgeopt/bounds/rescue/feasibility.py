@@ -106,7 +106,7 @@ def _edf_meets_all(load: ReservedLoad, server: int) -> bool:
 def _shortfall(load: ReservedLoad) -> Measurement:
     unserved = [_unserved(load, k) for k in range(len(load.capacity))]
     proof = {"unserved": np.array(unserved)}
-    return Measurement(max(unserved), 0.0, proof, size=float(load.reserved.demand.sum()))
+    return Measurement(max(unserved), 0.0, proof, size=1.0)
 
 
 def _disagreements(load: ReservedLoad) -> Measurement:

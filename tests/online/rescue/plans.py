@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linprog
 
+from edgeopt.models.rescue import P1Duals, P1Solution
 from edgeopt.online.rescue import (
     Cvs,
     PickConfigs,
@@ -24,19 +24,7 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue import RescuePolicy
 
 
-@dataclass(frozen=True)
-class Duals:
-    reserved: np.ndarray
-
-
-@dataclass(frozen=True)
-class Plan:
-    y: np.ndarray
-    duals: Duals
-    objective: float
-
-
-def plan_of(instance: RescueInstance) -> Plan:
+def plan_of(instance: RescueInstance) -> P1Solution:
     """Solve the relaxation of a tiny instance: columns y[t, j, k, l], then x[i, t] by windows."""
     T, J, K, L, _ = instance.shape
     tasks = instance.reserved
@@ -66,10 +54,19 @@ def plan_of(instance: RescueInstance) -> Plan:
     y *= np.minimum(1.0, instance.arrival / np.where(used > 0, used, 1.0))[..., None, None]
     # Profit is maximised and the demand stands on the right of >=: both signs turn.
     marginals = found.ineqlin.marginals
-    return Plan(y, Duals(marginals[marginals.size - len(tasks) :]), -found.fun)
+    return plan_with(y, reserved=marginals[marginals.size - len(tasks) :], objective=-found.fun)
 
 
-def all_policies(plan: Plan, *, guarded: bool) -> list[RescuePolicy]:
+def plan_with(
+    y: np.ndarray, *, reserved: np.ndarray | None = None, objective: float = 0.0
+) -> P1Solution:
+    """Put what policies read of a plan into one; the rest is empty."""
+    nothing = np.zeros((0, 0))
+    duals = P1Duals(nothing, nothing, np.zeros(0) if reserved is None else reserved)
+    return P1Solution(nothing, y, objective, objective, duals, solution=None)
+
+
+def all_policies(plan: P1Solution, *, guarded: bool) -> list[RescuePolicy]:
     """The seven policies and the priced variant."""
     return [
         Rescue(guarded=guarded, plan=plan),

@@ -17,7 +17,7 @@ from edgeopt.online.rescue import (
     Sumita,
     policy_value,
 )
-from tests.online.rescue.plans import Duals, Plan, all_policies, plan_of
+from tests.online.rescue.plans import all_policies, plan_of, plan_with
 
 PROFIT = {
     "one clear winner": [[3.0, 7.0], [4.0, 5.0]],
@@ -68,7 +68,7 @@ def test_greedy_baselines(policy, case, idle, answer):
 
 
 def planned(y):
-    return Plan(np.array(y).reshape(1, 1, 2, 2), Duals(np.zeros(0)), 0.0)
+    return plan_with(np.array(y).reshape(1, 1, 2, 2))
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,7 @@ def test_rescue_routes_by_its_plan(coin, answer):
 
 def test_rescue_divides_by_the_probability_of_the_arrival():
     instance = market(PROFIT["one clear winner"], arrival=np.array([[0.5, 0.0]]))
-    policy = Rescue(
-        plan=Plan(
-            np.array([0.0, 0.1, 0.3, 0.0, 0, 0, 0, 0]).reshape(1, 2, 2, 2), Duals(np.zeros(0)), 0.0
-        )
-    )
+    policy = Rescue(plan=plan_with(np.array([0.0, 0.1, 0.3, 0.0, 0, 0, 0, 0]).reshape(1, 2, 2, 2)))
     answers = [ask(policy, instance, coin=coin) for coin in (0.19, 0.21, 0.79, 0.81)]
     assert answers == [(0, 1), (1, 0), (1, 0), None]
     assert ask(policy, instance, device=1) is None  # a device that is never expected
@@ -109,7 +105,7 @@ def test_rescue_rejects_what_is_worth_no_more_than_waiting():
             reserved=ReservedTasks.none(),
             profit=np.array([first, 2.0]).reshape(2, 1, 1, 1, 1),
         )
-        plan = Plan(np.full((2, 1, 1, 1), 0.5), Duals(np.zeros(0)), 0.0)
+        plan = plan_with(np.full((2, 1, 1, 1), 0.5))
         for policy in (Rescue(plan=plan), RescuePlus(plan=plan)):
             assert ask(policy, instance, idle=(True,)) == answer
 
@@ -160,7 +156,7 @@ def test_guarded_policies_choose_among_what_is_safe():
     )
     y = np.zeros((2, 1, 2, 2))
     y[0, 0, 0] = 0.25, 0.75
-    plan = Plan(y, Duals(np.zeros(1)), 0.0)
+    plan = plan_with(y)
     expected = {
         PickConfigs: ((0, 1), (1, 1)),
         Sumita: ((0, 1), (0, 0)),

@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO := demo-report
 PYTEST_ARGS ?=
+VARIATIONS ?=
+MUTANT_ARGS ?=
 BENCH_ARGS ?=
 
 # A stamp tells which set of packages the environment holds; newer pins or metadata renew it.
@@ -17,7 +19,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test fuzz lint format bench bench-large docs clean
+.PHONY: help demo test fuzz variations mutants lint format bench bench-large docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +34,12 @@ test: $(DEV) ## the whole test suite and the examples in the docstrings
 
 fuzz: $(DEV) ## 5,000 malformed inputs: named errors or right answers (about 10 minutes)
 	@EDGEOPT_FUZZ_CASES=$${EDGEOPT_FUZZ_CASES:-5000} $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(PYTEST_ARGS)
+
+variations: $(DEV) ## the suite on other processors, orders, users and versions (an hour; names in VARIATIONS=)
+	@$(BIN)/python tests/variations.py $(VARIATIONS)
+
+mutants: $(DEV) ## small changes of the package that tests must notice (hours; MUTANT_ARGS="--sample 30")
+	@$(BIN)/python tests/mutants.py $(MUTANT_ARGS)
 
 lint: $(DEV) ## style, format, types and the layering of the rooms
 	$(BIN)/ruff check .
@@ -56,7 +64,7 @@ docs: $(DEV) ## the documentation, in docs/_build/html
 
 clean: ## remove everything that these commands made
 	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .variations .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -1,9 +1,11 @@
 """Hypothesis draws the same examples on every run, without a time limit for each."""
 
+import os
+import random
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 SHOWN = (
     "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
@@ -20,6 +22,11 @@ The others hold parts of it to their twins, most of which these tests draw once 
 
 settings.register_profile("shown", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("edgeopt", derandomize=True, deadline=None, max_examples=40)
+if "EDGEOPT_MUTANTS" in os.environ:
+    # Nobody reads the smallest example that a mutant fails on.
+    quick = [Phase.explicit, Phase.generate]
+    for name in ("shown", "edgeopt"):
+        settings.register_profile(name, settings.get_profile(name), phases=quick)
 settings.load_profile("edgeopt")
 
 
@@ -29,3 +36,12 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
         here = Path(__file__).parent
         shown = any(collector.path.is_relative_to(here / place) for place in SHOWN)
         settings.load_profile("shown" if shown else "edgeopt")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Shuffle modules, and the tests of each, where `EDGEOPT_TEST_ORDER` is a seed."""
+    seed = os.environ.get("EDGEOPT_TEST_ORDER")
+    if seed:
+        drawn = random.Random(seed)
+        modules = {item.path: drawn.random() for item in items}
+        items.sort(key=lambda item: (modules[item.path], drawn.random()))

@@ -1,4 +1,4 @@
-"""The projection of the learning policy against rationals, bisection and a cone solver."""
+"""The projection of the learning policy against rationals and bisection."""
 
 from __future__ import annotations
 
@@ -68,22 +68,6 @@ def test_projection_is_that_of_bisection_however_far_entries_lie_apart(row):
     assert found == pytest.approx(near, abs=1e-12)
     filled = min(budget, sum(size))
     assert np.array(size) @ found == pytest.approx(filled, rel=1e-13, abs=1e-300)
-
-
-@given(rows(zeros=False))
-def test_projection_is_that_of_a_cone_solver(row):
-    import cvxpy as cp
-
-    point, size, budget = row
-    if not 0 < budget < sum(size):
-        return
-    size, budget = np.array(size) / sum(size), budget / sum(size)
-    y = cp.Variable(len(point))
-    distance = cp.sum(cp.multiply(size, cp.kl_div(y, np.array(point))))
-    problem = cp.Problem(cp.Minimize(distance), [y >= 0, y <= 1, size @ y == budget])
-    problem.solve(solver=cp.SCS, eps_abs=1e-10, eps_rel=1e-10, max_iters=200_000)
-    assert problem.status == cp.OPTIMAL
-    assert project(point, size, budget) == pytest.approx(y.value, abs=1e-7)
 
 
 @given(rows(zeros=False), st.data())

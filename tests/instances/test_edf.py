@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from edgeopt.instances.edf import (
     FEASIBLE,
@@ -16,6 +15,7 @@ from edgeopt.instances.edf import (
     edf_order,
     edf_serve,
 )
+from tests.certified import linprog
 
 
 def draw_case(seed):

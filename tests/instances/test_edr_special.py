@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import (
@@ -18,6 +17,7 @@ from edgeopt.instances.edr import (
     theorem3,
     uneven_demand,
 )
+from tests.certified import linprog
 
 
 def serve(instance, *, slot=0, room=None, budget=np.inf, energy_price=0.0):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
-import cvxpy
 import numpy as np
 import pytest
 from hypothesis import given
@@ -89,29 +87,6 @@ def test_conditions_of_optimality_hold(row: tuple[Floats, Floats, float]) -> Non
     below = result < 1
     np.testing.assert_allclose(result[below], multiplier * point[below], rtol=1e-13)
     assert (multiplier * point[~below] >= 1 - 1e-13).all()
-
-
-@cache
-def program(n: int) -> tuple[cvxpy.Problem, cvxpy.Variable, list[cvxpy.Parameter]]:
-    y = cvxpy.Variable(n)
-    size, tilt, budget = cvxpy.Parameter(n, nonneg=True), cvxpy.Parameter(n), cvxpy.Parameter()
-    problem = cvxpy.Problem(
-        cvxpy.Minimize(-size @ cvxpy.entr(y) - tilt @ y), [y <= 1, size @ y == budget]
-    )
-    return problem, y, [size, tilt, budget]
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 6]))
-def test_a_cone_solver_gives_the_same(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    size, point = rng.uniform(0.5, 3.0, n), rng.uniform(0.05, 2.0, n)
-    budget = float(size.sum() * rng.uniform(0.1, 0.9))
-    problem, y, parameters = program(n)
-    for parameter, value in zip(parameters, (size, size * np.log(point), budget), strict=True):
-        parameter.value = value
-    problem.solve(solver=cvxpy.SCS, eps_abs=1e-10, eps_rel=1e-10, max_iters=200_000)
-    result = project_knapsack_entropy(point, size, budget)
-    np.testing.assert_allclose(result, y.value, rtol=0.0, atol=1e-7)
 
 
 def test_hand_value() -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.optimize import linprog
 
 from edgeopt.errors import InputError
 from edgeopt.solvers.transport import TransportFlow, TransportSimplex
+from tests.certified import linprog
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from edgeopt.bounds import NotApplicableError
 from edgeopt.bounds.rescue.counterexamples import rare_long_runs, risky_run
@@ -21,6 +21,7 @@ from edgeopt.bounds.rescue.rules import best_advantage, routed
 from edgeopt.instances.rescue import ReservedTasks, generate, small
 from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.online.rescue import auxiliary_values, value_functions
+from tests.certified import milp
 from tests.strategies import rescue_instances
 
 ANY = {"reserved": None, "arrivals": None, "beyond": None, "horizon": 3, "devices": 2}

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
+from tests.certified import linprog
 from tests.strategies import edr_instances
 
 

@@ -287,7 +287,7 @@ def test_unknown_ways_to_share_are_named():
 @given(st.integers(0, 2**32), st.integers(1, 6), st.floats(0.0, 1.2), st.floats(0.0, 30.0))
 def test_the_common_price_is_the_dual_optimum(seed, parts, tightness, start):
     """Parts that choose among some (energy, cost): the optimum over mixtures is a tiny LP."""
-    from scipy.optimize import linprog
+    from tests.certified import linprog
 
     rng = np.random.default_rng(seed)
     energy = rng.integers(0, 8, (parts, 4)).astype(float)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import small
 from edgeopt.models.edr.comparators import frame_comparator, training_comparator
 from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
 from edgeopt.solvers import solve
+from tests.certified import linprog
 from tests.strategies import edr_instances
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
@@ -26,6 +25,7 @@ from edgeopt.models.oinc.slot.columns import evidence, slot_bound, solve_by_colu
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.columns.roots import roots_of
 from edgeopt.solvers import Status, solve
+from tests.certified import linprog
 from tests.strategies import slot_problems
 
 

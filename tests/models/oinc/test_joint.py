@@ -14,6 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import enough_slots, joint
 from edgeopt.solvers import Quality, Status, solve
+from tests.certified import linprog
 from tests.strategies import oinc_instances
 
 
@@ -81,7 +82,33 @@ def least_computing(instance, scale, root, home, end):
         rows.append(instance.speed[j] * cp.sum(share[k, inside]) >= instance.work[k])
     problem = cp.Problem(cp.Minimize(total), rows)
     problem.solve(solver="CLARABEL")
-    return problem.value if problem.status == "optimal" else np.inf
+    if problem.status != "optimal":
+        return np.inf
+    prove_by_slopes(instance, scale, root, home, end, share.value)
+    return problem.value
+
+
+def prove_by_slopes(instance, scale, root, home, end, share):
+    """A convex function lies above its tangent, whose least value is that of a linear program."""
+    J, (K, T) = instance.sites, share.shape
+    at = np.array(home)[:, None] == np.arange(J)
+    left = 1.0 - share.T @ at
+    part = scale[:, None] * root**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(root > 0, part / left, 0.0).sum()
+        steep = np.where(root > 0, part / left**2, 0.0)
+    slope = steep[:, home].T
+    use = np.zeros((T * J, K * T))
+    work = np.zeros((K, K * T))
+    for k, t in np.ndindex(K, T):
+        use[t * J + home[k], k * T + t] = 1.0
+        if instance.arrival[k] <= t < end[k]:
+            work[k, k * T + t] = instance.speed[home[k]]
+    best = linprog(
+        slope.ravel(), np.vstack([use, -work]),
+        np.concatenate([np.ones(T * J), -np.asarray(instance.work)]),
+    )  # fmt: skip
+    assert best.fun - slope.ravel() @ share.ravel() >= -1e-6 * value
 
 
 @pytest.mark.parametrize(("seed", "jobs"), [(0, 1), (1, 1), (2, 2)])

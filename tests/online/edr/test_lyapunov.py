@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.optimize import linprog
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Slot
 from edgeopt.online.edr.policies.lyapunov import Lyapunov
+from tests.certified import linprog
 from tests.online.edr.frames import drive
 from tests.online.edr.lives import two_sites
 from tests.strategies import edr_instances

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.optimize import linprog
 
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Settled, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
 from edgeopt.online.edr.policies.greedy import Greedy
+from tests.certified import linprog
 from tests.online.edr.lives import delays, live, table, two_sites
 from tests.strategies import edr_instances
 

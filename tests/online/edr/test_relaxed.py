@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import falling_cap, never_trained
@@ -19,6 +18,7 @@ from edgeopt.online.edr.relaxed import (
     typical,
     unit_cost,
 )
+from tests.certified import linprog
 from tests.online.edr.frames import show
 
 SEEDS = st.integers(0, 2**32 - 1)

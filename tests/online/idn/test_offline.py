@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, sparse
+from scipy import sparse
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn import Demand, average_gain
 from edgeopt.online import simulate
 from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, node_constants, offline_infida
+from tests.certified import linprog
 from tests.strategies import idn_instances
 
 
@@ -97,7 +98,7 @@ def best_fraction(instance: IdnInstance) -> float:
     pinned = np.repeat(instance.pinned, instance.models)
     fixed = instance.repository.ravel()
     bounds = [(float(f), float(f)) if p else (0.0, 1.0) for p, f in zip(pinned, fixed, strict=True)]
-    found = optimize.linprog(
+    found = linprog(
         cost,
         sparse.vstack(rows),
         limit,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc.inference.greedy_convex import GreedyConvex
+from tests.oracles.oinc import shares
 from tests.strategies import oinc_instances, slot_problems
 
 if TYPE_CHECKING:
@@ -152,27 +152,15 @@ def test_no_other_shares_are_better(problem: SlotProblem, data: st.DataObject) -
 @settings(max_examples=20)
 @given(slot_problems(requests=3, sites=1, zeros=False, objectives=True))
 def test_objectives_are_given_up_only_where_they_must(problem: SlotProblem) -> None:
-    """The least of the largest latency over objective, searched for with scipy."""
     plan, _ = GreedyConvex().answer(None, problem)
-    A, E = problem.transmission[:, 0], problem.computation[:, 0]
-    n, room = problem.requests, float(problem.room[0])
-
-    def spread(x: np.ndarray) -> np.ndarray:
-        raw = np.exp(x.reshape(2, n) - x.reshape(2, n).max(axis=1, keepdims=True))
-        return raw / raw.sum(axis=1, keepdims=True)
-
-    def constraint(x: np.ndarray) -> np.ndarray:
-        band, cpu = spread(x[:-1])
-        return x[-1] - (A / band + E / (cpu * room)) / problem.slo
-
-    start = np.append(np.zeros(2 * n), 1.0)
-    start[-1] = -float(constraint(np.append(np.zeros(2 * n), 0.0)).min())
-    found = minimize(
-        lambda x: x[-1], start, constraints={"type": "ineq", "fun": constraint}, method="SLSQP",
-        options={"maxiter": 300, "ftol": 1e-12},
+    room = float(problem.room[0])
+    need = shares.needed(
+        problem.transmission[:, 0].tolist(), problem.computation[:, 0].tolist(),
+        problem.slo.tolist(),
     )  # fmt: skip
-    if found.success and abs(found.fun - 1) > 1e-3:
-        assert plan.met.all() == (found.fun < 1)
+    # Where objectives just fit, or just do not, floats are not sure.
+    assume(abs(need - room) > 1e-6 * room)
+    assert plan.met.all() == (need < room)
 
 
 @settings(max_examples=60)

@@ -6,7 +6,6 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linprog
 
 from edgeopt.models.rescue import P1Duals, P1Solution
 from edgeopt.online.rescue import (
@@ -18,6 +17,7 @@ from edgeopt.online.rescue import (
     Srs,
     Sumita,
 )
+from tests.certified import linprog
 
 if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import curve_fit, lsq_linear
+from scipy.optimize import curve_fit
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
@@ -31,6 +33,55 @@ def kinds(speed: Any, minimum: Any = (1, 1), **changes: Any) -> TapFingerInstanc
 
 def formula(cpu: Any, gpu: Any, theta: Any) -> Any:
     return theta[0] / gpu + theta[1] + theta[2] * gpu / cpu + theta[3] * gpu + theta[4] * cpu
+
+
+def least_squares(cpu: np.ndarray, gpu: np.ndarray, slots: np.ndarray) -> list[float]:
+    """Return the values of the best formula in rational arithmetic, proven by its multipliers.
+
+    Every set of terms is tried, until coefficients and slopes have the signs of an optimum. The
+    values there are unique, whatever the coefficients.
+    """
+    rows = [
+        [Fraction(1, w), Fraction(1), Fraction(w, p), Fraction(w), Fraction(p)]
+        for p, w in zip(cpu.tolist(), gpu.tolist(), strict=True)
+    ]
+    wanted = [Fraction(value) for value in slots.tolist()]
+    for count in range(6):
+        for chosen in combinations(range(5), count):
+            found = projected([[row[i] for i in chosen] for row in rows], wanted)
+            if found is None or min(found, default=0) < 0:
+                continue
+            value = [
+                sum((row[i] * x for i, x in zip(chosen, found, strict=True)), Fraction(0))
+                for row in rows
+            ]
+            left = [v - b for v, b in zip(value, wanted, strict=True)]
+            slope = [sum(row[i] * d for row, d in zip(rows, left, strict=True)) for i in range(5)]
+            if min(slope) >= 0:
+                assert all(slope[i] == 0 for i in chosen)
+                return [float(v) for v in value]
+    raise AssertionError("no set of terms is optimal")
+
+
+def projected(rows: list[list[Fraction]], wanted: list[Fraction]) -> list[Fraction] | None:
+    """Solve the normal equations, or return None if terms depend on each other."""
+    size = len(rows[0])
+    table = [
+        [sum(row[i] * row[j] for row in rows) for j in range(size)]
+        + [sum(row[i] * b for row, b in zip(rows, wanted, strict=True))]
+        for i in range(size)
+    ]
+    for i in range(size):
+        pivot = next((r for r in range(i, size) if table[r][i]), None)
+        if pivot is None:
+            return None
+        table[i], table[pivot] = table[pivot], table[i]
+        table[i] = [entry / table[i][i] for entry in table[i]]
+        for r in range(size):
+            if r != i:
+                share = table[r][i]
+                table[r] = [a - share * b for a, b in zip(table[r], table[i], strict=True)]
+    return [row[-1] for row in table]
 
 
 weights = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=5, max_size=5).filter(any)
@@ -62,10 +113,8 @@ def test_least_squares_without_negative_coefficients(instance: TapFingerInstance
         some = (cpu > 0) & (gpu > 0)
         assert fitted[n, k][allowed][~some] == pytest.approx(slots[~some])
         if some.any():
-            cpu, gpu = cpu[some].astype(float), gpu[some].astype(float)
-            terms = formula(cpu, gpu, np.eye(5)[:, :, None]).T
-            best = lsq_linear(terms, slots[some], bounds=(0, np.inf), tol=1e-14)
-            assert fitted[n, k][allowed][some] == pytest.approx(terms @ best.x, abs=1e-5)
+            best = least_squares(cpu[some], gpu[some], slots[some])
+            assert fitted[n, k][allowed][some] == pytest.approx(best, rel=1e-9)
 
 
 def test_a_table_that_says_nothing_of_cpu_cores_stays_so() -> None:
@@ -85,6 +134,13 @@ def test_the_printed_fit_mixes_cpu_cores_and_gpus_up(shape: tuple[int, int]) -> 
     theta, _ = curve_fit(
         lambda x, *theta: 1 / formula(*x, theta), np.array(listed).T, speed.ravel(), p0=np.ones(5)
     )
+    # It has arrived: the error is at right angles to what coefficients can change.
+    p, w = np.array(listed).T
+    terms = np.stack([1 / w, np.ones_like(w), w / p, w, p])
+    slope = terms / (terms.T @ theta) ** 2
+    excess = 1 / (terms.T @ theta) - speed.ravel()
+    size = np.linalg.norm(slope, axis=1) * np.linalg.norm(excess)
+    assert (abs(slope @ excess) <= 1e-4 * size).all()
     believed = formula(cpu[2:, 1:], gpu[2:, 1:], theta)
     assert fitted[2:, 1:] == pytest.approx(believed, rel=1e-4)
     if shape[0] == shape[1]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint
 
+from tests.certified import linprog, milp
 from tests.oracles.idn.gains import gain_as_difference, serving_cost
 
 if TYPE_CHECKING:

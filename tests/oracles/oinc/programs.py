@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
+
+from tests.certified import linprog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

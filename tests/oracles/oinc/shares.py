@@ -77,6 +77,7 @@ def needed(A: Sequence[float], E: Sequence[float], S: Sequence[float]) -> float:
     for _ in range(120):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if used(middle) < 1 else (low, middle)
+    assert high <= low * (1 + 1e-12)
     # S - x is small where sending takes nearly all of S: written so that nothing cancels
     total = 0.0
     for a, e, s in rows:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linprog
+
+from tests.certified import linprog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.validate import told
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -24,7 +24,16 @@ __all__ = ["Labelled", "Layout", "Variable", "content_hash", "gather", "read", "
 
 _KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
 _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
-# What h5py, h5netcdf and xarray raise on damaged files, depending on which byte is damaged.
+# What h5py raises on damaged files, depending on which byte is damaged.
+
+_SMALL, _DENSEST = 2**26, 64
+# A file declares at most 64 MiB or 64 times its size: `write` does not compress, others may have.
+
+_MADE = "_NCProperties"
+_ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
+_NAMESAKE = "_nc4_non_coord_"
+# Which library wrote the file, what NetCDF calls an axis that has no numbers of its own, and what
+# it puts before the name of an array that is named like one of its axes.
 
 
 class Variable(NamedTuple):
@@ -80,11 +89,11 @@ class Labelled(NamedTuple):
     arrays
         The variables, without their labels.
     attributes
-        Texts and numbers that belong to the file as a whole.
+        Texts that belong to the file as a whole.
     """
 
     arrays: dict[str, NDArray[Any]]
-    attributes: dict[str, Any]
+    attributes: dict[str, str]
 
     def array(self, name: str) -> NDArray[Any]:
         """Return a variable.
@@ -108,7 +117,7 @@ class Labelled(NamedTuple):
         """
         if name not in self.attributes:
             raise InstanceError(name, "is missing from the file")
-        return str(self.attributes[name])
+        return self.attributes[name]
 
 
 def gather(
@@ -216,39 +225,90 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
         If the file is missing, unreadable, truncated, of another kind, newer than ``version``, or
         does not match its own fingerprint.
     """
-    where = os.fspath(path)
-    if not Path(path).is_file():
-        raise InstanceError(where, "no such file")
+    where = _file(path)
     try:
-        arrays, attributes = _contents(path)
+        arrays, attributes = _contents(where)
     except _UNREADABLE as error:
+        if isinstance(error, InstanceError):
+            raise
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InstanceError(where, f"is not a readable NetCDF file ({reason})") from error
     found = attributes.pop(_KIND, None)
-    if found != kind:
-        raise InstanceError(where, f"must hold an instance of kind {kind!r}", value=found)
-    stored = int(attributes.pop(_VERSION, 0))
+    if not isinstance(found, str) or found != kind:
+        rule = f"must hold an instance of kind {kind!r}"
+        raise InstanceError(where, rule, value=told(found))
+    stored = attributes.pop(_VERSION, None)
+    if isinstance(stored, np.bool_) or not isinstance(stored, np.integer) or stored < 1:
+        raise InstanceError(
+            f"{where}:{_VERSION}", "must be a whole number, at least 1", value=told(stored)
+        )
     if stored > version:
         raise InstanceError(
             where,
             f"is in a newer format than this edgeopt reads (newest known: {version}); update it",
-            value=stored,
+            value=int(stored),
         )
     expected = attributes.pop(_HASH, None)
-    if content_hash(kind, arrays, attributes) != expected:
+    texts = {name: _text(f"{where}:{name}", value) for name, value in attributes.items()}
+    if not isinstance(expected, str) or content_hash(kind, arrays, texts) != expected:
         raise InstanceError(where, "is damaged: its data do not match its fingerprint")
-    return Labelled(arrays, attributes)
+    return Labelled(arrays, texts)
 
 
-def _contents(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _file(path: str | os.PathLike[str]) -> str:
+    where = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(where, str):
+        raise InstanceError("path", "must be the path of a file", value=told(where))
+    if not os.path.isfile(where):
+        raise InstanceError(where, "no such file")
+    return where
+
+
+def _text(field: str, value: object) -> str:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogateescape")
+    # What was no UTF-8 is read as lone surrogates, which cannot be encoded again.
+    if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise InstanceError(field, "must be a text in UTF-8", value=told(value))
+    return value
+
+
+def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     import h5py
-    import xarray
 
-    # h5netcdf complains on stderr when it drops a file that it could not open: look first.
-    with h5py.File(path, "r") as file:
-        file.visititems(lambda name, node: None)
-    with xarray.open_dataset(
-        path, engine="h5netcdf", mask_and_scale=False, decode_times=False, decode_coords=False
-    ) as dataset:
-        arrays = {str(name): np.array(v.values) for name, v in dataset.variables.items()}
-        return arrays, {str(name): value for name, value in dataset.attrs.items()}
+    with h5py.File(where, "r") as file:
+        room = max(_SMALL, _DENSEST * os.path.getsize(where))
+        arrays = {}
+        for name in file:
+            field, dataset = f"{where}:{name}", file.get(name, getlink=True)
+            # A link may lead to another file, or in a circle.
+            if isinstance(dataset, h5py.HardLink):
+                dataset = file[name]
+            if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
+                rule = "must be an array within the file, no group and no link"
+                raise InstanceError(field, rule, value=type(dataset).__name__)
+            if bytes(dataset.attrs.get("NAME", b"")).startswith(_ONLY_DIMENSION):
+                continue
+            if dataset.shape is None or dataset.dtype.kind not in "biuf":
+                raise InstanceError(field, "must hold numbers", value=f"dtype {dataset.dtype}")
+            room -= dataset.nbytes
+            if room < 0:
+                raise InstanceError(
+                    field,
+                    f"declares more numbers than a file of {os.path.getsize(where)} bytes may hold",
+                    value=f"{dataset.nbytes} bytes",
+                )
+            kind = dataset.attrs.get("dtype")  # NetCDF has no type for truth values
+            flags = isinstance(kind, str) and kind == "bool"
+            arrays[name.removeprefix(_NAMESAKE)] = np.asarray(
+                dataset[()], dtype=np.bool_ if flags else None
+            )
+        return arrays, {name: _attribute(file.attrs[name]) for name in file.attrs if name != _MADE}
+
+
+def _attribute(value: Any) -> Any:
+    """Undo what NetCDF does to attributes: a number is an array of one, an empty text nothing."""
+    if isinstance(value, np.ndarray) and value.shape == (1,):
+        return value[0]
+    empty = getattr(value, "shape", ()) is None and value.dtype.kind in "SO"
+    return "" if empty else value

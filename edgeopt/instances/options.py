@@ -1,14 +1,15 @@
-"""Checks that generators make of their options."""
+"""Checks that generators make of their options, beside those of `edgeopt.options`."""
 
 from __future__ import annotations
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_real, check_whole, refused
 
-__all__ = ["check_sizes"]
+__all__ = ["check_sizes", "check_span"]
 
 
 def check_sizes(**sizes: int) -> None:
-    """Check that numbers of things are at least 1.
+    """Check that numbers of things are whole and at least 1.
 
     Parameters
     ----------
@@ -21,5 +22,33 @@ def check_sizes(**sizes: int) -> None:
         Naming the first one that is not.
     """
     for name, value in sizes.items():
-        if value < 1:
-            raise OptionError(f"{name} must be at least 1, got {value}")
+        check_whole(name, value, 1)
+
+
+def check_span(name: str, limits: object, span: str = "(0, inf)") -> None:
+    """Check that an option is a pair of numbers in ascending order within an interval.
+
+    Parameters
+    ----------
+    name
+        Name of the option.
+    limits
+        What was given.
+    span
+        The interval, as in `edgeopt.options.check_real`.
+
+    Raises
+    ------
+    OptionError
+        If it is no pair, a number lies elsewhere, or the first one is the larger.
+    """
+    rule = f"must be a range within {span}: two numbers, the smaller one first"
+    if not isinstance(limits, tuple | list) or len(limits) != 2:
+        raise refused(name, limits, rule)
+    try:
+        for end in limits:
+            check_real(name, end, span)
+    except OptionError:
+        raise refused(name, limits, rule) from None
+    if limits[0] > limits[1]:
+        raise refused(name, limits, rule)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.options import ENTRIES, LARGEST, SMALLEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -17,11 +20,16 @@ __all__ = [
     "check_choice",
     "check_names",
     "check_probabilities",
+    "check_text",
     "frozen",
     "frozen_array",
     "frozen_flags",
     "frozen_integers",
+    "frozen_number",
+    "real_numbers",
     "require",
+    "require_positive",
+    "told",
 ]
 
 _ROUNDING = 1e-12
@@ -55,22 +63,42 @@ def frozen_array(
 
     Returns
     -------
-    A read-only copy; NaN and other infinities are refused.
+    A read-only copy; NaN, other infinities and entries above `LARGEST` are refused.
 
     Raises
     ------
     InstanceError
-        If the values are no numbers, have another shape, or are not finite.
+        If the values are no numbers, have another shape, or are masked, not finite or too large.
     """
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
-    array = np.array(array, dtype=np.float64, order="C")
+    array = _wide(array)
+    sound = np.abs(array) <= LARGEST
     if infinite:
-        sound = np.isfinite(array) | (array == np.inf)
-        require(field, sound, array, "must be a number or plus infinity")
-    else:
-        require(field, np.isfinite(array), array, "must be finite")
+        sound |= array == np.inf
+    if not sound.all():
+        rule = "must be a number or plus infinity" if infinite else "must be finite"
+        require(field, np.isfinite(array) | sound, array, rule)
+        require(field, sound, array, f"must be at most {LARGEST:g} in magnitude")
     return frozen(array)
+
+
+def frozen_number(field: str, value: object) -> float:
+    """Return a single real number; see `frozen_array`."""
+    return float(frozen_array(field, value, ()))  # type: ignore[arg-type]
+
+
+def real_numbers(field: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Copy real numbers of any shape, NaN and infinity among them, into an array to work on.
+
+    For fields some entries of which mean nothing; `frozen_array` checks what becomes of them.
+
+    Raises
+    ------
+    InstanceError
+        If the values are no numbers or masked.
+    """
+    return _wide(_numbers(field, values))
 
 
 def frozen_integers(
@@ -85,8 +113,12 @@ def frozen_integers(
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
     if array.dtype.kind == "f":
-        whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**62)
+        array = _wide(array)
+        whole = np.isfinite(array) & (array == np.floor(array))
         require(field, whole, array, "must be a whole number")
+    if array.dtype.kind in "fu" or array.dtype.itemsize > 4:
+        small = (array < 2**62) & (array > -(2**62) if array.dtype.kind != "u" else True)
+        require(field, small, array, "must be below 2**62 in magnitude")
     return frozen(np.array(array, dtype=np.int64, order="C"))
 
 
@@ -111,13 +143,33 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers(field: str, values: ArrayLike) -> NDArray[Any]:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # ragged nested lists
-        raise InstanceError(field, f"must be a rectangular array of numbers ({error})") from None
+    if isinstance(values, np.ma.MaskedArray):
+        for index in np.argwhere(np.ma.getmaskarray(values))[:1].tolist():
+            rule = "must not be masked: fill the entry in, or leave it out"
+            raise InstanceError(field, rule, index=tuple(index))
+        values = values.data
+    if not isinstance(values, np.ndarray):
+        try:
+            with warnings.catch_warnings():
+                # A masked entry in a list would become NaN.
+                warnings.simplefilter("error")
+                values = np.asarray(values)
+        except Exception as error:  # ragged lists, and whatever a foreign class raises
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            rule = f"must be a rectangular array of numbers ({reason})"
+            raise InstanceError(field, rule) from None
+    array = np.asarray(values)
     if array.dtype.kind not in "buif":
         raise InstanceError(field, "must be an array of real numbers", value=f"dtype {array.dtype}")
+    if array.size > ENTRIES:
+        rule = f"must have at most {ENTRIES} entries: more would not fit into memory"
+        raise InstanceError(field, rule, value=f"array of shape {array.shape}")
     return array
+
+
+def _wide(array: NDArray[Any]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # a wider number that becomes infinite is refused as that
+        return np.array(array, dtype=np.float64, order="C")
 
 
 def _check_shape(
@@ -158,6 +210,20 @@ def require(field: str, good: ArrayLike, values: NDArray[Any], rule: str) -> Non
         raise InstanceError(field, rule, index=index, value=values[index].item())
 
 
+def require_positive(field: str, values: ArrayLike, rule: str = "must be positive") -> None:
+    """Raise for the first entry that is not positive, or too small to divide by.
+
+    Raises
+    ------
+    InstanceError
+        With the index and the value of that entry.
+    """
+    array = np.asarray(values)
+    if not (array >= SMALLEST).all():
+        require(field, array > 0, array, rule)
+        require(field, array >= SMALLEST, array, f"must be at least {SMALLEST:g}")
+
+
 def check_probabilities(field: str, values: NDArray[np.float64]) -> None:
     """Raise unless every entry lies in [0, 1], up to rounding above.
 
@@ -170,7 +236,7 @@ def check_probabilities(field: str, values: NDArray[np.float64]) -> None:
     require(field, values <= 1 + _ROUNDING, values, "must be a probability, at most 1")
 
 
-def check_choice(field: str, value: str, choices: Sequence[str]) -> None:
+def check_choice(field: str, value: object, choices: Sequence[str]) -> None:
     """Raise unless the value is one of the choices.
 
     Raises
@@ -178,27 +244,51 @@ def check_choice(field: str, value: str, choices: Sequence[str]) -> None:
     InstanceError
         Naming the choices.
     """
-    if value not in choices:
-        raise InstanceError(field, f"must be one of {', '.join(map(repr, choices))}", value=value)
+    if not isinstance(value, str) or value not in choices:
+        rule = f"must be one of {', '.join(map(repr, choices))}"
+        raise InstanceError(field, rule, value=told(value))
 
 
-def check_names(names: object, count: int, owner: str, field: str = "names") -> tuple[str, ...]:
+def check_text(field: str, value: object) -> None:
+    """Raise unless the value is a text that can be written to any file.
+
+    Raises
+    ------
+    InstanceError
+        If it is none, or has a character that is neither printable nor the end of a line.
+    """
+    if not isinstance(value, str):
+        raise InstanceError(field, "must be a text", value=told(value))
+    if not value.replace("\n", "").replace("\t", "").isprintable():
+        raise InstanceError(field, "must be a text without control characters", value=repr(value))
+
+
+def check_names(
+    names: object, count: int | None, owner: str, field: str = "names"
+) -> tuple[str, ...]:
     """Check names for pictures and tables: one text per ``owner``, such as a node or a site.
 
-    Errors carry the name of the ``field``.
+    Errors carry the name of the ``field``. A ``count`` of None stands for any number.
 
     Raises
     ------
     InstanceError
         If there is not exactly one text per owner, of one line each.
     """
-    if isinstance(names, str) or not hasattr(names, "__iter__"):
-        raise InstanceError(field, f"must be a text per {owner}", value=names)
-    texts = tuple(names)
-    if len(texts) != count:
+    # What has no order or no end is no list of names.
+    if not isinstance(names, Collection) or isinstance(names, str | Set | Mapping):
+        raise InstanceError(field, f"must be a text per {owner}", value=told(names))
+    texts = tuple(np.atleast_1d(names)) if isinstance(names, np.ndarray) else tuple(names)
+    if count is not None and len(texts) != count:
         raise InstanceError(field, f"must be {count} texts, one per {owner}", value=len(texts))
     for i, text in enumerate(texts):
         if not isinstance(text, str) or not text or not text.isprintable():
             rule = "must be a text of one line, not empty"
-            raise InstanceError(field, rule, index=(i,), value=repr(text))
+            raise InstanceError(field, rule, index=(i,), value=repr(told(text)))
     return texts
+
+
+def told(value: object) -> object:
+    """Return what a message says of a value: a text or a number itself, of all else the class."""
+    plain = value is None or isinstance(value, str | int | float)
+    return value if plain else f"a {type(value).__name__}"

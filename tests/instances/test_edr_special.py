@@ -113,7 +113,7 @@ def test_rounding_down_never_trains():
         assert rate * frames == pytest.approx(instance.rounds[0])
         assert (instance.cap >= instance.rounds[0]).all()
         assert instance.capacity[0] >= 1
-    with pytest.raises(OptionError, match="frames >= 2"):
+    with pytest.raises(OptionError, match="frames = 1: must be at least 2"):
         never_trained(1)
 
 

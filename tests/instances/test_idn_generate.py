@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.idn import (
     catalogue,
     generate,
@@ -69,7 +69,7 @@ def test_topology_2_has_no_tier_2_by_default():
 def test_bad_trees_are_refused(fan_out):
     with pytest.raises(OptionError):
         tree(fan_out)
-    with pytest.raises(OptionError, match="1, 2 or 3"):
+    with pytest.raises(OptionError, match="missing = "):
         topology_2(4)
 
 
@@ -202,7 +202,7 @@ def test_largest_remainder_keeps_the_total_whatever_the_shares(shares, total):
 
 @pytest.mark.parametrize("shares", [[], [0.0], [1.0, -1.0], [np.nan], [np.inf], [[1.0]]])
 def test_bad_shares_are_refused(shares):
-    with pytest.raises(OptionError):
+    with pytest.raises((OptionError, InstanceError), match="shares"):
         largest_remainder(shares, 3)
     with pytest.raises(OptionError):
         largest_remainder([1.0], -1)
@@ -299,19 +299,19 @@ def test_same_seed_same_instance():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"topology": 3}, "topology must be 1, 2 or a Network"),
-        ({"topology": "1"}, "topology must be"),
-        ({"popularity": "uniform"}, "popularity must be"),
-        ({"arrivals": "poisson"}, "arrivals must be"),
-        ({"horizon": 0}, "horizon must be at least 1"),
-        ({"rate": -1.0}, "rate [*] slot_seconds"),
-        ({"rate": np.nan}, "rate [*] slot_seconds"),
-        ({"rate": np.inf}, "rate [*] slot_seconds"),
-        ({"rate": 0.0, "slot_seconds": 0.0}, "slot_seconds positive"),
-        ({"tasks": 0}, "tasks >= 1"),
-        ({"replicas": 0}, "replicas must be at least 1"),
-        ({"zipf": -1.0}, "exponent >= 0"),
-        ({"popularity": "sliding", "shift_every": 0}, "shift_every must be at least 1"),
+        ({"topology": 3}, "topology = "),
+        ({"topology": "1"}, "topology = "),
+        ({"popularity": "uniform"}, "popularity = "),
+        ({"arrivals": "poisson"}, "arrivals = "),
+        ({"horizon": 0}, "horizon = .*: must be at least 1"),
+        ({"rate": -1.0}, "rate = "),
+        ({"rate": np.nan}, "rate = "),
+        ({"rate": np.inf}, "rate = "),
+        ({"rate": 0.0, "slot_seconds": 0.0}, "slot_seconds = "),
+        ({"tasks": 0}, "tasks = "),
+        ({"replicas": 0}, "replicas = .*: must be at least 1"),
+        ({"zipf": -1.0}, "zipf = "),
+        ({"popularity": "sliding", "shift_every": 0}, "shift_every = .*: must be at least 1"),
     ],
 )
 def test_options_out_of_range_are_refused(options, rule):

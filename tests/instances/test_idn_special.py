@@ -44,7 +44,7 @@ def test_demand_changes_in_turn_or_at_random():
 
 @pytest.mark.parametrize("options", [{"horizon": 0}, {"tasks": 1}, {"period": 0}])
 def test_bad_adversaries_are_refused(options):
-    with pytest.raises(OptionError, match="tasks >= 2"):
+    with pytest.raises(OptionError, match=r"(horizon|tasks|period) = "):
         adversarial(**options)
 
 

@@ -109,10 +109,10 @@ def test_alarms_become_jobs():
     [
         ({"changes": -1}, "changes must lie"),
         ({"changes": 7}, "changes must lie in .*6"),
-        ({"pictures": 0}, "pictures must be at least 1"),
+        ({"pictures": 0}, "pictures = .*: must be at least 1"),
         ({"levels": np.array([0.5, 1.5])}, "accuracies must lie"),
         ({"levels": np.array([])}, "at least one after a change"),
-        ({"fresh": np.nan}, "accuracies must lie"),
+        ({"fresh": np.nan}, "fresh = "),
     ],
 )
 def test_options_out_of_range_are_refused(options, rule):
@@ -122,5 +122,5 @@ def test_options_out_of_range_are_refused(options, rule):
 
 @pytest.mark.parametrize("numbers", [(-0.1, 1.0), (0.1, 0.0), (0.1, np.inf), (np.nan, 1.0)])
 def test_tests_out_of_range_are_refused(numbers):
-    with pytest.raises(OptionError, match="positive threshold"):
+    with pytest.raises(OptionError, match=r"(tolerance|threshold) = "):
         PageHinkley(*numbers)

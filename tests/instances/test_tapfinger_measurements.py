@@ -151,12 +151,12 @@ def test_missing_files_and_bundles_are_named(raw):
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"figures": "cloud"}, "figures must be 'container' or 'testbed'"),
-        ({"clusters": 0}, "clusters must be at least 1"),
-        ({"clusters": 0, "rate": 1.0}, "clusters must be at least 1"),
-        ({"tasks": -1}, "tasks must be at least 0"),
-        ({"rate": -1.0}, "rate must be a positive"),
-        ({"eligibility": "all"}, "eligibility must be"),
+        ({"figures": "cloud"}, "figures = "),
+        ({"clusters": 0}, "clusters = .*: must be at least 1"),
+        ({"clusters": 0, "rate": 1.0}, "clusters = .*: must be at least 1"),
+        ({"tasks": -1}, "tasks = .*: must be at least 0"),
+        ({"rate": -1.0}, "rate = "),
+        ({"eligibility": "all"}, "eligibility = "),
     ],
 )
 def test_options_out_of_range_are_refused(options, rule):

@@ -118,7 +118,7 @@ def test_clusters_that_cannot_hold_a_task_are_taken_out():
         ("switching", 2.0, None, 2.0, r"\[0, 1\]"),
         ("pending", 0, None, 0, "at least 1"),
         ("single_start", 2, (), 2, "must be 0 or 1"),
-        ("slot_seconds", 0.0, None, 0.0, "must be positive"),
+        ("slot_seconds", 0.0, (), 0.0, "must be positive"),
         ("names", ("a",), None, 1, "2 texts, one per cluster"),
         ("kinds", ("a", ""), (1,), "''", "one line"),
         ("origin", 3, None, 3, "must be a text"),

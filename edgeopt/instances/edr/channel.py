@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.radio import (
     decibel_to_ratio,
     interference_watt,
     noise_watt,
     shannon_rate,
 )
+from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,10 +71,8 @@ def draw_rates(
     OptionError
         If the reading of reuse is unknown or the bandwidth is not positive.
     """
-    if not 0 < bandwidth < np.inf or not np.isfinite(noise):
-        raise OptionError(
-            f"needs a positive bandwidth in Hz and a noise in dBm/Hz, got {bandwidth} and {noise}"
-        )
+    check_real("bandwidth", bandwidth, "(0, inf)")
+    check_real("noise", noise, "[-400, 400]")
     gains, bands = generator.spawn(2)
     sites = power.size
     rate = np.empty((frames, sites, sites))
@@ -115,8 +113,7 @@ def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDAr
     -----
     Zhu et al., section II, the wireless channel model.
     """
-    if reuse not in get_args(Reuse):
-        raise OptionError(f"reuse must be 'group', 'per_receiver' or 'none', got {reuse!r}")
+    check_choice("reuse", reuse, get_args(Reuse))
     heard = np.zeros((sites, sites), dtype=np.bool_)
     size = min(sites, math.ceil(generator.uniform(*_SHARE) * sites))
     if reuse == "group":

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.edr.learning import BATCH, LEARNING_MODELS, STEP_FACTOR, WEIGHT_BITS
 from edgeopt.instances.edr.rounds import rounds_needed
 from edgeopt.instances.radio import dbm_to_watt
+from edgeopt.options import check_real, check_room, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,8 +73,7 @@ def draw_machines(
     OptionError
         If the share is not in (0, 1].
     """
-    if not 0 < capable_share <= 1:
-        raise OptionError(f"capable_share must lie in (0, 1], got {capable_share}")
+    check_real("capable_share", capable_share, "(0, 1]")
     able = max(1, round(capable_share * sites))
     capable = np.zeros((sites, types), dtype=np.bool_)
     energy = generator.uniform(4e-5, 8e-5, sites)
@@ -120,8 +119,10 @@ def draw_tasks(
     OptionError
         If a number is out of range.
     """
-    if tasks < 0:
-        raise OptionError(f"tasks must be at least 0, got {tasks}")
+    check_whole("tasks", tasks)
+    check_whole("clients", clients, 1)
+    check_room("tasks * sites", tasks, sites)
+    check_room("tasks * frames", tasks, frames)
     taking_part = min(clients, sites)
     rounds = rounds_needed(
         sites=sites,
@@ -232,7 +233,6 @@ def capacity_for(
     OptionError
         If the headroom is negative or not finite.
     """
-    if not 0 <= headroom < np.inf:
-        raise OptionError(f"headroom must be a finite number of at least 0, got {headroom}")
+    check_real("headroom", headroom, "[0, inf)")
     peak: NDArray[np.float64] = headroom * (requests @ request_work).max(axis=(0, 1))
     return peak

@@ -20,9 +20,11 @@ from edgeopt.instances.edr.generate import finish
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.measurements import LOAD_WEEK, PRICE_WEEK, measure, read_tables
 from edgeopt.instances.geography import great_circle_kilometres, plane_kilometres
-from edgeopt.instances.options import check_sizes
+from edgeopt.instances.options import check_sizes, check_span
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces.passengers import FIRST_QUARTER, QUARTERS
+from edgeopt.instances.validate import frozen_array
+from edgeopt.options import check_real, check_room, check_whole, generator
 
 if TYPE_CHECKING:
     import os
@@ -153,6 +155,8 @@ def build(
         If an option is out of range.
     """
     most = min(len(measured.stations), len(measured.sites))
+    for name, value in (("sites", sites), ("frames", frames), ("slots", slots), ("types", types)):
+        check_whole(name, value)
     if not 1 <= sites <= most:
         raise OptionError(f"sites must lie in 1..{most}, the stations on record, got {sites}")
     if not 1 <= frames <= measured.price.size:
@@ -160,11 +164,10 @@ def build(
     if slots < 1 or slots % 4:
         raise OptionError(f"slots must be a multiple of 4, to fit quarters of an hour, got {slots}")
     check_sizes(types=types)
-    if not 0 <= requests_per_passenger < np.inf:
-        raise OptionError(
-            f"requests_per_passenger must be finite and at least 0, got {requests_per_passenger}"
-        )
-    arriving, building, travelling, air, promising = np.random.default_rng(rng).spawn(5)
+    check_room("frames * slots * sites * sites", frames, slots, sites, sites)
+    check_room("frames * slots * sites * types", frames, slots, sites, types)
+    check_real("requests_per_passenger", requests_per_passenger, "[0, inf)")
+    arriving, building, travelling, air, promising = generator(rng).spawn(5)
     asked = requests_per_passenger * _per_slot(measured.passengers[:sites], frames, slots)
     requests = np.repeat(asked[..., None] / types, types, axis=3)
     size, work = request_sizes(types)
@@ -228,12 +231,10 @@ def cap_shares(
     OptionError
         If a number is out of range.
     """
+    check_span("cap_share", cap_share, "[0, inf)")
+    check_real("percentile", percentile, "[0, 100]")
+    load = frozen_array("load", load, ("hour",))
     least, most = cap_share
-    if not 0 <= least <= most < np.inf or not 0 <= percentile <= 100:
-        raise OptionError(
-            "needs percentile in 0..100 and cap_share from 0 upwards, got "
-            f"{percentile} and {cap_share}"
-        )
     threshold, peak = np.percentile(load, percentile), load.max()
     shares = np.full(load.size, np.inf)
     above = load > threshold

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
 from edgeopt.instances.edr.draw import (
     capacity_for,
@@ -18,7 +17,8 @@ from edgeopt.instances.edr.draw import (
 )
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.reference import calibrated_weights, reference
-from edgeopt.instances.options import check_sizes
+from edgeopt.instances.options import check_sizes, check_span
+from edgeopt.options import check_choice, check_real, check_room, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,9 +112,10 @@ def generate(
     from. Chosen here: all series, windows, objectives, speeds, batches and the headroom.
     """
     check_sizes(sites=sites, frames=frames, slots=slots, types=types)
-    if not 0 <= demand < np.inf:
-        raise OptionError(f"demand must be a finite factor of at least 0, got {demand}")
-    streams = np.random.default_rng(rng).spawn(9)
+    check_room("frames * slots * sites * sites", frames, slots, sites, sites)
+    check_room("frames * slots * sites * types", frames, slots, sites, types)
+    check_real("demand", demand, "[0, inf)")
+    streams = generator(rng).spawn(9)
     place, asking, market, event, arriving, building, travelling, air, promising = streams
     side = SIDE_KM * np.sqrt(sites / 20)
     position = place.uniform(0.0, side, (sites, 2))
@@ -172,8 +173,7 @@ def finish(
     OptionError
         If the choice of weights is unknown.
     """
-    if weights not in get_args(Weights):
-        raise OptionError(f"weights must be 'calibrated' or 'printed', got {weights!r}")
+    check_choice("weights", weights, get_args(Weights))
     changes: dict[str, Any] = {"origin": origin}
     if weights == "calibrated":
         energy, delay = calibrated_weights(draft)
@@ -212,12 +212,9 @@ def _cap_shares(
     capped: float | None,
     cap_share: tuple[float, float],
 ) -> NDArray[np.float64]:
+    check_span("cap_share", cap_share, "[0, inf)")
+    check_real("capped", capped, "[0, 1]", none=True)
     least, most = cap_share
-    if not 0 <= least <= most < np.inf or not (capped is None or 0 <= capped <= 1):
-        raise OptionError(
-            "needs capped in 0..1 or None and cap_share from 0 upwards, got "
-            f"{capped} and {cap_share}"
-        )
     if capped is None:
         return np.full(frames, np.inf)
     hour = np.arange(frames) % 24

@@ -16,6 +16,7 @@ from edgeopt.instances.validate import (
     frozen_array,
     frozen_flags,
     frozen_integers,
+    frozen_number,
     require,
 )
 
@@ -209,8 +210,7 @@ class EdrInstance(Identified, files="edgeopt.instances.edr.files"):
         if self.price_prior is None:
             self._set(price_prior=float(self.price[0]))
         for name in ("energy_weight", "delay_weight", "price_prior", "slot_seconds"):
-            value = frozen_array(name, getattr(self, name), ())
-            self._set(**{name: float(value)})
+            self._set(**{name: frozen_number(name, getattr(self, name))})
         check_choice("round_delay", self.round_delay, ("sum", "max"))
         rules.check_numbers(self)
         rules.check_sites(self)

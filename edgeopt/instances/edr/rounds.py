@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.validate import real_numbers
+from edgeopt.options import check_choice, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -16,6 +18,10 @@ __all__ = ["RoundsBound", "rounds_needed"]
 
 RoundsBound: TypeAlias = Literal["printed", "corrected"]
 """The bound as printed, or as it follows from the analysis that it cites."""
+
+
+_POSITIVE = "[1e-15, 1e15]"
+# Constants of the analysis; beyond, the bound means nothing and its powers leave the numbers.
 
 
 def rounds_needed(
@@ -78,16 +84,20 @@ def rounds_needed(
     Zhu et al., section II, the number of global iterations; after Li et al., On the convergence of
     FedAvg on non-IID data, theorem 3.
     """
-    if rounds_bound not in get_args(RoundsBound):
-        raise OptionError(f"rounds_bound must be 'printed' or 'corrected', got {rounds_bound!r}")
+    check_choice("rounds_bound", rounds_bound, get_args(RoundsBound))
+    for name, value in (("sites", sites), ("clients", clients), ("local_steps", local_steps)):
+        check_whole(name, value, 1)
     if not 1 <= clients <= sites:
         raise OptionError(f"needs 1 <= clients <= sites, got {clients} of {sites}")
-    if not min(accuracy, smoothness, convexity) > 0 or local_steps < 1 or not gradient >= 0:
-        raise OptionError(
-            "needs a positive accuracy, smoothness and convexity, local_steps >= 1 and "
-            f"gradient >= 0, got {accuracy}, {smoothness}, {convexity}, {local_steps}, {gradient}"
-        )
-    spread = np.broadcast_to(np.asarray(deviation, dtype=np.float64), (sites,)) ** 2
+    constants = (("accuracy", accuracy), ("smoothness", smoothness), ("convexity", convexity))
+    for name, number in constants:
+        check_real(name, number, _POSITIVE)
+    check_real("gradient", gradient, "[0, 1e15]")
+    check_room("sites", sites)
+    spread = real_numbers("deviation", deviation)
+    if spread.shape not in ((), (sites,)) or not (np.abs(spread) <= 1e15).all():
+        raise OptionError(f"deviation must be a number or {sites} of them, at most 1e15")
+    spread = np.broadcast_to(spread, (sites,)) ** 2
     weight = (
         np.arange(1.0, sites + 1) if rounds_bound == "printed" else np.full(sites, float(sites))
     )
@@ -102,5 +112,7 @@ def rounds_needed(
         needed = steps - max(smoothness / convexity, local_steps)
     else:
         needed = (steps - max(8 * smoothness / convexity, local_steps)) / local_steps
+    if not needed < 2**53:
+        raise OptionError(f"these constants ask for {needed:g} rounds, more than can be counted")
     # What is whole but for rounding is not rounded up.
     return max(1, math.ceil(needed - 1e-12 * steps))

@@ -8,7 +8,15 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.edr.derived import request_seconds
-from edgeopt.instances.validate import check_names, frozen_array, frozen_integers, require
+from edgeopt.instances.validate import (
+    check_names,
+    check_text,
+    frozen_array,
+    frozen_integers,
+    real_numbers,
+    require,
+    require_positive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,12 +43,12 @@ def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64
     InstanceError
         If the shape is wrong or the rate between two sites is not positive.
     """
-    rate = np.array(values, dtype=np.float64)
+    rate = real_numbers("rate", values)
     if rate.ndim == 3 and rate.shape[1] == rate.shape[2]:
         sites = np.arange(rate.shape[1])
         rate[:, sites, sites] = np.inf
     rate = frozen_array("rate", rate, ("frame", "origin", "target"), sizes, infinite=True)
-    require("rate", rate > 0, rate, "must be positive")
+    require_positive("rate", rate)
     return rate
 
 
@@ -84,8 +92,7 @@ def check_sites(instance: EdrInstance) -> None:
         values = getattr(instance, name)
         require(name, values >= 0, values, "must not be negative")
     for name in ("speed", "request_work", "slo"):
-        values = getattr(instance, name)
-        require(name, values > 0, values, "must be positive")
+        require_positive(name, getattr(instance, name))
     require("slo", instance.slo <= instance.slot_seconds, instance.slo, "must fit into a slot")
     own = np.einsum("tdjj->tdj", instance.propagation)
     require("propagation", own == 0, own, "must be 0 from a site to itself")
@@ -104,8 +111,7 @@ def check_numbers(instance: EdrInstance) -> None:
     for name in ("energy_weight", "delay_weight"):
         value = np.asarray(getattr(instance, name))
         require(name, value >= 0, value, "must not be negative")
-    seconds = np.asarray(instance.slot_seconds)
-    require("slot_seconds", seconds > 0, seconds, "must be positive")
+    require_positive("slot_seconds", instance.slot_seconds)
 
 
 def check_objectives(instance: EdrInstance) -> None:
@@ -139,8 +145,9 @@ def own_labels(instance: EdrInstance, sizes: Mapping[str, int]) -> dict[str, Any
     Raises
     ------
     InstanceError
-        If a shape or a kind is wrong, or a name is no text of one line.
+        If a shape or a kind is wrong, a name is no text of one line, or the origin is no text.
     """
+    check_text("origin", instance.origin)
     labels: dict[str, Any] = {}
     if instance.task_kind is not None:
         kind = frozen_integers("task_kind", instance.task_kind, ("task",), sizes, empty=True)

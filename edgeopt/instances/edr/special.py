@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.reference import reference
+from edgeopt.options import check_room, check_whole
+from edgeopt.options import generator as source
 
 __all__ = [
     "falling_cap",
@@ -37,7 +38,7 @@ def small(rng: int | np.random.Generator) -> EdrInstance:
     rng
         Seed or generator.
     """
-    generator = np.random.default_rng(rng)
+    generator = source(rng)
     frames, slots, sites, tasks, types = (int(generator.integers(a, b)) for a, b in _SIZES)
     arrival = generator.integers(0, frames, tasks)
     server = generator.integers(0, sites, tasks)
@@ -156,8 +157,8 @@ def never_trained(frames: int) -> EdrInstance:
     OptionError
         If there are fewer frames.
     """
-    if frames < 2:
-        raise OptionError(f"needs frames >= 2, got {frames}")
+    check_whole("frames", frames, 2)
+    check_room("frames", frames)
     return _tiny(frames=frames, **_task(rounds=frames - 1, deadline=frames - 1))
 
 

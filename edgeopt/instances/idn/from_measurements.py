@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.idn.generate import assemble, attach
+from edgeopt.instances.idn.generate import assemble, attach, requests_per_slot
 from edgeopt.instances.idn.graphs import CLOUD_MS, MS_PER_KM, from_links
 from edgeopt.instances.idn.measurements import SERVICES, measure, read_tables
 from edgeopt.instances.idn.popularity import largest_remainder, zipf_shares
 from edgeopt.instances.idn.zoo import FAST, SLOW, to_catalogue
+from edgeopt.instances.options import check_sizes
 from edgeopt.instances.tables import FOLDER
+from edgeopt.options import check_real, check_room, check_whole, generator
 
 if TYPE_CHECKING:
     import os
@@ -118,13 +120,16 @@ def build(
     """
     recorded = measured.arrivals.shape[0]
     slots = recorded if horizon is None else horizon
+    check_whole("horizon", slots)
     if not 1 <= slots <= recorded:
         raise OptionError(f"horizon must lie in 1..{recorded}, the minutes on record, got {slots}")
-    if tasks < 1 or not 0 <= rate < np.inf:
-        raise OptionError(f"needs tasks >= 1 and a finite rate >= 0, got {tasks} and {rate}")
+    check_sizes(tasks=tasks)
+    check_real("zipf", zipf, "[0, inf)")
+    check_room("horizon * tasks", slots, 2 * tasks)
+    requests_per_slot(rate, 60.0 * recorded)
     network = from_links(measured.links, cloud_ms=cloud_ms, ms_per_km=ms_per_km)
     network = network._replace(gpu=tuple(FAST if k <= 1 else SLOW for k in network.tier.tolist()))
-    entry = attach(np.random.default_rng(rng), network, tasks)
+    entry = attach(generator(rng), network, tasks)
     return assemble(
         network,
         to_catalogue(measured.classifiers),

@@ -12,6 +12,9 @@ from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
 from edgeopt.instances.idn.topology import Network, paths_to_root, topology_1, topology_2
+from edgeopt.instances.options import check_sizes
+from edgeopt.options import check_choice, check_real, check_room, check_whole, refused
+from edgeopt.options import generator as source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,20 +88,19 @@ def generate(
     -----
     Si Salem et al., Toward inference delivery networks, section VI-A.
     """
-    if popularity not in ("fixed", "sliding"):
-        raise OptionError(f"popularity must be 'fixed' or 'sliding', got {popularity!r}")
-    if arrivals not in ("exact", "multinomial"):
-        raise OptionError(f"arrivals must be 'exact' or 'multinomial', got {arrivals!r}")
-    if horizon < 1 or not 0 <= rate * slot_seconds < 2**53:
-        raise OptionError(
-            "horizon must be at least 1 and rate * slot_seconds at least 0 and below 2**53, got "
-            f"{horizon} and {rate} * {slot_seconds}"
-        )
+    check_choice("popularity", popularity, ("fixed", "sliding"))
+    check_choice("arrivals", arrivals, ("exact", "multinomial"))
+    check_sizes(horizon=horizon, tasks=tasks, replicas=replicas)
+    check_room("horizon * tasks", horizon, ENTRIES * tasks)
+    check_whole("shift_every", shift_every, 1)
+    check_whole("shift_by", shift_by)
+    check_real("slot_seconds", slot_seconds, "(0, inf)")
+    check_real("zipf", zipf, "[0, inf)")
+    per_slot = requests_per_slot(rate, slot_seconds)
     network = _network(topology)
-    generator = np.random.default_rng(rng)
+    generator = source(rng)
     entry = attach(generator, network, tasks)
 
-    per_slot = round(rate * slot_seconds)
     base = zipf_shares(tasks, zipf)
     if popularity == "fixed":
         by_task = np.tile(base, (horizon, 1))
@@ -123,9 +125,26 @@ def generate(
 def _network(topology: int | Network) -> Network:
     if isinstance(topology, Network):
         return topology
+    if isinstance(topology, bool) or not isinstance(topology, int | np.integer):
+        raise refused("topology", topology, "must be 1, 2 or a Network")
     if topology not in (1, 2):
-        raise OptionError(f"topology must be 1, 2 or a Network, got {topology!r}")
+        raise refused("topology", topology, "must be 1, 2 or a Network")
     return topology_1() if topology == 1 else topology_2()
+
+
+def requests_per_slot(rate: float, slot_seconds: float) -> int:
+    """Return the whole number of requests of a slot.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or there are too many requests to count exactly.
+    """
+    check_real("rate", rate, "[0, inf)")
+    number = float(rate) * float(slot_seconds)
+    if not number < 2**53:
+        raise OptionError(f"rate * slot_seconds must be below 2**53, got {rate} * {slot_seconds}")
+    return round(number)
 
 
 def attach(generator: np.random.Generator, network: Network, tasks: int) -> NDArray[np.int64]:
@@ -189,6 +208,9 @@ def assemble(
     A validated instance whose types take the path of least latency to the cloud.
     """
     tasks, entries = entry.shape
+    check_real("alpha", alpha, "[0, inf)")
+    check_sizes(replicas=replicas)
+    check_room("tasks * replicas", tasks, replicas, len(models.names), network.nodes)
     data = spread(models, network.gpu, tasks=tasks, replicas=replicas, slot_seconds=slot_seconds)
     is_cloud = np.arange(network.nodes) == cloud
     routes = paths_to_root(network.edges, network.latency, network.nodes, cloud)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import InstanceError, MissingDependencyError, OptionError
+from edgeopt.errors import InstanceError, MissingDependencyError
 from edgeopt.instances.idn.topology import GIGABYTE, GPU, MEMORY_GB, Network, paths_to_root
+from edgeopt.options import check_kind, check_real
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,7 +153,8 @@ def from_topology(
     OptionError
         If a latency is negative.
     """
-    text = os.fspath(source)
+    check_kind("source", source, str, os.PathLike)
+    text = str(source)
     if text.endswith(".gml"):
         links = read_links(source)
     elif directory is not None:
@@ -210,10 +212,8 @@ def from_links(
     OptionError
         If a latency is negative.
     """
-    if not (0 <= cloud_ms < np.inf and 0 <= ms_per_km < np.inf):
-        raise OptionError(
-            f"cloud_ms and ms_per_km must not be negative, got {cloud_ms} and {ms_per_km}"
-        )
+    check_real("cloud_ms", cloud_ms, "[0, inf)")
+    check_real("ms_per_km", ms_per_km, "[0, inf)")
     import networkx
 
     graph = networkx.Graph()

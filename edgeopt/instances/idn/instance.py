@@ -19,6 +19,7 @@ from edgeopt.instances.validate import (
     frozen_array,
     frozen_flags,
     frozen_integers,
+    frozen_number,
     require,
 )
 
@@ -155,9 +156,9 @@ class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
             self._set(tier=tier)
         if self.names is not None:
             self._set(names=check_names(self.names, self.nodes, "node"))
-        alpha = frozen_array("alpha", self.alpha, ())
-        require("alpha", alpha >= 0, alpha, "must not be negative")
-        self._set(alpha=float(alpha))
+        alpha = frozen_number("alpha", self.alpha)
+        require("alpha", alpha >= 0, np.asarray(alpha), "must not be negative")
+        self._set(alpha=alpha)
 
     def _set_requests(self) -> None:
         types = {"request_type": self.request_task.size}

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.validate import frozen_array
+from edgeopt.options import check_real, check_room, check_whole, refused
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["largest_remainder", "sliding_shares", "zipf_shares"]
+
+
+_MOVES = 10**7  # most moves of a popularity that are worked out one by one
 
 
 def zipf_shares(tasks: int, exponent: float = 1.2) -> NDArray[np.float64]:
@@ -29,10 +34,9 @@ def zipf_shares(tasks: int, exponent: float = 1.2) -> NDArray[np.float64]:
     OptionError
         If an argument is out of range.
     """
-    if tasks < 1 or not 0 <= exponent < np.inf:
-        raise OptionError(
-            f"needs tasks >= 1 and a finite exponent >= 0, got {tasks} and {exponent}"
-        )
+    check_whole("tasks", tasks, 1)
+    check_room("tasks", tasks)
+    check_real("exponent", exponent, "[0, inf)")
     weight = np.arange(1.0, tasks + 1) ** -exponent
     shares: NDArray[np.float64] = weight / weight.sum()
     return shares
@@ -67,9 +71,17 @@ def sliding_shares(
     OptionError
         If ``every`` is below 1.
     """
-    if every < 1:
-        raise OptionError(f"shift_every must be at least 1 request, got {every}")
+    for name, value, least in (
+        ("horizon", horizon, 1), ("per_slot", per_slot, 0), ("shift_every", every, 1),
+        ("shift_by", by, 0),
+    ):  # fmt: skip
+        check_whole(name, value, least)
+    base = frozen_array("base", base, ("task",))
     tasks = base.size
+    check_room("horizon * tasks", horizon, tasks)
+    moves = int(horizon) * int(per_slot) // int(every)
+    if moves > _MOVES:
+        raise refused("shift_every", every, f"popularity would move {moves} times, not {_MOVES}")
     shares = np.zeros((horizon, tasks))
     if per_slot == 0:
         return shares + base
@@ -79,7 +91,7 @@ def sliding_shares(
         while first < stop:
             period = first // every
             end = min(stop, (period + 1) * every)
-            turned = base[(np.arange(tasks) + by * period) % tasks]
+            turned = base[(np.arange(tasks) + by * period % tasks) % tasks]
             shares[slot] += (end - first) / per_slot * turned
             first = end
     return shares
@@ -105,11 +117,14 @@ def largest_remainder(shares: ArrayLike, total: int) -> NDArray[np.int64]:
     Raises
     ------
     OptionError
-        If shares or total are out of range.
+        If the total is out of range, or no share is positive.
+    InstanceError
+        If a share is no number.
     """
-    share = np.asarray(shares, dtype=np.float64)
-    if share.ndim != 1 or not (share >= 0).all() or not 0 < share.sum() < np.inf or total < 0:
-        raise OptionError("shares must be not negative and not all zero, and total not negative")
+    check_whole("total", total, 0, 2**53)
+    share = frozen_array("shares", shares, ("share",))
+    if not (share >= 0).all() or not share.sum() > 0:
+        raise OptionError("shares must be not negative and not all zero")
     quota = total * (share / share.sum())
     count: NDArray[np.int64] = np.floor(quota).astype(np.int64)
     left = total - int(count.sum())

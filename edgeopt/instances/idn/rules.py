@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.idn.paths import PADDING, edge_between
-from edgeopt.instances.validate import frozen_array, require
+from edgeopt.instances.validate import frozen_array, real_numbers, require, require_positive
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -73,7 +73,7 @@ def check_catalogue(
         If a size is not positive, a delay or a capacity negative, an accuracy outside 0..100, or a
         task has no model.
     """
-    require("size", size > 0, size, "must be positive")
+    require_positive("size", size)
     require("delay", delay >= 0, delay, "must not be negative")
     require("capacity", capacity >= 0, capacity, "must not be negative")
     sound = (accuracy >= 0) & (accuracy <= 100)
@@ -218,10 +218,10 @@ def own_cost(
     used = (path != PADDING)[:, :, None] & (task == request_task[:, None])[:, None, :]
     axes = ("request_type", "position", "model")
     sizes = dict(zip(axes, used.shape, strict=True))
-    array = np.array(cost)
+    array = real_numbers("cost", cost)
     if array.ndim == 3:  # columns that no path reaches go the way of the padding
         array = array[:, : path.shape[1]]
-    if array.shape == used.shape and array.dtype.kind in "biuf":  # the unused may well be NaN
+    if array.shape == used.shape:  # the unused may well be NaN
         array = np.where(used, array, 0.0)
     table = frozen_array("cost", array, axes, sizes)
     require("cost", table >= 0, table, "must not be negative")

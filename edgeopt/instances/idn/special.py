@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.paths import pad_paths
+from edgeopt.options import check_flag, check_real, check_room, check_whole
+from edgeopt.options import generator as source
 
 __all__ = ["adversarial", "crowded_out", "shared_model", "small"]
 
@@ -24,7 +25,8 @@ def small(rng: int | np.random.Generator, *, own_cost: bool = False) -> IdnInsta
     own_cost
         Whether the instance brings its own table of costs, drawn from a few whole numbers.
     """
-    generator = np.random.default_rng(rng)
+    check_flag("own_cost", own_cost)
+    generator = source(rng)
     nodes, tasks, types, horizon = (int(generator.integers(a, b)) for a, b in _SIZES)
     models = int(generator.integers(tasks, 7))
     task = np.sort(np.concatenate((np.arange(tasks), generator.integers(0, tasks, models - tasks))))
@@ -99,16 +101,12 @@ def adversarial(
     OptionError
         If a number is out of range.
     """
-    if horizon < 1 or tasks < 2 or period < 1:
-        raise OptionError(
-            "needs horizon >= 1, tasks >= 2 and period >= 1, got "
-            f"{horizon}, {tasks} and {period}"
-        )  # fmt: skip
+    for name, value, least in (("horizon", horizon, 1), ("tasks", tasks, 2), ("period", period, 1)):
+        check_whole(name, value, least)
+    check_room("horizon * tasks", horizon, tasks)
+    check_room("tasks * tasks", tasks, tasks)
     turn = np.arange(horizon) // period
-    if rng is None:
-        wanted = turn % tasks
-    else:
-        wanted = np.random.default_rng(rng).integers(0, tasks, turn[-1] + 1)[turn]
+    wanted = turn % tasks if rng is None else source(rng).integers(0, tasks, turn[-1] + 1)[turn]
     return IdnInstance(
         edges=np.array([[0, 1]]),
         latency=np.ones(1),
@@ -174,8 +172,7 @@ def crowded_out(eps: float) -> IdnInstance:
     OptionError
         If ``eps`` is outside (0, 1/2).
     """
-    if not 0 < eps < 0.5:
-        raise OptionError(f"eps must lie in (0, 1/2), got {eps}")
+    check_real("eps", eps, "(0, 0.5)")
     sizes = np.array([eps, 1.0])
     return IdnInstance(
         edges=np.array([[0, 1], [0, 2]]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,8 +110,7 @@ def topology_2(missing: int = 2) -> Network:
     -----
     Si Salem et al., Toward inference delivery networks, section VI-A.
     """
-    if missing not in (1, 2, 3):
-        raise OptionError(f"missing must be 1, 2 or 3, got {missing}")
+    check_whole("missing", missing, 1, 3)
     return tree({tier: 2 if tier == 4 else 1 for tier in range(5) if tier != missing})
 
 

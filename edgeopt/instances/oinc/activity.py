@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.options import check_flag, check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,6 +150,7 @@ def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> NDArray
         If the mean lies outside [0, 1].
     """
     check_duty(duty)
+    check_flag("stationary", stationary)
     swing = 0.0 if stationary else SWING
     wave = 1.0 + swing * np.sin(2 * np.pi * np.arange(slots) / slots)
     return np.asarray(np.minimum(duty * wave, 1.0))
@@ -163,5 +164,4 @@ def check_duty(duty: float) -> None:
     OptionError
         If it lies outside [0, 1].
     """
-    if not 0 <= duty <= 1:
-        raise OptionError(f"duty must lie in [0, 1], got {duty}")
+    check_real("duty", duty, "[0, 1]")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
-from edgeopt.errors import OptionError
+import numpy as np
+
+from edgeopt.errors import InputError
 from edgeopt.instances.radio import (
     dbm_to_watt,
     decibel_to_ratio,
@@ -14,9 +16,10 @@ from edgeopt.instances.radio import (
     shannon_rate,
     small_cell_loss_decibel,
 )
+from edgeopt.instances.validate import frozen_array, real_numbers, require, require_positive
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["READINGS", "Channel", "check_channel", "link_rates"]
@@ -75,12 +78,29 @@ def link_rates(
     be compared with the paper's; they say nothing about a radio.
     """
     check_channel(channel)
-    loss, sent = small_cell_loss_decibel(kilometres), milliwatt_to_watt(power)
+    distance, power, bandwidth = (
+        _positive(name, values)
+        for name, values in (("kilometres", kilometres), ("power", power), ("bandwidth", bandwidth))
+    )
+    try:
+        np.broadcast_shapes(distance.shape, power.shape, bandwidth.shape)
+    except ValueError as error:
+        raise InputError("kilometres, power, bandwidth", f"must fit together: {error}") from None
+    loss, sent = small_cell_loss_decibel(distance), milliwatt_to_watt(power)
     if channel == "literal":
+        rule = "is too short for a reading that takes the loss in decibels for a gain"
+        require("kilometres", loss > 0, distance, rule)
         return shannon_rate(bandwidth, sent * loss / dbm_to_watt(PRINTED))
     density = THERMAL if channel == "physical" else PRINTED
     noise = noise_watt(density, megahertz_to_hertz(bandwidth))
     return shannon_rate(bandwidth, sent * decibel_to_ratio(-loss) / noise)
+
+
+def _positive(field: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = real_numbers(field, values)
+    array = frozen_array(field, array, [f"axis {n}" for n in range(array.ndim)], empty=True)
+    require_positive(field, array)
+    return array
 
 
 def check_channel(channel: str) -> None:
@@ -91,6 +111,4 @@ def check_channel(channel: str) -> None:
     OptionError
         If it is not.
     """
-    if channel not in get_args(Channel):
-        known = ", ".join(map(repr, get_args(Channel)))
-        raise OptionError(f"channel must be one of {known}, got {channel!r}")
+    check_choice("channel", channel, get_args(Channel))

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.options import check_sizes
+from edgeopt.instances.validate import real_numbers
+from edgeopt.options import check_real, check_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,11 +79,8 @@ class PageHinkley:
     threshold: float = 0.5
 
     def __post_init__(self) -> None:
-        if not (0 <= self.tolerance < np.inf and 0 < self.threshold < np.inf):
-            raise OptionError(
-                "needs a tolerance of at least 0 and a positive threshold, got "
-                f"{self.tolerance} and {self.threshold}"
-            )
+        check_real("tolerance", self.tolerance, "[0, inf)")
+        check_real("threshold", self.threshold, "(0, inf)")
 
     def start(self, streams: int) -> Evidence:
         """Return the evidence of streams of which nothing has been seen."""
@@ -167,11 +167,13 @@ def draw_drift(
     OptionError
         If a number is out of range.
     """
-    pool = np.array(LEVELS[1:]) if levels is None else np.asarray(levels, dtype=np.float64)
+    check_sizes(slots=slots, devices=devices, pictures=pictures)
+    check_room("devices * slots * pictures", devices, slots, 2 + pictures)
+    check_real("changes", changes)
+    check_real("fresh", fresh)
+    pool = np.array(LEVELS[1:]) if levels is None else real_numbers("levels", levels)
     if pool.ndim != 1 or not pool.size or not all(0 <= x <= 1 for x in (fresh, *pool.tolist())):
         raise OptionError("accuracies must lie in [0, 1], at least one after a change")
-    if pictures < 1:
-        raise OptionError(f"pictures must be at least 1, got {pictures}")
     chance = changes / (slots * devices)
     if not 0 <= chance <= 1:
         raise OptionError(

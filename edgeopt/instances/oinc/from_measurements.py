@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from edgeopt.errors import OptionError
 from edgeopt.instances.oinc.activity import replay_activity
 from edgeopt.instances.oinc.channel import READINGS
@@ -16,10 +14,12 @@ from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
 from edgeopt.instances.oinc.measurements import measure, read_tables
 from edgeopt.instances.options import check_sizes
 from edgeopt.instances.tables import FOLDER
+from edgeopt.options import check_flag, check_whole, generator
 
 if TYPE_CHECKING:
     import os
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc.channel import Channel
@@ -129,13 +129,16 @@ def build(
         If an option is out of range.
     """
     check_sizes(slots=slots, pace=pace)
+    check_whole("first", first)
+    check_whole("jobs", jobs)
+    check_flag("drift", drift)
     recorded = len(measured.arrivals)
     if not 0 <= first <= recorded - pace * slots:
         raise OptionError(
             f"{slots} slots of {pace} s from second {first} do not lie in the {recorded} s on "
             "record; take fewer slots, a slower pace or another first second"
         )
-    streams = np.random.default_rng(rng).spawn(8)
+    streams = generator(rng).spawn(8)
     asking, retraining, drifting = streams[5:]
     world = draw_world(
         streams[:5],

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.oinc.activity import draw_activity
 from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
 from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
-from edgeopt.instances.options import check_sizes
+from edgeopt.instances.options import check_sizes, check_span
 from edgeopt.instances.radio import megabytes_to_megabit
+from edgeopt.options import check_flag, check_real, check_room, check_whole, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc.channel import Channel
 
-__all__ = ["BANDWIDTH", "SLO", "check_range", "draw_world", "generate"]
+__all__ = ["BANDWIDTH", "SLO", "draw_world", "generate"]
 
 SPEED: Final = (5.0, 9.0)
 """CPU of a site, Gcycle/s."""
@@ -116,8 +116,9 @@ def generate(
     -----
     Zeng et al., section V-A.
     """
-    check_sizes(slots=slots)
-    streams = np.random.default_rng(rng).spawn(8)
+    check_flag("drift", drift)
+    check_whole("jobs", jobs)
+    streams = generator(rng).spawn(8)
     activity, retraining, drifting = streams[5:]
     world = draw_world(
         streams[:5],
@@ -177,12 +178,13 @@ def draw_world(
         If an option is out of range.
     """
     check_sizes(sites=sites, devices=devices, slots=slots)
+    check_room("slots * devices * sites", slots, devices, sites)
     check_channel(channel)
-    check_range("bandwidth", bandwidth)
-    check_range("megabytes", megabytes)
-    check_range("slo", slo, most=1.0)
-    if not 0 < band_scale < np.inf:
-        raise OptionError(f"band_scale must be a positive factor, got {band_scale}")
+    check_flag("moving", moving)
+    check_span("bandwidth", bandwidth)
+    check_span("megabytes", megabytes)
+    check_span("slo", slo, "(0, 1]")
+    check_real("band_scale", band_scale, "(0, inf)")
     building, placing, sending, asking, promising = streams
     machine = building.random((sites, 2))
     band = band_scale * _within(bandwidth, machine[:, 1])
@@ -211,20 +213,6 @@ def _distances(
 def _within(limits: tuple[float, float], uniform: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = limits
     return low + (high - low) * uniform
-
-
-def check_range(name: str, limits: tuple[float, float], most: float = np.inf) -> None:
-    """Check that a range is positive, finite, ordered and below a limit.
-
-    Raises
-    ------
-    OptionError
-        If it is not.
-    """
-    low, high = limits
-    if not (0 < low <= high < np.inf and high <= most):
-        cap = "" if most == np.inf else f" up to {most:g}"
-        raise OptionError(f"{name} must be a positive range{cap}, got {limits}")
 
 
 def _origin(channel: Channel, duty: float, stationary: bool, drift: bool) -> str:

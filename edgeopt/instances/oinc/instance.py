@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.errors import InstanceError
 from edgeopt.instances.identity import Identified
 from edgeopt.instances.oinc import rules
-from edgeopt.instances.validate import frozen, frozen_array, frozen_flags, frozen_integers, require
+from edgeopt.instances.validate import (
+    frozen,
+    frozen_array,
+    frozen_flags,
+    frozen_integers,
+    frozen_number,
+    real_numbers,
+    require,
+    require_positive,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -107,7 +117,7 @@ class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
         self._set_requests()
         self._set_jobs()
         for name in ("latency_scale", "completion_scale", "refusal_latency"):
-            self._set(**{name: float(frozen_array(name, getattr(self, name), ()))})
+            self._set(**{name: frozen_number(name, getattr(self, name))})
         rules.check_numbers(self)
         self._set(**rules.own_labels(self))
 
@@ -118,7 +128,7 @@ class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
     def _set_sites(self) -> None:
         active = frozen_flags("active", self.active, _PER_REQUEST)
         speed = frozen_array("speed", self.speed, ("site",))
-        require("speed", speed > 0, speed, "must be positive")
+        require_positive("speed", speed)
         sizes = {"slot": active.shape[0], "device": active.shape[1], "site": speed.size}
         rate = rules.own_rates(self.rate, sizes)
         self._set(active=active, speed=speed, rate=rate)
@@ -195,7 +205,11 @@ class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
         InstanceError
             If a share lies outside [0, 1].
         """
-        shares = np.array(np.broadcast_to(np.asarray(share, dtype=np.float64), self.speed.shape))
+        shares = real_numbers("share", share)
+        if shares.shape not in ((), self.speed.shape):
+            rule = f"must be a number or have {self.sites} entries, one per site"
+            raise InstanceError("share", rule, value=f"array of shape {shares.shape}")
+        shares = np.array(np.broadcast_to(shares, self.speed.shape))
         good = (shares >= 0) & (shares <= 1)
         require("share", good, shares, "must lie in [0, 1]")
         with np.errstate(divide="ignore"):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.instances.options import check_span
+from edgeopt.options import check_real, check_room, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,8 +105,8 @@ def draw_jobs(
     OptionError
         If a number is out of range.
     """
-    if jobs < 0:
-        raise OptionError(f"jobs must be at least 0, got {jobs}")
+    check_whole("jobs", jobs)
+    check_room("4 * jobs", 4, jobs)
     uniform = generator.random((jobs, 4))
     arrival = np.floor(uniform[:, 0] * max(1, int(ARRIVING * slots))).astype(np.int64)
     order = np.argsort(arrival, kind="stable")
@@ -187,8 +188,7 @@ def model_work(job_scale: float = 1.0) -> NDArray[np.float64]:
     -----
     Zeng et al. have batches of 8 and 1024 pictures; epochs, operations and cycles are chosen here.
     """
-    if not 0 < job_scale < np.inf:
-        raise OptionError(f"job_scale must be a positive factor, got {job_scale}")
+    check_real("job_scale", job_scale, "(0, inf)")
     per_sample = FLOP_PER_MAC * STEP_FACTOR / FLOP_PER_CYCLE
     return np.array(list(MODELS.values())) * per_sample * SAMPLES * job_scale
 
@@ -224,9 +224,8 @@ def deadlines(
     OptionError
         If the range is not positive and ordered.
     """
+    check_span("patience", patience)
     least, most = patience
-    if not 0 < least <= most < np.inf:
-        raise OptionError(f"patience must be a positive range, got {patience}")
     alone = work / (EXPECTED_SHARE * speed.mean())
     multiple = least + (most - least) * uniform
     # A job of hardly any work is due at the end of its slot, not as it arrives.

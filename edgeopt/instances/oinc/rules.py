@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.validate import check_names, frozen, frozen_array, frozen_integers, require
+from edgeopt.instances.validate import (
+    check_names,
+    check_text,
+    frozen,
+    frozen_array,
+    frozen_integers,
+    real_numbers,
+    require,
+    require_positive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +39,13 @@ def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64
     InstanceError
         If the shape is wrong or a rate is not positive.
     """
-    rate = np.asarray(values)
+    rate = real_numbers("rate", values)
     if rate.ndim == 2:
         rate = frozen_array("rate", rate, ("device", "site"), sizes)
-        require("rate", rate > 0, rate, "must be positive")
+        require_positive("rate", rate)
         return frozen(np.array(np.broadcast_to(rate, (sizes["slot"], *rate.shape))))
     rate = frozen_array("rate", rate, ("slot", "device", "site"), sizes)
-    require("rate", rate > 0, rate, "must be positive")
+    require_positive("rate", rate)
     return rate
 
 
@@ -52,7 +61,7 @@ def check_requests(instance: OincInstance) -> None:
         values = getattr(instance, name)
         require(name, values >= 0, values, "must not be negative")
     slo = instance.slo
-    require("slo", slo > 0, slo, "must be positive")
+    require_positive("slo", slo)
     require("slo", slo <= SLOT_SECONDS, slo, f"must be at most a slot, {SLOT_SECONDS:g} s")
 
 
@@ -70,7 +79,7 @@ def check_jobs(instance: OincInstance) -> None:
     ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
     require("arrival", ordered, arrival, "must ascend: list jobs as they arrive")
     work, deadline = instance.work, instance.deadline
-    require("work", work > 0, work, "must be positive: there is nothing to do")
+    require_positive("work", work, "must be positive: there is nothing to do")
     require("deadline", deadline > arrival, deadline, "must come after the arrival")
     weight = instance.weight
     assert weight is not None
@@ -86,9 +95,7 @@ def check_numbers(instance: OincInstance) -> None:
         If a scale is not positive, or refusing a request would pay.
     """
     for name in ("latency_scale", "completion_scale"):
-        value = getattr(instance, name)
-        if not value > 0:
-            raise InstanceError(name, "must be positive", value=value)
+        require_positive(name, getattr(instance, name))
     if not instance.refusal_latency >= SLOT_SECONDS:
         raise InstanceError(
             "refusal_latency", f"must be at least a slot, {SLOT_SECONDS:g} s",
@@ -112,14 +119,12 @@ def own_labels(instance: OincInstance) -> dict[str, Any]:
         require("job_kind", kind >= 0, kind, "must not be negative")
         labels["job_kind"] = kind
     if instance.kinds is not None:
-        count = len(instance.kinds) if hasattr(instance.kinds, "__len__") else 0
-        kinds = check_names(instance.kinds, count, "kind of job", "kinds")
+        kinds = check_names(instance.kinds, None, "kind of job", "kinds")
         labels["kinds"] = kinds
         if "job_kind" in labels:
             kind = labels["job_kind"]
             require("job_kind", kind < len(kinds), kind, f"must be one of the {len(kinds)} kinds")
     if instance.names is not None:
         labels["names"] = check_names(instance.names, instance.sites, "site")
-    if not isinstance(instance.origin, str):
-        raise InstanceError("origin", "must be a text", value=instance.origin)
+    check_text("origin", instance.origin)
     return labels

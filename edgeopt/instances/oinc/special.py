@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.oinc.instance import OincInstance
+from edgeopt.instances.validate import frozen_array, frozen_integers
+from edgeopt.options import check_real, check_room, check_whole
+from edgeopt.options import generator as source
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,7 +28,7 @@ def small(rng: int | np.random.Generator) -> OincInstance:
     rng
         Seed or generator.
     """
-    generator = np.random.default_rng(rng)
+    generator = source(rng)
     slots, devices, sites, jobs = (int(generator.integers(a, b)) for a, b in _SIZES)
     requests = (slots, devices)
     arrival = np.sort(generator.integers(0, slots, jobs))
@@ -65,6 +67,7 @@ def crowded(slo: float = 0.39) -> OincInstance:
     -----
     Zeng et al., theorem 2, takes it for granted that all objectives can be met.
     """
+    check_real("slo", slo)
     return _tiny(
         active=np.ones((1, 2)),
         request_size=np.full((1, 2), 0.1),
@@ -110,8 +113,7 @@ def short_jobs(jobs: int) -> OincInstance:
     -----
     Zeng et al., algorithm 4, serves one job per slot and site.
     """
-    if not 1 <= jobs <= 100:
-        raise OptionError(f"needs 1 to 100 jobs, got {jobs}")
+    check_whole("jobs", jobs, 1, 100)
     return sequence([0] * jobs, [0.01] * jobs, slots=jobs)
 
 
@@ -132,10 +134,13 @@ def sequence(
     InstanceError
         If an entry is not allowed.
     """
-    arrived = np.asarray(arrival)
-    last = int(arrived.max(initial=0)) + 1
-    due = arrived + 1e3 * (1.0 + np.sum(work))
-    return _tiny(slots=max(slots, last), **_jobs(arrived, work, deadline=due, weight=weight))
+    check_whole("slots", slots, 1)
+    arrived = frozen_integers("arrival", arrival, ("job",), empty=True)
+    amount = frozen_array("work", work, ("job",), {"job": arrived.size}, empty=True)
+    last = max(slots, int(arrived.max(initial=0)) + 1)
+    check_room("slots", last)
+    due = arrived + 1e3 * (1.0 + np.sum(amount))
+    return _tiny(slots=last, **_jobs(arrived, amount, deadline=due, weight=weight))
 
 
 def _jobs(

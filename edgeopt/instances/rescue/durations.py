@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_choice, check_real, check_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,12 +83,13 @@ def duration_table(
     OptionError
         If the distribution is unknown or a mean is below one slot.
     """
-    if distribution not in DISTRIBUTIONS:
-        names = ", ".join(map(repr, DISTRIBUTIONS))
-        raise OptionError(f"distribution must be one of {names}, got {distribution!r}")
+    check_choice("distribution", distribution, DISTRIBUTIONS)
+    for name, value in (("shortest", shortest), ("longest", longest)):
+        check_real(name, value)
     if not 1 <= shortest <= longest:
         raise OptionError(f"needs 1 <= shortest <= longest mean, got {shortest} and {longest}")
     mass, reach = DISTRIBUTIONS[distribution]
+    check_room("profiles * longest", profiles, math.ceil(reach * longest))
     slots = np.arange(1.0, np.ceil(reach * longest) + 1)
     rows = [mass(slots, mean) for mean in np.linspace(shortest, longest, profiles)]
     table = np.array([row / row.sum() for row in rows])

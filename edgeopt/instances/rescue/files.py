@@ -117,7 +117,7 @@ def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) 
     }
     for key, value in data.attributes.items():
         if key.startswith(prefix) and key != "profit_model":
-            parameters[key.removeprefix(prefix)] = str(value)
+            parameters[key.removeprefix(prefix)] = value
     try:
         return models[name](**parameters)
     except TypeError as error:

@@ -8,12 +8,20 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.geography import great_circle_kilometres
-from edgeopt.instances.rescue.generate import draw_arrival, draw_capacity, draw_reserved
+from edgeopt.instances.options import check_sizes
+from edgeopt.instances.rescue.generate import (
+    check_deadlines,
+    draw_arrival,
+    draw_capacity,
+    draw_reserved,
+)
 from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.measurements import LONGEST_WORK, measure, read_tables
 from edgeopt.instances.rescue.physical import link_rate, retraining_budget
 from edgeopt.instances.rescue.profit import LogProfit
 from edgeopt.instances.tables import FOLDER
+from edgeopt.options import check_room, check_text, check_whole
+from edgeopt.options import generator as source
 
 if TYPE_CHECKING:
     import os
@@ -124,8 +132,11 @@ def build(
         If an option is out of range or the model is unknown.
     """
     _check(measured, servers, devices, model)
+    check_sizes(horizon=horizon)
+    check_room("horizon * devices", horizon, devices)
+    check_deadlines(sla, slot_seconds)
     duration = _durations(measured.windows, profiles, shortest, longest)
-    generator = np.random.default_rng(rng)
+    generator = source(rng)
     capacity = draw_capacity(generator, servers, horizon)
     tasks = draw_reserved(generator, capacity, reserved, density, demand)
     probability = draw_arrival(generator, horizon, devices, arrival)
@@ -160,8 +171,10 @@ def _check(measured: Measured, servers: int, devices: int, model: str) -> None:
         ("servers", servers, len(measured.sites)),
         ("devices", devices, len(measured.users)),
     ):
+        check_whole(name, value)
         if not 1 <= value <= available:
             raise OptionError(f"{name} must lie in 1..{available}, got {value}")
+    check_text("model", model)
     if model not in measured.drift.models:
         raise OptionError(f"no model {model!r}; known: {', '.join(measured.drift.models)}")
 
@@ -170,12 +183,14 @@ def _durations(
     windows: NDArray[np.int64], profiles: int, shortest: int, longest: int
 ) -> NDArray[np.float64]:
     """Mix the jobs in equal parts, shape [L, D]."""
+    for name, value in (("profiles", profiles), ("shortest", shortest), ("longest", longest)):
+        check_whole(name, value)
     if not 1 <= shortest <= longest <= LONGEST_WORK:
         raise OptionError(
             f"needs 1 <= shortest <= longest <= {LONGEST_WORK}, got {shortest} and {longest}"
         )
-    work = np.round(np.linspace(shortest, longest, profiles)).astype(np.int64)
-    if profiles < 1 or np.unique(work).size < profiles:
+    work = np.round(np.linspace(shortest, longest, min(profiles, LONGEST_WORK))).astype(np.int64)
+    if not 1 <= profiles <= work.size or np.unique(work).size < profiles:
         raise OptionError(
             f"{profiles} profiles do not fit between {shortest} and {longest} whole slots"
         )

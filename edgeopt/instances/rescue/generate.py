@@ -13,6 +13,8 @@ from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.physical import link_rate, retraining_budget
 from edgeopt.instances.rescue.profit import LogProfit
 from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.options import check_real, check_room, check_whole
+from edgeopt.options import generator as source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +92,10 @@ def generate(
     profit curves, path loss, noise, mean durations and their spreads, placement of windows.
     """
     check_sizes(servers=servers, devices=devices, profiles=profiles, horizon=horizon)
-    generator = np.random.default_rng(rng)
+    check_room("horizon * devices", horizon, devices)
+    check_room("devices * servers", devices, servers)
+    check_deadlines(sla, slot_seconds)
+    generator = source(rng)
     capacity = draw_capacity(generator, servers, horizon)
     tasks = draw_reserved(generator, capacity, reserved, density, demand)
     probability = draw_arrival(generator, horizon, devices, arrival)
@@ -118,10 +123,23 @@ def generate(
     return RescueInstance(probability, duration, capacity, tasks, profit, beyond=beyond)
 
 
+def check_deadlines(sla: float, slot_seconds: float) -> None:
+    """Check what the deadlines of runs follow from.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range.
+    """
+    check_real("sla", sla, "[0, 1e9]")
+    check_real("slot_seconds", slot_seconds, "(0, inf)")
+
+
 def draw_capacity(
     generator: np.random.Generator, servers: int, horizon: int
 ) -> NDArray[np.float64]:
     """Draw capacities of 5-10 TMAC per slot, shape [K, T]: a level per server, 10 % noise."""
+    check_room("servers * horizon", servers, horizon)
     level = generator.uniform(5, 10, servers)
     noise = generator.uniform(0.9, 1.1, (servers, horizon))
     return np.clip(level[:, None] * noise, 5, 10)
@@ -159,12 +177,9 @@ def draw_reserved(
         If a share is outside its range or a server has more tasks than slots.
     """
     servers, horizon = capacity.shape
-    if reserved < 0:
-        raise OptionError(f"reserved must not be negative, got {reserved}")
-    if not 0 <= density <= 1:
-        raise OptionError(f"density must lie in [0, 1], got {density}")
-    if reserved and not demand > 0:
-        raise OptionError(f"demand must be positive, got {demand}; use reserved=0 for no tasks")
+    check_whole("reserved", reserved)
+    check_real("density", density, "[0, 1]")
+    check_real("demand", demand, "(0, inf)" if reserved else "(-inf, inf)")
     counts = [reserved // servers + (k < reserved % servers) for k in range(servers)]
     if max(counts) > horizon:
         raise OptionError(
@@ -198,8 +213,7 @@ def draw_arrival(
     OptionError
         If the mean probability is outside [0, 1].
     """
-    if not 0 <= arrival <= 1:
-        raise OptionError(f"arrival must be a probability, got {arrival}")
+    check_real("arrival", arrival, "[0, 1]")
     phase = 2 * np.pi * np.arange(1, horizon + 1) / horizon
     total = np.clip(arrival * (1 + 0.4 * np.sin(phase)), 0, 1)
     share = generator.dirichlet(np.full(devices, 5.0))

@@ -24,7 +24,13 @@ from edgeopt.instances.rescue.rules import (
     check_broadcastable,
     check_duration,
 )
-from edgeopt.instances.validate import check_choice, frozen, frozen_array, require
+from edgeopt.instances.validate import (
+    check_choice,
+    frozen,
+    frozen_array,
+    require,
+    require_positive,
+)
 
 if TYPE_CHECKING:
     import os
@@ -98,7 +104,7 @@ class RescueInstance(Identified, files="edgeopt.instances.rescue.files"):
         object.__setattr__(self, "capacity", capacity)
         check_arrival(arrival, self.arrivals)
         check_duration(duration)
-        require("capacity", capacity > 0, capacity, "must be positive")
+        require_positive("capacity", capacity)
         if not isinstance(self.reserved, ReservedTasks):
             raise InstanceError(
                 "reserved", "must be a ReservedTasks", value=type(self.reserved).__name__

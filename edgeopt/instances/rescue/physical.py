@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import InstanceError, OptionError
+from edgeopt.errors import InstanceError
 from edgeopt.instances.radio import (
     dbm_to_watt,
     decibel_to_ratio,
@@ -14,7 +14,8 @@ from edgeopt.instances.radio import (
     shannon_rate,
     transmission_seconds,
 )
-from edgeopt.instances.validate import frozen_array, require
+from edgeopt.instances.validate import frozen_array, require_positive
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -65,13 +66,12 @@ def link_rate(
     OptionError
         If ``radio`` is neither.
     """
+    check_choice("radio", radio, ("thermal", "literal"))
     distance = np.asarray(kilometres, dtype=np.float64)
     if radio == "thermal":
         ratio = decibel_to_ratio(TRANSMIT_DBM - path_loss_decibel(distance) - THERMAL_DBM)
-    elif radio == "literal":
-        ratio = dbm_to_watt(TRANSMIT_DBM) * distance**-3.0 / dbm_to_watt(LITERAL_NOISE_DBM)
     else:
-        raise OptionError(f"radio must be 'thermal' or 'literal', got {radio!r}")
+        ratio = dbm_to_watt(TRANSMIT_DBM) * distance**-3.0 / dbm_to_watt(LITERAL_NOISE_DBM)
     return shannon_rate(BANDWIDTH, ratio)
 
 
@@ -154,7 +154,7 @@ def fit_log_profile(work: ArrayLike, gain: ArrayLike) -> LogFit:
     """
     u = frozen_array("work", work, ("point",))
     y = frozen_array("gain", gain, ("point",), {"point": u.size})
-    require("work", u > 0, u, "must be positive")
+    require_positive("work", u)
     if np.unique(u).size < 2:
         raise InstanceError("work", "needs at least two different values", value=u[0])
 

@@ -24,7 +24,14 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.rescue.kernels import log_profit_expectation
-from edgeopt.instances.validate import frozen_array, frozen_integers, require
+from edgeopt.instances.validate import (
+    frozen_array,
+    frozen_integers,
+    frozen_number,
+    require,
+    require_positive,
+)
+from edgeopt.options import ENTRIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -188,14 +195,15 @@ class LogProfit(ProfitModel):
                 require(f"profit.{name}", array >= 0, array, "must not be negative")
             object.__setattr__(self, name, array)
         require("profit.accuracy", self.accuracy <= 1, self.accuracy, "must be at most 1")
-        require("profit.capacity", self.capacity > 0, self.capacity, "must be positive")
-        best = float(frozen_array("profit.best_accuracy", self.best_accuracy, ()))
-        if not 0 < best <= 1:
-            raise InstanceError("profit.best_accuracy", "must lie in (0, 1]", value=best)
+        require_positive("profit.capacity", self.capacity)
+        best = frozen_number("profit.best_accuracy", self.best_accuracy)
+        require_positive("profit.best_accuracy", best, "must lie in (0, 1]")
+        require("profit.best_accuracy", best <= 1, np.asarray(best), "must lie in (0, 1]")
         object.__setattr__(self, "best_accuracy", best)
         longest = int(frozen_integers("profit.max_duration", self.max_duration, ()))
-        if longest < 1:
-            raise InstanceError("profit.max_duration", "must be at least 1", value=longest)
+        if not 1 <= longest <= ENTRIES:
+            rule = f"must be at least 1 and at most {ENTRIES}"
+            raise InstanceError("profit.max_duration", rule, value=longest)
         object.__setattr__(self, "max_duration", longest)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.edf import demand_criterion, edf_feasible, edf_order, interval_loads
-from edgeopt.instances.validate import frozen_array, frozen_integers, require
+from edgeopt.instances.validate import frozen_array, frozen_integers, require, require_positive
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,7 +54,7 @@ class ReservedTasks:
         require("reserved.server", server >= 0, server, "must be a server, counted from 0")
         require("reserved.start", start >= 0, start, "must be a slot, counted from 0")
         require("reserved.end", end >= start, end, "must not lie before the start of the window")
-        require("reserved.demand", demand > 0, demand, "must be positive (leave empty tasks out)")
+        require_positive("reserved.demand", demand, "must be positive (leave empty tasks out)")
         for name, array in (("server", server), ("start", start), ("end", end)):
             object.__setattr__(self, name, array)
         object.__setattr__(self, "demand", demand)

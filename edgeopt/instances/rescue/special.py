@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.edf import edf_feasible, edf_order
 from edgeopt.instances.rescue.instance import RescueInstance
 from edgeopt.instances.rescue.reserved import ReservedTasks
+from edgeopt.options import check_choice, check_flag, check_real
+from edgeopt.options import generator as source
 
 __all__ = ["small", "tight"]
 
@@ -39,8 +40,7 @@ def tight(eps: float) -> RescueInstance:
     Edges, Theorem 2. The proof prints the ratio as :math:`1/2 - \epsilon`, which would contradict
     Theorem 1; its own numbers give :math:`1 / (2 - \epsilon)`.
     """
-    if not 0 < eps < 1:
-        raise OptionError(f"eps must lie in (0, 1), got {eps}")
+    check_real("eps", eps, "(0, 1)")
     profit = np.zeros((2, 3, 1, 1, 1))
     profit[0, 0] = 1.0
     profit[1, 1] = 1.0 / eps
@@ -74,7 +74,9 @@ def small(
     arrivals, beyond
         Passed to `RescueInstance`.
     """
-    generator = np.random.default_rng(rng)
+    check_flag("reserved", reserved)
+    check_choice("arrivals", arrivals, ("exclusive", "independent"))
+    generator = source(rng)
     servers, devices = (int(generator.integers(1, n + 1)) for n in (2, 3))
     horizon, longest = (int(generator.integers(1, n + 1)) for n in (4, 3))
     profiles = int(generator.integers(1, min(2, longest) + 1))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.options import check_choice, check_real, check_room, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +60,9 @@ def draw_tasks(
         If an option is out of range.
     """
     for name, value, least in (("tasks", tasks, 0), ("clusters", clusters, 1)):
-        if value < least:
-            raise OptionError(f"{name} must be at least {least}, got {value}")
+        check_whole(name, value, least)
+    check_choice("eligibility", eligibility, READINGS)
+    check_room("tasks * clusters", 1 + tasks, 1 + clusters)
     arriving, picking, reaching = streams
     return {
         "arrival": draw_arrivals(arriving, tasks, rate),
@@ -87,8 +88,8 @@ def draw_arrivals(generator: np.random.Generator, tasks: int, rate: float) -> ND
     OptionError
         If the rate is not a positive number.
     """
-    if not 0 < rate < np.inf:
-        raise OptionError(f"rate must be a positive number of tasks per slot, got {rate}")
+    check_real("rate", rate, "(0, 1e9]")
+    check_room("tasks / rate", int(tasks / float(rate)))
     counts = np.zeros(0, dtype=np.int64)
     while counts.sum() < tasks:
         counts = np.concatenate([counts, generator.poisson(rate, 1 + int(tasks / rate))])
@@ -119,13 +120,12 @@ def draw_eligibility(
     -----
     Li et al., section V-A, names a latency that must be met too, but no figure for it.
     """
+    check_choice("eligibility", eligibility, READINGS)
     if eligibility == "subset":
         uniform = generator.random((tasks, clusters + 1))
         chosen = 1 + np.floor(clusters * uniform[:, 0])
         rank = uniform[:, 1:].argsort(axis=1).argsort(axis=1)
         return np.asarray(rank < chosen[:, None])
-    if eligibility != "bandwidth":
-        raise OptionError(f"eligibility must be 'subset' or 'bandwidth', got {eligibility!r}")
     eligible = np.zeros((0, clusters), dtype=bool)
     while eligible.shape[0] < tasks:
         reached = BANDWIDTH * generator.random((1 + tasks, clusters)) >= ENOUGH

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
-from edgeopt.instances.validate import frozen_array, frozen_flags, frozen_integers, require
+from edgeopt.instances.validate import (
+    frozen_array,
+    frozen_flags,
+    frozen_integers,
+    frozen_number,
+    real_numbers,
+    require,
+    require_positive,
+)
+from edgeopt.options import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -77,11 +86,14 @@ def from_durations(
     slots = _numbers(duration, least.shape[0])
     cpu, gpu = np.indices(slots.shape[-2:])
     below = (cpu < least[:, 0, None, None]) | (gpu < least[:, 1, None, None])
-    sound = np.isfinite(slots) & (slots > 0)
+    sound = (slots >= SMALLEST) & (slots <= LARGEST)
     rule = "must be a positive number from the smallest bundle on: a hole in the table"
     require("duration", sound | below, slots, rule)
+    length = frozen_number("slot_seconds", slot_seconds)
+    require_positive("slot_seconds", length)
     own = np.ones_like(slots)
-    np.divide(slot_seconds if seconds else 1.0, slots, out=own, where=sound & ~below)
+    unit = length if frozen_flags("seconds", seconds, ()) else 1.0
+    np.divide(unit, slots, out=own, where=sound & ~below)
     room = frozen_integers("capacity", capacity, ("cluster", "resource"), {"resource": 2})
     comes = frozen_integers("arrival", arrival, ("task",), empty=True)
     sizes = {"task": comes.size, "cluster": room.shape[0]}
@@ -93,20 +105,25 @@ def from_durations(
         arrival=comes,
         kind=frozen_integers("kind", kind, ("task",), sizes, empty=True),
         eligible=frozen_flags("eligible", may, ("task", "cluster"), sizes, empty=True),
-        slot_seconds=slot_seconds,
+        slot_seconds=length,
         **fields,
     )
 
 
 def _numbers(duration: ArrayLike, kinds: int) -> NDArray[np.float64]:
     axes: tuple[str, ...] = ("kind", "cpu", "gpu")
-    try:
-        table = np.array(duration, dtype=np.float64)  # None becomes NaN
-    except (TypeError, ValueError):
-        # Whoever checks all arrays says what is wrong.
-        return frozen_array("duration", duration, axes)
+    table = real_numbers("duration", _known(duration))
     if table.ndim == 4:
         axes = ("cluster", *axes)
     # Only the shape matters here: holes are named by their own rule.
     frozen_array("duration", np.zeros(table.shape), axes, {"kind": kinds})
     return table
+
+
+def _known(duration: Any) -> Any:
+    """Write NaN for None, in lists of lists and in arrays of objects."""
+    if isinstance(duration, np.ndarray) and duration.dtype == np.object_:
+        duration = duration.tolist()
+    if isinstance(duration, list | tuple):
+        return [_known(entry) for entry in duration]
+    return np.nan if duration is None else duration

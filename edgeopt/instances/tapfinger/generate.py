@@ -11,7 +11,8 @@ from edgeopt.instances.options import check_sizes
 from edgeopt.instances.tapfinger.arrivals import READINGS, Eligibility, draw_tasks
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.workloads import Law, pointer_workload, synthetic_workload
-from edgeopt.instances.validate import frozen_integers
+from edgeopt.instances.validate import frozen_integers, real_numbers
+from edgeopt.options import check_choice, check_flag, check_real, check_room, generator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -103,17 +104,16 @@ def generate(
     -----
     Li et al., section V-A to V-D.
     """
+    check_choice("workload", workload, ("synthetic", "pointer"))
+    check_flag("single_start", single_start)
+    check_real("noise", noise, none=True)
     room = _capacity(capacity, clusters)
-    if workload == "pointer":
-        made = pointer_workload()
-    elif workload == "synthetic":
-        made = synthetic_workload(law)
-    else:
-        raise OptionError(f"workload must be 'synthetic' or 'pointer', got {workload!r}")
+    made = pointer_workload() if workload == "pointer" else synthetic_workload(law)
+    check_room("clusters", clusters, made.speed.size)
     if noise is None:
         noise = NOISE if single_start and workload == "synthetic" else 0.0
     drawn = draw_tasks(
-        np.random.default_rng(rng).spawn(3),
+        generator(rng).spawn(3),
         tasks=TASKS * clusters if tasks is None else tasks,
         rate=(2 * clusters / 3 if single_start else clusters) if rate is None else rate,
         kinds=len(made.kinds),
@@ -143,7 +143,7 @@ def _capacity(capacity: ArrayLike | Literal["mixed"] | None, clusters: int) -> N
         if capacity != "mixed":
             raise OptionError(f"capacity must be numbers or 'mixed', got {capacity!r}")
         return np.resize(MIXED, (clusters, 2))
-    alike = np.asarray(capacity, dtype=object).ndim == 1
+    alike = real_numbers("capacity", capacity).ndim == 1
     axes = ("resource",) if alike else ("cluster", "resource")
     room = frozen_integers("capacity", capacity, axes, {"cluster": clusters, "resource": 2})
     return np.tile(room, (clusters, 1)) if alike else room

@@ -11,7 +11,13 @@ import numpy as np
 from edgeopt.instances.identity import Identified
 from edgeopt.instances.tapfinger import rules
 from edgeopt.instances.tapfinger.laws import solo_durations
-from edgeopt.instances.validate import frozen, frozen_array, frozen_flags, frozen_integers
+from edgeopt.instances.validate import (
+    frozen,
+    frozen_array,
+    frozen_flags,
+    frozen_integers,
+    frozen_number,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +109,7 @@ class TapFingerInstance(Identified, files="edgeopt.instances.tapfinger.files"):
         self._set_clusters()
         self._set_tasks()
         for name in ("noise", "switching", "slot_seconds"):
-            self._set(**{name: float(frozen_array(name, getattr(self, name), ()))})
+            self._set(**{name: frozen_number(name, getattr(self, name))})
         self._set(pending=int(frozen_integers("pending", self.pending, ())))
         self._set(single_start=bool(frozen_flags("single_start", self.single_start, ())))
         rules.check_numbers(self)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.validate import check_names, frozen, frozen_array, frozen_flags, require
+from edgeopt.instances.validate import (
+    check_names,
+    check_text,
+    frozen,
+    frozen_array,
+    frozen_flags,
+    real_numbers,
+    require,
+    require_positive,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,11 +96,7 @@ def own_speeds(
     InstanceError
         If the shape is wrong, the table ends below a smallest bundle, or has a hole.
     """
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        # Whoever checks all arrays says what is wrong.
-        return frozen_array("speed", values, ("cluster", "kind", "cpu", "gpu"), sizes)
+    table = real_numbers("speed", values)
     if table.ndim == 3:
         table = np.repeat(table[None], sizes["cluster"], axis=0)
     if table.ndim == 4 and table.shape[1] == sizes["kind"]:
@@ -183,8 +188,7 @@ def check_numbers(instance: TapFingerInstance) -> None:
             raise InstanceError(name, "must lie in [0, 1]", value=value)
     if instance.pending < 1:
         raise InstanceError("pending", "must be at least 1", value=instance.pending)
-    if not instance.slot_seconds > 0:
-        raise InstanceError("slot_seconds", "must be positive", value=instance.slot_seconds)
+    require_positive("slot_seconds", instance.slot_seconds)
 
 
 def own_labels(instance: TapFingerInstance) -> dict[str, Any]:
@@ -200,6 +204,5 @@ def own_labels(instance: TapFingerInstance) -> dict[str, Any]:
         labels["names"] = check_names(instance.names, instance.clusters, "cluster")
     if instance.kinds is not None:
         labels["kinds"] = check_names(instance.kinds, instance.task_kinds, "kind of task", "kinds")
-    if not isinstance(instance.origin, str):
-        raise InstanceError("origin", "must be a text", value=instance.origin)
+    check_text("origin", instance.origin)
     return labels

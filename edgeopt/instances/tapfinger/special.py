@@ -9,6 +9,8 @@ import numpy as np
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.workloads import synthetic_workload
+from edgeopt.options import check_whole
+from edgeopt.options import generator as source
 
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger.workloads import Law
@@ -31,7 +33,7 @@ def small(rng: int | np.random.Generator) -> TapFingerInstance:
     rng
         Seed or generator.
     """
-    generator = np.random.default_rng(rng)
+    generator = source(rng)
     clusters, kinds, tasks = (int(generator.integers(a, b)) for a, b in _SIZES)
     capacity = generator.integers(0, 5, (clusters, 2))
     roomy = int(generator.integers(clusters))
@@ -72,6 +74,7 @@ def mixed_bundles(law: Law = "sqrt", gpus: int = 7) -> TapFingerInstance:
     gpus
         GPUs of the cluster, 1 to 16.
     """
+    check_whole("gpus", gpus, 1, 16)
     made = synthetic_workload(law)
     return TapFingerInstance(
         capacity=np.array([[2, gpus]]),

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger.arrivals import READINGS, Eligibility, draw_tasks
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.measurements import KINDS, LARGEST, measure, read_tables
+from edgeopt.options import check_choice, check_real, check_room, check_whole, generator
 
 if TYPE_CHECKING:
     import os
@@ -145,11 +145,13 @@ def build(
     -----
     Li et al., section V-A, V-B and V-E.
     """
-    if figures not in ("container", "testbed"):
-        raise OptionError(f"figures must be 'container' or 'testbed', got {figures!r}")
+    check_choice("figures", figures, ("container", "testbed"))
+    check_whole("clusters", clusters, 1)
+    check_real("noise", noise)
+    check_room("clusters", clusters, measured.container.size)
     contained = figures == "container"
     drawn = draw_tasks(
-        np.random.default_rng(rng).spawn(3),
+        generator(rng).spawn(3),
         tasks=(200 if contained else 500) if tasks is None else tasks,
         rate=(clusters / 3 if contained else clusters / 2) if rate is None else rate,
         kinds=len(KINDS),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_choice, check_room, check_whole, refused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,8 +77,7 @@ def synthetic_workload(law: Law = "sqrt", largest: tuple[int, int] = LARGEST) ->
     Li et al., section V-A. The histograms of the authors' recorded runs show the durations of
     ``"sqrt"``.
     """
-    if law not in ("sqrt", "constant"):
-        raise OptionError(f"law must be 'sqrt' or 'constant', got {law!r}")
+    check_choice("law", law, ("sqrt", "constant"))
     cpus, gpus = _table(largest, _SMALLEST)
     speed = np.full((2, cpus, gpus), INSENSITIVE)
     speed[1] = np.tanh(np.arange(gpus) / SATURATION)
@@ -118,7 +118,12 @@ def pointer_workload(largest: tuple[int, int] = LARGEST) -> Workload:
 
 
 def _table(largest: tuple[int, int], smallest: tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(largest, tuple | list) or len(largest) != 2:
+        raise refused("largest", largest, "must be a pair of numbers: CPU cores and GPUs")
     cpus, gpus = largest
+    for name, value in (("largest[0]", cpus), ("largest[1]", gpus)):
+        check_whole(name, value)
+    check_room("CPU cores * GPUs", 2, 1 + cpus, 1 + gpus)
     if cpus < smallest[0] or gpus < smallest[1]:
         raise OptionError(
             f"largest must be at least the smallest bundle, {smallest}, got {largest}"

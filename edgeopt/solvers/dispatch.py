@@ -12,7 +12,7 @@ from edgeopt.errors import QualityWarning, SolverError
 from edgeopt.solvers.kinds import Kind, kind_of
 from edgeopt.solvers.registry import Backend, route
 from edgeopt.solvers.request import ProgressCallback, Request
-from edgeopt.solvers.scaling import warn_if_badly_scaled
+from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.status import Quality, Status
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -89,7 +89,8 @@ def solve(
     Warns
     -----
     ScalingWarning
-        Before the solve, if the coefficients of a linear program span too many magnitudes.
+        Before the solve, if the coefficients of a linear program span too many magnitudes whatever
+        the units of its rows and columns.
     QualityWarning
         If the solver claimed an optimum that the recomputed residuals do not support.
 
@@ -109,8 +110,10 @@ def solve(
     kind = kind_of(problem)
     run = route(solver, kind)
     if kind in (Kind.LINEAR, Kind.MIXED_INTEGER):
-        warn_if_badly_scaled(problem, stacklevel=2)
-    return settle(run(problem, request), request, raises=raises, stacklevel=2)
+        claimed = solve_scaled(run, problem, request, warn=2)
+    else:
+        claimed = run(problem, request)
+    return settle(claimed, request, raises=raises, stacklevel=2)
 
 
 def settle(

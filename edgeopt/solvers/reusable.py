@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from edgeopt.solvers.backend import highs
 from edgeopt.solvers.dispatch import settle
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import ProgressCallback, Request
+from edgeopt.solvers.scaling import Scaling
 from edgeopt.solvers.solution import Seconds
+from edgeopt.solvers.units import column_exponents, objective_exponent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +73,9 @@ class Reusable:
         )
         start = time.perf_counter()
         self._program: LinearProgram = program
-        self._model = highs.load(program)
-        highs.configure(self._model, self._request, program.is_mixed_integer)
+        self._scaling = Scaling.of(program)
+        self._model = highs.load(self._scaling.apply(program))
+        self._configure()
         self._building = time.perf_counter() - start
         self._solved = False
 
@@ -99,7 +103,10 @@ class Reusable:
         everything = self.program.cost.copy()
         everything[which] = new
         self._store(cost=everything)
-        self._timed(self._model.changeColsCost, which, self.program.sign * new)
+        if not self._rescaled():
+            columns_exponent = self._scaling.columns[which] + self._scaling.objective
+            scaled = np.ldexp(self.program.sign * new, columns_exponent)
+            self._timed(self._model.changeColsCost, which, scaled)
 
     def change_bounds(
         self,
@@ -122,7 +129,9 @@ class Reusable:
             If a length does not fit or bounds cross.
         """
         low, high, which = self._changed_sides("lower", "upper", lower, upper, columns)
-        self._timed(self._model.changeColsBounds, which, low[which], high[which])
+        exponent = -self._scaling.columns[which]
+        scaled = np.ldexp(low[which], exponent), np.ldexp(high[which], exponent)
+        self._timed(self._model.changeColsBounds, which, *scaled)
 
     def change_sides(
         self,
@@ -146,6 +155,7 @@ class Reusable:
         """
         low, high, which = self._changed_sides("row_lower", "row_upper", row_lower, row_upper, rows)
         start = time.perf_counter()
+        low, high = np.ldexp(low, self._scaling.rows), np.ldexp(high, self._scaling.rows)
         for row in which.tolist():
             self._model.changeRowBounds(row, float(low[row]), float(high[row]))
         self._building += time.perf_counter() - start
@@ -193,16 +203,21 @@ class Reusable:
             integer=np.concatenate([old.integer, added.integer]),
             column_names=labels,
         )
+        columns = column_exponents(added, self._scaling.rows)
+        scaled = replace(self._scaling, columns=columns).apply(added)
         self._model.addCols(
             added.shape[1],
-            old.sign * added.cost,
-            added.lower,
-            added.upper,
-            added.matrix.nnz,
-            added.matrix.indptr[:-1].astype(np.int32),
-            added.matrix.indices.astype(np.int32),
-            added.matrix.data,
+            old.sign * scaled.cost,
+            scaled.lower,
+            scaled.upper,
+            scaled.matrix.nnz,
+            scaled.matrix.indptr[:-1].astype(np.int32),
+            scaled.matrix.indices.astype(np.int32),
+            scaled.matrix.data,
         )
+        columns = np.concatenate([self._scaling.columns, columns])
+        self._scaling = replace(self._scaling, columns=columns)
+        self._rescaled()
         self._building += time.perf_counter() - start
 
     def solve(self, *, raises: bool = True, warm: bool = True) -> Solution:
@@ -237,11 +252,31 @@ class Reusable:
             spent = self._model.getRunTime()
             self._model.setOptionValue("time_limit", spent + self._request.time_limit)
         start = time.perf_counter()
-        highs.run(self._model, self._request, program.sign)
+        request = self._scaling.request(self._request)
+        highs.run(self._model, request, program.sign)
         seconds = Seconds(self._building, time.perf_counter() - start)
         self._building, self._solved = 0.0, True
-        claimed = highs.read(self._model, program, self._request, seconds, path)
+        found = highs.read(self._model, program, request, seconds, path)
+        claimed = self._scaling.restore(found, program)
         return settle(claimed, self._request, raises=raises, stacklevel=2)
+
+    def _configure(self) -> None:
+        request = self._scaling.request(self._request)
+        highs.configure(self._model, request, self.program.is_mixed_integer)
+
+    def _rescaled(self) -> bool:
+        """Bring the largest cost back to about 1; return whether that changed all costs."""
+        program, scaling = self.program, self._scaling
+        exponent = objective_exponent(program.cost, scaling.columns)
+        if exponent == scaling.objective:
+            return False
+        self._scaling = scaling = replace(scaling, objective=exponent)
+        every = np.arange(program.shape[1], dtype=np.int32)
+        cost = np.ldexp(program.sign * program.cost, scaling.columns + exponent)
+        self._timed(self._model.changeColsCost, every, cost)
+        self._model.changeObjectiveOffset(float(np.ldexp(program.sign * program.offset, exponent)))
+        self._configure()
+        return True
 
     def _store(self, **changes: Any) -> None:
         """Note changes after they have been checked by building the program they lead to."""

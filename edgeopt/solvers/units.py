@@ -5,8 +5,10 @@ whole: each is a factor, and none of them changes what is to be decided. `units_
 that undo them. It computes with exponents alone, which are whole numbers: a unit that is changed by
 a power of two changes its factor by that power, and what is left of the program by no bit.
 
-Columns begin with a unit read off their bounds, or passed on to them by rows; then rows and columns
-are brought in turn to the middle between their smallest and their largest entry.
+A column's unit is first read off its bounds and the sides of its rows, or passed on to it by rows
+without sides. Rows, then columns, are brought to 1 by their largest entry. Where that leaves
+entries far apart, the matrix is balanced first: rows and columns in turn, by the mean of their
+exponents.
 """
 
 from __future__ import annotations
@@ -27,14 +29,18 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Integers = NDArray[np.int32]
     Mask = NDArray[np.bool_]
+    Lines = tuple[Integers, Integers, Integers]
 
-__all__ = ["Units", "objective_exponent", "units_of"]
+__all__ = ["Units", "column_exponents", "objective_exponent", "units_of"]
 
 SWEEPS: Final = 10
-"""How often rows and columns are balanced in turn at most."""
+"""How often rows and columns are balanced in turn."""
 
-_NONE: Final = np.int32(2**30)
-"""Larger than any exponent."""
+WIDE: Final = 40
+"""Exponent of the largest entry over the smallest beyond which units are looked for once more."""
+
+_NONE: Final = np.int32(-(2**30))
+"""Smaller than any exponent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,14 @@ def objective_exponent(cost: Vector, columns: Integers) -> int:
     return -int((_exponent(cost[some]) + columns[some]).max()) if some.any() else 0
 
 
+def column_exponents(program: LinearProgram, rows: Integers) -> Integers:
+    """Return exponents for the columns of a program whose rows have theirs."""
+    entries = _Entries(program.matrix)
+    level, filled = entries.largest(entries.by_column, rows)
+    columns = np.where(filled, -level, _largest(program.lower, program.upper)[0])
+    return np.where(program.integer, 0, columns)
+
+
 class _Entries:
     """Exponents of the entries other than 0, listed by column and by row."""
 
@@ -92,33 +106,50 @@ class _Entries:
             (np.arange(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape
         ).tocsr()
         exponent = _exponent(matrix.data)
-        # For each direction: exponents, the other index of each, and where lines begin.
+        # For each direction, exponents, the other index of each, and where lines begin.
         self.by_column = (exponent, matrix.indices, matrix.indptr)
         self.by_row = (exponent[order.data], order.indices, order.indptr)
 
-    def middles(
-        self, by: tuple[Integers, Integers, Integers], other: Integers, known: Mask | None = None
+    def rows_of(self, columns: Mask) -> Mask:
+        """Return the rows in which any of the columns stands."""
+        rows = np.zeros(self.matrix.shape[0], dtype=bool)
+        rows[self.matrix.indices[np.repeat(columns, np.diff(self.matrix.indptr))]] = True
+        return rows
+
+    def largest(
+        self, by: Lines, other: Integers, known: Mask | None = None
     ) -> tuple[Integers, Mask]:
-        """Return the middle exponent of each line, and which lines have one.
+        """Return the largest exponent of each line, and which lines have one.
 
         Entries count with the exponent of their other line, those of unknown ones not at all.
         """
         exponent, index, start = by
-        middle = np.zeros(len(start) - 1, dtype=np.int32)
         filled = np.diff(start) > 0
-        if not filled.any():
-            return middle, filled
-        low = high = exponent + other[index]
-        if known is not None:
-            there = known[index]
-            low, high = np.where(there, low, _NONE), np.where(there, high, -_NONE)
-        where = start[:-1][filled]
-        least, most = np.minimum.reduceat(low, where), np.maximum.reduceat(high, where)
-        found = least <= most
-        filled[filled] = found
-        # Rounded down: moving all entries by a whole number moves the middle by the same.
-        middle[filled] = (least[found] + most[found]) >> 1
-        return middle, filled
+        level = np.full(len(start) - 1, _NONE, dtype=np.int32)
+        if filled.any():
+            now = exponent + other[index]
+            if known is not None:
+                now = np.where(known[index], now, _NONE)
+            level[filled] = np.maximum.reduceat(now, start[:-1][filled])
+        return level, level > _NONE
+
+    def mean(self, by: Lines, other: Integers) -> Integers:
+        """Return the mean exponent of each line, rounded down; 0 for lines without entries."""
+        exponent, index, start = by
+        count = np.diff(start)
+        filled = count > 0
+        level = np.zeros(len(count), dtype=np.int32)
+        if filled.any():
+            total = np.add.reduceat(exponent + other[index], start[:-1][filled], dtype=np.int64)
+            # Rounded down, a mean moves along by the same when all entries move by a whole number.
+            level[filled] = total // count[filled]
+        return level
+
+    def span(self, rows: Integers, columns: Integers) -> int:
+        """Return the exponent of the largest entry over the smallest."""
+        exponent, index, start = self.by_column
+        now = exponent + rows[index] + np.repeat(columns, np.diff(start))
+        return int(now.max() - now.min()) if now.size else 0
 
 
 def units_of(program: LinearProgram) -> Units:
@@ -128,19 +159,30 @@ def units_of(program: LinearProgram) -> Units:
     rows, of continuous columns and of the objective, up to those powers.
     """
     entries = _Entries(program.matrix)
-    whole = program.integer
-    columns = _first_columns(program, entries)
-    rows = np.zeros(program.shape[0], dtype=np.int32)
+    start = _first_columns(program, entries)
+    found = _balanced(program, entries, start)
+    span = entries.span(found.rows, found.columns)
+    if span > WIDE:
+        # Sides that are rounding, or stand for infinity, say nothing of units: the matrix must do.
+        for _ in range(SWEEPS):
+            rows = -entries.mean(entries.by_row, start)
+            start = np.where(program.integer, start, -entries.mean(entries.by_column, rows))
+        other = _balanced(program, entries, start)
+        if entries.span(other.rows, other.columns) < span - WIDE // 2:
+            return other
+    return found
+
+
+def _balanced(program: LinearProgram, entries: _Entries, columns: Integers) -> Units:
+    """Return factors that bring the largest entry of each row and column to about 1."""
+    level, filled = entries.largest(entries.by_row, columns)
+    # Beside a whole number may stand an entry as large as can be, against small ones that count.
+    mixed = entries.rows_of(program.integer)
+    level[mixed] = entries.mean(entries.by_row, columns)[mixed]
     side, sided = _largest(program.row_lower, program.row_upper)
-    for _ in range(SWEEPS):
-        middle, filled = entries.middles(entries.by_row, columns)
-        rows = np.where(filled, -middle, np.where(sided, -side, 0))
-        middle, filled = entries.middles(entries.by_column, rows)
-        balanced = np.where(filled & ~whole, -middle, columns)
-        if (balanced == columns).all():
-            break
-        columns = balanced
-    return Units(rows, columns)
+    rows = np.where(filled, -level, np.where(sided, -side, 0))
+    level, filled = entries.largest(entries.by_column, rows)
+    return Units(rows, np.where(filled & ~program.integer, -level, columns))
 
 
 def _largest(low: Vector, high: Vector) -> tuple[Integers, Mask]:
@@ -155,16 +197,19 @@ def _largest(low: Vector, high: Vector) -> tuple[Integers, Mask]:
 def _first_columns(program: LinearProgram, entries: _Entries) -> Integers:
     """Return a unit for each column that follows every change of its unit by a power of two."""
     columns, known = _largest(program.lower, program.upper)
-    columns[program.integer], known = 0, known | program.integer
     side, sided = _largest(program.row_lower, program.row_upper)
     rows = -side
+    # By its bounds or by the tightest of its rows, whichever leaves it less room.
+    level, filled = entries.largest(entries.by_column, rows, sided)
+    columns = np.where(filled & ~(known & (columns < -level)), -level, columns)
+    columns, known = np.where(program.integer, 0, columns), known | filled | program.integer
     columns, known = _spread(entries, columns, known, rows, sided)
     rest = ~known & (program.cost != 0.0)
     if rest.any():
         # Nothing but the objective says how large these are.
         counted = known & (program.cost != 0.0)
-        level = -objective_exponent(program.cost[counted], columns[counted])
-        columns[rest], known = level - _exponent(program.cost[rest]), known | rest
+        highest = -objective_exponent(program.cost[counted], columns[counted])
+        columns[rest], known = highest - _exponent(program.cost[rest]), known | rest
         columns, known = _spread(entries, columns, known, rows, sided)
     if not known.all():
         # Nothing at all does: only sizes against each other matter.
@@ -184,12 +229,12 @@ def _spread(
 ) -> tuple[Integers, Mask]:
     """Pass units on from known columns to rows, and from known rows to columns, level by level."""
     while not known.all():
-        middle, filled = entries.middles(entries.by_row, columns, known)
+        level, filled = entries.largest(entries.by_row, columns, known)
         new_rows = filled & ~rows_known
-        rows, rows_known = np.where(new_rows, -middle, rows), rows_known | new_rows
-        middle, filled = entries.middles(entries.by_column, rows, rows_known)
+        rows, rows_known = np.where(new_rows, -level, rows), rows_known | new_rows
+        level, filled = entries.largest(entries.by_column, rows, rows_known)
         new = filled & ~known
         if not new.any():
             break
-        columns, known = np.where(new, -middle, columns), known | new
+        columns, known = np.where(new, -level, columns), known | new
     return columns, known

@@ -194,9 +194,14 @@ def test_entry_point_brings_an_own_backend(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_bad_scaling_warns_before_the_solve() -> None:
-    program = LinearProgram([1, 1], [[1e-6, 1], [1, 1e6]], -np.inf, [1, 1e6], 0, 1)
-    with pytest.warns(ScalingWarning, match=r"matrix spans 1.0e-06 to 1.0e\+06"):
+    program = LinearProgram([1, 1], [[1e-20, 1], [1, 1]], -np.inf, [1, 1], 0, 1)
+    with pytest.warns(ScalingWarning, match=r"matrix spans 5.8e-11 to 1.0e\+00"):
         solve(program)
+
+
+def test_units_alone_are_no_bad_scaling() -> None:
+    program = LinearProgram([1, 1e6], [[1e-6, 1], [1, 1e6]], -np.inf, [1e-6, 1], 0, [1, 1e-6])
+    assert solve(program).quality is Quality.OPTIMAL
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip", "clarabel", "ipopt"])

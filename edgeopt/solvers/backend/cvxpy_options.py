@@ -28,6 +28,7 @@ TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyT
             "algorithm": ("solver",),
             "time_limit": ("time_limit",),
             "gap": ("mip_rel_gap",),
+            "absolute_gap": ("mip_abs_gap",),
             "tolerance": ("kkt_tolerance",),
             "threads": ("threads",),
         },
@@ -42,12 +43,14 @@ TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyT
         "SCIP": {
             "time_limit": ("scip_params.limits/time",),
             "gap": ("scip_params.limits/gap",),
+            "absolute_gap": ("scip_params.limits/absgap",),
             "tolerance": ("scip_params.numerics/feastol",),
             "threads": ("scip_params.parallel/maxnthreads",),
         },
         "GUROBI": {
             "time_limit": ("TimeLimit",),
             "gap": ("MIPGap",),
+            "absolute_gap": ("MIPGapAbs",),
             "tolerance": ("FeasibilityTol", "OptimalityTol"),
             "threads": ("Threads",),
         },
@@ -128,6 +131,8 @@ def translate(solver: str, request: Request) -> dict[str, Any]:
             raise OptionError(f"{solver} through CVXPY has no {argument}; leave it out")
         for name in names[argument]:
             _put(keywords, name, value)
+    for name in names.get("absolute_gap", ()):
+        _put(keywords, name, float(request.absolute_gap))
     return keywords | request.options
 
 

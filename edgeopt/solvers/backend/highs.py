@@ -173,6 +173,7 @@ def settings(request: Request, mixed_integer: bool) -> dict[str, Any]:
         named["kkt_tolerance"] = max(float(request.tolerance), 1e-10)
     if mixed_integer:
         named["mip_rel_gap"] = DEFAULT if request.gap is None else float(request.gap)
+        named["mip_abs_gap"] = float(request.absolute_gap)
     elif request.gap is not None:
         named["ipm_optimality_tolerance"] = max(float(request.gap), 1e-12)
     return named | request.options

@@ -20,6 +20,7 @@ from edgeopt.solvers.backend.pyomo_legacy import solve_with_legacy_interface
 from edgeopt.solvers.log_stream import LogStream
 from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model
 from edgeopt.solvers.registry import find_backend
+from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.solution import Seconds, Solution
 from edgeopt.solvers.status import Status
 from edgeopt.solvers.tolerance import DEFAULT
@@ -111,9 +112,8 @@ def _solve_compiled(
 ) -> Solution:
     from edgeopt.solvers.kinds import kind_of
 
-    inner = find_backend(request.solver).solve_function(kind_of(compiled.program))(
-        compiled.program, request
-    )
+    run = find_backend(request.solver).solve_function(kind_of(compiled.program))
+    inner = solve_scaled(run, compiled.program, request)
     if inner.values is not None:
         compiled.load(inner.values)
     return replace(

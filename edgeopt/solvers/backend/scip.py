@@ -166,6 +166,7 @@ def _configure(model: Any, request: Request, *, continuous: bool) -> dict[str, A
     else:
         model.redirectOutput()
     settings: dict[str, Any] = {"limits/gap": DEFAULT if request.gap is None else request.gap}
+    settings["limits/absgap"] = float(request.absolute_gap)
     if request.time_limit is not None:
         settings["limits/time"] = float(request.time_limit)
     if request.threads is not None:

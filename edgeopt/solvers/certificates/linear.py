@@ -67,9 +67,12 @@ def dual_residual(solution: Solution) -> float:
 
 
 def dual_bound(solution: Solution) -> Sum:
-    """Return the bound that the duals prove; without duals the solver's own bound."""
-    if solution.problem.is_mixed_integer or solution.duals is None:
-        return Sum(solution.bound, abs(solution.bound))
+    """Return the bound that the duals prove; of a mixed-integer program the search's own bound."""
+    program, stated = solution.problem, solution.bound
+    if program.is_mixed_integer or (solution.duals is None and np.isinf(stated)):
+        return Sum(stated, abs(stated))
+    if solution.duals is None:
+        return Sum(-program.sign * np.inf, np.inf)
     return bound_from_duals(solution.problem, solution.duals)
 
 

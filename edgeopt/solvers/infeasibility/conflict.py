@@ -12,6 +12,7 @@ from edgeopt.solvers.backend import highs
 from edgeopt.solvers.infeasibility.shrinking import is_irreducible, shrink
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Request
+from edgeopt.solvers.scaling import Scaling, solve_scaled
 from edgeopt.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Bound:
 def is_infeasible(program: LinearProgram, time_limit: float | None = None) -> bool:
     """Return whether HiGHS proves that a program has no feasible point."""
     question = program.replace(cost=np.zeros(program.shape[1]), offset=0.0)
-    answer = highs.solve(question, Request(time_limit=time_limit))
+    answer = solve_scaled(highs.solve, question, Request(time_limit=time_limit))
     return answer.status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
 
 
@@ -145,7 +146,7 @@ def _all_sides(program: LinearProgram) -> list[Bound]:
 
 def _from_highs(program: LinearProgram) -> list[Bound]:
     """Return the conflict that HiGHS proposes; empty if it has none."""
-    model = highs.load(program)
+    model = highs.load(Scaling.of(program).apply(program))
     model.setOptionValue("iis_strategy", _IIS_STRATEGY)
     outcome, found = model.getIis()
     if outcome == highspy.HighsStatus.kError or not found.valid_:

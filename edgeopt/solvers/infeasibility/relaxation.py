@@ -16,6 +16,7 @@ from scipy import sparse
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import Request
+from edgeopt.solvers.scaling import solve_scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +93,7 @@ def cheapest_point(
     """
     for bounds in (False, True):
         elastic = elastic_program(program, bounds=bounds)
-        found = highs.solve(elastic, Request(time_limit=time_limit))
+        found = solve_scaled(highs.solve, elastic, Request(time_limit=time_limit))
         if found.values is not None:
             return found.values[: program.shape[1]], found.objective
     return None, float("nan")

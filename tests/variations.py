@@ -81,9 +81,12 @@ class NotHereError(Exception):
 
 
 def _output(*command: object, **how: object) -> str:
-    done = subprocess.run(  # type: ignore[call-overload]
-        [str(part) for part in command], capture_output=True, text=True, check=False, **how
-    )
+    try:
+        done = subprocess.run(  # type: ignore[call-overload]
+            [str(part) for part in command], capture_output=True, text=True, check=False, **how
+        )
+    except PermissionError:
+        return ""
     return str(done.stdout).strip() if done.returncode == 0 else ""
 
 
@@ -95,12 +98,12 @@ def _as_other(variation: Variation) -> dict[str, object]:
 
 
 def _interpreter(variation: Variation) -> str:
-    """Return the newest interpreter of the version that the user of the run can start."""
+    """Return an interpreter of the version that the user of the run can start."""
     name = f"python{variation.python}"
     places = [*os.get_exec_path(), *(Path.home() / ".pyenv/versions").glob("*/bin")]
     for place in sorted(map(str, places), reverse=True):
         path = f"{place}/{name}"
-        asked = "import sys, venv, ensurepip; print(sys.version_info[:2])"
+        asked = "import sys; print('own' if sys.prefix == sys.base_prefix else '')"
         if os.path.exists(path) and _output(path, "-c", asked, cwd="/", **_as_other(variation)):
             return path
     raise NotHereError(f"no {name} that the user can start")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.rounding import depround, depround_law, independent
+from edgeopt.rounding import chain, depround, depround_law, independent
 
 HALF = {"residual": "half"}
 FILL = {"residual": "fill"}
@@ -36,6 +36,43 @@ def test_input_that_is_taken(y):
         assert np.array_equal(drawn[settled], np.asarray(y, float)[settled] > 0.5)
     drawn = depround(y, rng=0, budget=10.0, **HALF)
     assert drawn.shape == independent(y, rng=0).shape == np.shape(y)
+
+
+def test_what_is_within_a_billionth_counts_as_whole_and_no_more():
+    near, far = 0.5e-9, 2e-9
+    for end in (0.0, 1.0):
+        inwards = 1 - 2 * end
+        integral, fractional = end + inwards * near, end + inwards * far
+        assert chain.count_fractional(np.array([integral, fractional])) == 1
+        # A fractional entry that weighs more than the budget alone is refused.
+        heavy = {"weights": [3.0, 1.0], "rng": 0, **HALF}
+        if end == 0.0:
+            assert depround([integral, 1.0], **heavy).tolist() == [False, True]
+            with pytest.raises(InputError, match=r"weights\[0\] = 3.0: alone exceeds"):
+                depround([fractional, 1.0], **heavy)
+        else:
+            assert depround([integral, 0.0], **heavy).tolist() == [True, False]
+            with pytest.raises(InputError, match=r"weights\[0\] = 3.0: alone exceeds"):
+                depround([fractional, 0.0], **heavy)
+        beyond = end - inwards * near
+        assert depround([beyond], rng=0).tolist() == [bool(end)]
+        with pytest.raises(InputError, match="must lie in"):
+            depround([end - inwards * far], rng=0)
+
+
+@pytest.mark.parametrize("options", [HALF, FILL])
+def test_a_budget_may_fall_short_by_a_billionth_and_no_more(options):
+    y, weights = [0.5, 1.0], [2.0, 4.0]
+    depround(y, weights, rng=0, budget=5.0 * (1 - 0.5e-9), **options)
+    with pytest.raises(InputError, match=r"budget = .*: must be at least the weighted sum of y, 5"):
+        depround(y, weights, rng=0, budget=5.0 * (1 - 2e-9), **options)
+
+
+def test_an_entry_may_exceed_the_budget_by_rounding_and_no_more():
+    y, weights = [0.25, 0.5], [2.0, 1.0]
+    depround(y, weights, rng=0, budget=2.0 * (1 - 0.5e-12), **HALF)
+    with pytest.raises(InputError, match=r"weights\[0\] = 2.0: alone exceeds"):
+        depround(y, weights, rng=0, budget=2.0 * (1 - 3e-12), **HALF)
 
 
 def test_input_is_left_alone():

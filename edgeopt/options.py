@@ -7,6 +7,8 @@ fraction, a text or an array. Nothing is converted on the way.
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,21 +18,26 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
 __all__ = [
     "ENTRIES",
     "LARGEST",
+    "MOST_DRAWS",
     "SMALLEST",
     "check_able",
     "check_choice",
+    "check_fields",
     "check_flag",
     "check_kind",
     "check_real",
     "check_room",
     "check_text",
     "check_whole",
+    "check_workers",
     "generator",
+    "listed",
     "plain_array",
     "refused",
 ]
@@ -38,6 +45,9 @@ __all__ = [
 LARGEST: Final = 1e50
 SMALLEST: Final = 1e-50
 """Real options that are not 0 lie between these in magnitude: products of a few stay finite."""
+
+MOST_DRAWS: Final = 10**5
+"""Instances that a call may draw: each is held in memory."""
 
 ENTRIES: Final = 2**30
 """Entries of one array that a call may ask for: 8 GiB of numbers."""
@@ -203,6 +213,47 @@ def check_able(name: str, value: object, *methods: str) -> None:
         raise refused(name, value, f"must be an object with {', '.join(methods)}")
 
 
+def check_workers(workers: object) -> None:
+    """Check a number of processes: at least 1, or -1 for all cores.
+
+    Raises
+    ------
+    OptionError
+        If it is something else, or more than any machine has.
+    """
+    if isinstance(workers, bool) or workers != -1:
+        check_whole("workers", workers, 1, 1024)
+
+
+def check_fields(record: DataclassInstance) -> None:
+    """Check that fields of a record that are to be texts, flags or functions are.
+
+    What they are to be is read from the annotations, which have to be texts, as they are below
+    ``from __future__ import annotations``. Fields of other kinds are left alone.
+
+    Raises
+    ------
+    OptionError
+        Naming the record and the first field that is not.
+    """
+    for field in fields(record):
+        kind, value = str(field.type), getattr(record, field.name)
+        if value is None and kind.endswith("| None"):
+            continue
+        kind = kind.removesuffix("| None").strip()
+        where = f"{type(record).__name__}.{field.name}"
+        if kind == "str":
+            check_text(where, value)
+        elif kind == "bool":
+            check_flag(where, value)
+        elif kind.startswith("Callable") and not callable(value):
+            raise refused(where, value, "must be a function")
+        elif kind.startswith(("Mapping", "Sequence", "tuple[")):
+            wanted = Mapping if kind.startswith("Mapping") else Sequence
+            if not isinstance(value, wanted) or isinstance(value, str):
+                raise refused(where, value, f"must be a {wanted.__name__.lower()}")
+
+
 def check_room(what: str, *sizes: int) -> None:
     """Refuse an array before memory for it is asked for.
 
@@ -241,6 +292,20 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
         raise refused(name, value, "must be an array without a mask")
     return array
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """Return what is to be several things as a list.
+
+    Raises
+    ------
+    OptionError
+        If it is one thing.
+    """
+    try:
+        return list(values)
+    except TypeError:
+        raise refused(name, values, "must be several, such as a list") from None
 
 
 def generator(rng: Any) -> np.random.Generator:

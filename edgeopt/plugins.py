@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import warnings
+from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -56,6 +57,8 @@ def load(point: EntryPoint, kind: type[OfferedT]) -> OfferedT:
     with _interrupts() as interrupted:
         try:
             offered: Any = point.load()
+            if kind is Sequence and isinstance(offered, Sequence):
+                offered = list(offered)
         # A module of a stranger may raise anything while it is imported, or end the program.
         except BaseException as error:
             if interrupted:

@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
+from edgeopt.options import check_fields, check_kind, check_real, refused
 from edgeopt.solvers.gap import rounding_floor
 
 if TYPE_CHECKING:
@@ -48,6 +51,9 @@ class Assumption:
     statement: str
     holds: Callable[[Any], bool]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -65,12 +71,25 @@ class Measurement:
         Size of the terms that both numbers were added up from, in their unit: the tolerance of a
         claim is a share of it. By default the larger of both numbers. A difference that is compared
         with 0 has lost that, and states it.
+
+    Raises
+    ------
+    OptionError
+        If one of the numbers is none.
     """
 
     measured: float
     guaranteed: float
     certificate: Mapping[str, Any] = field(default_factory=dict)
     size: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for part in ("measured", "guaranteed", "size"):
+            value = getattr(self, part)
+            if not isinstance(value, float | np.floating):
+                check_real(f"Measurement.{part}", value, "[-inf, inf]")
+            object.__setattr__(self, part, float(value))
 
     def allowed(self, tolerance: float) -> float:
         """Return by how much the two numbers may miss their relation, in their unit.
@@ -137,6 +156,16 @@ class Claim:
     corrected_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        check_kind("source", self.source, Source)
+        check_kind("relation", self.relation, Relation)
+        for assumption in self.assumptions:
+            check_kind("assumptions", assumption, Assumption)
+        try:
+            isinstance(None, self.instance_type)
+        except TypeError:
+            raise refused("instance_type", self.instance_type, "must be classes") from None
+        check_real("tolerance", self.tolerance, "[0, inf)")
         if not self.family:
             raise OptionError(f"claim {self.id}: needs at least one named instance")
         if self.counterexample is not None and self.counterexample not in self.family:
@@ -228,14 +257,28 @@ class Claim:
         """
         label = instance_label(instance) if name is None else name
         for assumption in self.assumptions:
-            if not assumption.holds(instance):
+            holds = assumption.holds(instance)
+            if not isinstance(holds, bool | np.bool_):
+                raise OptionError(
+                    f"claim {self.id}: the assumption {assumption.name!r} must tell True or "
+                    f"False, not a {type(holds).__name__}"
+                )
+            if not holds:
                 reason = f"assumption fails: {assumption.name}"
                 return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
         try:
             found = self.measure(view())
         except NotApplicableError as why:
             return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
-        measured, guaranteed = float(found.measured), float(found.guaranteed)
+        except Exception as error:
+            error.add_note(f"in the measurement of claim {self.id} on {label or 'an instance'}")
+            raise
+        if not isinstance(found, Measurement):
+            raise OptionError(
+                f"claim {self.id}: its measure returned a {type(found).__name__}; it must return "
+                "Measurement(measured, guaranteed)"
+            )
+        measured, guaranteed = found.measured, found.guaranteed
         slack = self.relation.slack(measured, guaranteed)
         if math.isnan(slack):
             raise EdgeOptError(f"claim {self.id}: compares {measured} with {guaranteed}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt import plugins
 from edgeopt.bounds.claim import Claim, instance_label
 from edgeopt.errors import OptionError
+from edgeopt.options import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -181,7 +182,7 @@ def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
     if wanted is None or isinstance(wanted, str):
         return list(_select(known, wanted).values())
     chosen: dict[str, Claim] = {}
-    for one in wanted:
+    for one in listed("claims", wanted):
         if not isinstance(one, str | Claim):
             raise OptionError(f"claims: {one!r} is neither an identifier nor a Claim")
         chosen |= {one.id: one} if isinstance(one, Claim) else _select(known, one)

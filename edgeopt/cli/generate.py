@@ -41,9 +41,10 @@ def generate(
     chosen = _settings(settings or (), known)
     target_of(out, force=force)
     try:
-        instance = record.generate(rng=seed, **chosen)
+        inspect.signature(record.generate).bind(rng=seed, **chosen)
     except TypeError as error:
         raise OptionError(f"--set: {error}") from None
+    instance = record.generate(rng=seed, **chosen)
     with placed(out, force=force) as draft:
         instance.save(draft)
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")
@@ -70,7 +71,7 @@ def _value(setting: str, text: str, parameter: inspect.Parameter) -> Any:
         return text
     try:
         value = ast.literal_eval(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         value = text
     if isinstance(default, bool):
         if not isinstance(value, bool):

@@ -41,7 +41,7 @@ __all__ = [
     "simulate",
 ]
 
-_MOST_RUNS: Final = 10**7
+MOST_RUNS: Final = 10**7
 """More worlds than this are a slip of the hand."""
 
 InstanceT_co = TypeVar("InstanceT_co", covariant=True)
@@ -264,7 +264,7 @@ def simulate(
     >>> trajectory.reward.shape
     (3, 20)
     """
-    check_whole("runs", runs, 1, _MOST_RUNS)
+    check_whole("runs", runs, 1, MOST_RUNS)
     check_flag("record", record)
     check_flag("compiled", compiled)
     require_parts(policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.errors import OptionError
+from edgeopt.options import MOST_DRAWS, check_whole
 from edgeopt.studies.run import study
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def study_drawn(
     OptionError
         If there are fewer than two instances, or an option is out of range.
     """
-    if seeds < 2:
-        raise OptionError(f"seeds = {seeds}: an interval over instances needs at least 2")
+    check_whole("seeds", seeds, 2, MOST_DRAWS)  # an interval over instances needs two
+    check_whole("first", first)
     instances = {f"seed {seed}": make(rng=seed, **settings) for seed in range(first, first + seeds)}
     return study(
         instances,

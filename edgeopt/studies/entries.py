@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.options import check_fields
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -46,6 +48,9 @@ class Source:
     title: str
     seeded: bool = False
     provenance: Callable[[], Sequence[str]] = tuple
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,9 @@ class BenchmarkEntry:
     scope: str
     compute: Callable[[Any], Benchmark]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True)
 class PolicyEntry:
@@ -171,6 +179,9 @@ class PolicyEntry:
     default: bool = True
     system: str = ""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @property
     def title(self) -> str:
         """Family and variant in one: ``"RESCUE (guarded)"``."""
@@ -198,6 +209,9 @@ class Measure:
     compute: Callable[[Any, Any], np.ndarray]
     percent: bool = False
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -219,6 +233,9 @@ class Picture:
     title: Callable[[Case], str]
     draw: Callable[[Case], Figure]
     caption: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -244,6 +261,9 @@ class Account:
     rows: Callable[[Case, str], pd.DataFrame]
     bad: Sequence[str] = ()
     caption: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -277,3 +297,6 @@ class Comparison:
     percent: Sequence[str] = ()
     caption: str = ""
     absent: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins
 from edgeopt.errors import OptionError
+from edgeopt.options import listed
 from edgeopt.studies.entries import PolicyEntry
 from edgeopt.studies.system import System
 
@@ -176,7 +177,13 @@ def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyE
         If something that another package offers is broken and nobody asked for it by name.
     """
     known, refused = _known(record)
-    wanted = None if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
+    wanted = (
+        None
+        if wanted is None
+        else [wanted]
+        if isinstance(wanted, str)
+        else listed("policies", wanted)
+    )
     for name, why in refused.items():
         if wanted is not None and name in wanted and name not in {entry.name for entry in known}:
             raise why

@@ -7,16 +7,25 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import edgeopt
 from edgeopt.errors import OptionError
+from edgeopt.online.simulate import MOST_RUNS
+from edgeopt.options import (
+    check_flag,
+    check_real,
+    check_text,
+    check_whole,
+    check_workers,
+    generator,
+)
 from edgeopt.studies import registry
 from edgeopt.studies.progress import Step, progress_bar
 from edgeopt.studies.result import Case, Settings, Study
 from edgeopt.studies.system import System
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from edgeopt.online.simulate import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
 
@@ -89,12 +98,14 @@ def study(
     ['rescue', 'random']
     """
     began = time.perf_counter()
-    if runs is not None and runs < 2:
-        raise OptionError(f"runs = {runs}: an interval needs at least 2")
-    if workers < 1 and workers != -1:
-        raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence = {confidence}: must lie strictly between 0 and 1")
+    check_whole("runs", runs, 2, MOST_RUNS, none=True)  # an interval needs two
+    check_workers(workers)
+    check_real("confidence", confidence, "(0, 1)")
+    if reference is not None:
+        check_text("reference", reference)
+    if progress is not None:
+        check_flag("progress", progress)
+    stream = generator(rng)
     named = _named(instances)
     record = _system(system, next(iter(named.values())))
     runs = record.runs if runs is None else runs
@@ -107,7 +118,7 @@ def study(
         _require_fingerprint(instance)
     entries = registry.choose(record, policies)
     references = _references(record, entries, reference)
-    seed = rng if isinstance(rng, int) else int(np.random.default_rng(rng).integers(2**63))
+    seed = int(stream.integers(2**63)) if stream is rng else int(rng)  # type: ignore[arg-type]
 
     total = len(named) * (len(record.benchmarks) + len(entries) + bool(record.claims))
     with progress_bar(total, show=progress) as step:

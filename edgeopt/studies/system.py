@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_choice, check_fields, check_kind, check_whole
 from edgeopt.studies.entries import BenchmarkEntry, PolicyEntry
 from edgeopt.studies.wording import number
 
@@ -172,6 +173,11 @@ class System:
     bound_of: Callable[[Any], str] | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
+        check_kind("instance_type", self.instance_type, type)
+        check_whole("runs", self.runs, 2)
+        check_choice("sense", self.sense, ("max", "min"))
+        check_choice("aggregate", self.aggregate, ("sum", "mean"))
         for table in ("sources", "benchmarks", "policies"):
             if not getattr(self, table):
                 raise OptionError(f"system {self.name!r}: {table} must not be empty")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -195,3 +196,30 @@ def test_violated_comes_before_tight_and_vacuous_last():
     assert worst_verdict([silent]) is silent
     barely = claim_about(1.0 - 1e-12, tolerance=0.0).check(1.0 - 1e-12)
     assert worst_verdict([tight, barely]) is barely
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        (lambda x: x, "claim made.up: its measure returned a float; it must return Measurement(m"),
+        (lambda x: None, "claim made.up: its measure returned a NoneType; it must return Meas"),
+        (lambda x: (x, 1.0), "claim made.up: its measure returned a tuple; it must return Meas"),
+        (lambda x: Measurement([x], 1.0), "Measurement.measured = [0.5]: must be a number"),
+        (lambda x: Measurement(x, "1"), "Measurement.guaranteed = '1': must be a number"),
+    ],
+)
+def test_a_measure_returns_a_measurement(measure, said):
+    with pytest.raises(OptionError, match=re.escape(said)):
+        claim_about(0.5, measure=measure).check()
+
+
+def test_errors_of_a_measure_of_its_own_pass_with_a_note():
+    with pytest.raises(ZeroDivisionError) as own:
+        claim_about(0.5, measure=lambda x: 1 / 0).check()
+    assert own.value.__notes__ == ["in the measurement of claim made.up on one"]
+
+
+def test_an_assumption_tells_true_or_false():
+    odd = Assumption("odd", "x is odd", lambda x: None)
+    with pytest.raises(OptionError, match="the assumption 'odd' must tell True or False, not a No"):
+        claim_about(0.5, assumptions=(odd,)).check()

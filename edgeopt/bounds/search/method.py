@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.search.found import Found
 from edgeopt.bounds.search.looker import Looker
 from edgeopt.bounds.search.moves import walk
 from edgeopt.bounds.search.registry import fitting, known_claim
 from edgeopt.bounds.search.shrink import shrunk
 from edgeopt.errors import EdgeOptWarning, OptionError
+from edgeopt.options import check_text, check_whole, generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.claim import Claim
     from edgeopt.bounds.search.family import Family
 
 __all__ = ["search"]
@@ -31,6 +32,9 @@ _EVOLUTION: Final = 0.1
 
 _FAR: Final = 1e6
 """Stands for an infinite slack, which evolution cannot compute with."""
+
+_MOST: Final = 10**8
+"""Largest budget: more looks take years."""
 
 _STARTS: Final = 3
 """Points from which walks start before they go on from the best one."""
@@ -79,11 +83,11 @@ def search(
     >>> search("rescue.routing.printed").verdict.verdict.value
     'violated'
     """
-    if budget < 1:
-        raise OptionError(f"budget = {budget}: must be at least 1")
-    if isinstance(claim, str):
+    check_whole("budget", budget, 1, _MOST)
+    stream = generator(rng)
+    if not isinstance(claim, Claim):
+        check_text("claim", claim)
         claim = known_claim(claim)
-    stream = np.random.default_rng(rng)
     lookers = [Looker(claim, place, budget, step) for place in fitting(claim, family)]
     # An instance may be ill scaled and still be the one that is looked for.
     with warnings.catch_warnings():

@@ -8,13 +8,14 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins
+from edgeopt.bounds.search.family import Family
 from edgeopt.errors import OptionError
+from edgeopt.options import check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from edgeopt.bounds.claim import Claim
-    from edgeopt.bounds.search.family import Family
 
 __all__ = ["ENTRY_POINT_GROUP", "families", "fitting", "known_claim"]
 
@@ -106,6 +107,7 @@ def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
         If none fits, or the one that is wanted is unknown or does not fit.
     """
     if family is not None and not isinstance(family, str):
+        check_kind("family", family, Family)
         return [family]
     known = families(claim.id.partition(".")[0])
     fit = [one for one in known.values() if one.fits(claim)]
@@ -119,8 +121,11 @@ def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
     return [known[family]]
 
 
-def _add(found: dict[str, Family], offered: Iterable[Family], origin: str) -> None:
+def _add(found: dict[str, Family], offered: Iterable[Any], origin: str) -> None:
     for family in offered:
+        if not isinstance(family, Family):
+            found_instead = type(family).__name__
+            raise OptionError(f"{origin}: must hold Family objects, not a {found_instead}")
         if family.name in found:
             raise OptionError(f"{origin}: family {family.name} is already taken")
         found[family.name] = family

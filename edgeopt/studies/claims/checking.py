@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from edgeopt import plugins
 from edgeopt.bounds.registry import Views, claims, resolve
 from edgeopt.errors import OptionError
+from edgeopt.options import MOST_DRAWS, check_whole, check_workers
 from edgeopt.studies.claims.checked import Checked, CheckedClaim
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.sweeps import Cell, run_cells
@@ -65,8 +66,9 @@ def check_all(
     >>> found.verdict.instance
     'tight(0.5)'
     """
-    if instances < 0:
-        raise OptionError(f"instances = {instances}: must be at least 0")
+    check_whole("instances", instances, 0, MOST_DRAWS)
+    check_whole("rng", rng)
+    check_workers(workers)
     begin = time.perf_counter()
     chosen = resolve(wanted)
     records = _drawing(chosen) if instances else {}

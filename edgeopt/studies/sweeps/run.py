@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from edgeopt.digests import changed
 from edgeopt.errors import MissingDependencyError, OptionError
+from edgeopt.options import check_kind, check_text, check_workers, listed
 from edgeopt.studies.progress import progress_bar
+from edgeopt.studies.sweeps.cells import Cell
 from edgeopt.studies.sweeps.code import code_of, modules_of
 from edgeopt.studies.sweeps.store import Store
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.sweeps.cells import Cell
 
 __all__ = ["compute_cells", "run_cells", "tabulate"]
 
@@ -47,10 +48,10 @@ def run_cells(
     pandas.DataFrame
         One row per cell: its identity, then what it came to.
     """
-    listed = list(cells)
+    several = listed("cells", cells)
     return tabulate(
-        listed,
-        compute_cells(listed, store=store, workers=workers, cluster=cluster, progress=progress),
+        several,
+        compute_cells(several, store=store, workers=workers, cluster=cluster, progress=progress),
     )
 
 
@@ -108,8 +109,11 @@ def compute_cells(
     """
     from joblib import Parallel, delayed
 
-    if workers < 1 and workers != -1:
-        raise OptionError(f"workers = {workers}: must be at least 1, or -1 for all cores")
+    check_workers(workers)
+    if cluster is not None:
+        check_text("cluster", cluster)
+    for cell in (cells := listed("cells", cells)):
+        check_kind("cells", cell, Cell)
     unique = {cell.key: cell for cell in cells}
     kept = store if store is None or isinstance(store, Store) else Store(store)
     if kept is not None:

@@ -23,6 +23,10 @@ FORMAT: Final = 2
 """Number of the form in which cells are kept."""
 
 
+_LARGEST: Final = 2**26
+"""Bytes; what is larger is no cell."""
+
+
 class StoreWarning(EdgeOptWarning):
     """A kept cell is torn, foreign, unreadable or of other code, and is computed again."""
 
@@ -74,21 +78,25 @@ class Store:
         """
         path = self.path(cell)
         try:
-            text = path.read_text(encoding="utf-8")
+            if path.stat().st_size > _LARGEST:
+                _distrust(path, f"is foreign: it is larger than {_LARGEST} bytes")
+                return None
+            kept = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             _distrust(path, f"cannot be read ({error})")
             return None
-        try:
-            kept = json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # no UTF-8, no JSON, digits or brackets without end
             _distrust(path, "is torn: it is no whole JSON document")
             return None
         if not isinstance(kept, dict) or kept.get("format") != FORMAT:
             _distrust(path, f"is foreign: it is not of format {FORMAT}")
             return None
-        if kept.get("checksum") != _checksum(kept):
+        if not {"key", "code", "checksum"} <= kept.keys() or not isinstance(kept.get("row"), dict):
+            _distrust(path, "is foreign: it lacks what a cell has")
+            return None
+        if kept["checksum"] != _checksum(kept):
             _distrust(path, "has changed since it was written")
             return None
         if kept["key"] != cell.key:
@@ -126,7 +134,10 @@ class Store:
 
 def _checksum(kept: dict[str, Any]) -> str:
     """Hash what is kept: it tells damage, not forgery, for anybody can compute it."""
-    return digest([kept.get(name) for name in ("key", "code", "row")])
+    try:
+        return digest([kept[name] for name in ("key", "code", "row")])
+    except RecursionError:  # brackets just shallow enough to be read
+        return ""
 
 
 def _distrust(path: Path, why: str) -> None:

@@ -83,6 +83,10 @@ def test_a_killed_run_loses_no_finished_cell(tmp_path: Path, workers: int) -> No
         (lambda text: "[]", "foreign"),
         (lambda text: text.replace('"format": 2', '"format": 0'), "foreign"),
         (lambda text: text.replace("4.0", "5.0"), "changed"),
+        (lambda text: text.replace("4.0", "[" * 10**5 + "]" * 10**5), "torn"),
+        (lambda text: text.replace("4.0", "4" * 5000), "torn"),
+        (lambda text: text.replace('"code"', '"cod"'), "foreign: it lacks what a cell has"),
+        (lambda text: '{"format": 2, "key": "", "code": "", "checksum": "", "row": []}', "lacks"),
     ],
 )
 def test_what_is_not_sound_is_named_and_computed_again(tmp_path: Path, spoil, why: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.traces import read_rows
+from edgeopt.instances.traces.columns import find_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,13 +43,9 @@ def read_timestamps(
     """
     rows = read_rows(path)
     header = rows[0][1] if rows else []
-    if column not in header:
-        raise InstanceError(
-            os.fspath(path), f"has no column {column!r}", value=", ".join(header) or None
-        )
+    place = find_column(path, header, column)
     if len(rows) == 1:
         raise InstanceError(os.fspath(path), "has a header but no data")
-    place = header.index(column)
     times = np.empty(len(rows) - 1, dtype="datetime64[ns]")
     for n, (line, row) in enumerate(rows[1:]):
         times[n] = _time(row[place] if place < len(row) else "", path, column, line)
@@ -55,12 +53,17 @@ def read_timestamps(
     return times
 
 
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d*)?)?)?)?", re.ASCII)
+
+
 def _time(text: str, path: str | os.PathLike[str], column: str, line: int) -> Any:
     try:
-        time = np.datetime64(text, "ns")
+        # NumPy reads "now", zones and years that nanoseconds do not reach as well.
+        known = _ISO.fullmatch(text) and "1678" <= text[:4] <= "2261"
+        time = np.datetime64(text, "ns") if known else None
     except ValueError:
         time = None
-    if time is None or np.isnat(time):
+    if time is None:
         raise InstanceError(
             f"{os.fspath(path)}:{column}",
             "must be a date and time",

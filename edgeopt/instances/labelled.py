@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.validate import told
+from edgeopt.instances.validate import path_of, told
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -225,7 +225,9 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
         If the file is missing, unreadable, truncated, of another kind, newer than ``version``, or
         does not match its own fingerprint.
     """
-    where = _file(path)
+    where = str(path_of(path))
+    if not os.path.isfile(where):
+        raise InstanceError(where, "no such file")
     try:
         arrays, attributes = _contents(where)
     except _UNREADABLE as error:
@@ -253,15 +255,6 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
     if not isinstance(expected, str) or content_hash(kind, arrays, texts) != expected:
         raise InstanceError(where, "is damaged: its data do not match its fingerprint")
     return Labelled(arrays, texts)
-
-
-def _file(path: str | os.PathLike[str]) -> str:
-    where = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(where, str):
-        raise InstanceError("path", "must be the path of a file", value=told(where))
-    if not os.path.isfile(where):
-        raise InstanceError(where, "no such file")
-    return where
 
 
 def _text(field: str, value: object) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection, Mapping, Set
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,7 @@ __all__ = [
     "frozen_flags",
     "frozen_integers",
     "frozen_number",
+    "path_of",
     "real_numbers",
     "require",
     "require_positive",
@@ -286,6 +289,19 @@ def check_names(
             rule = "must be a text of one line, not empty"
             raise InstanceError(field, rule, index=(i,), value=repr(told(text)))
     return texts
+
+
+def path_of(path: object, field: str = "path") -> Path:
+    """Return the path of a file or folder.
+
+    Raises
+    ------
+    InstanceError
+        If it is neither a text nor a path.
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InstanceError(field, "must be the path of a file or folder", value=told(path))
+    return Path(path)
 
 
 def told(value: object) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from edgeopt.instances.traces import (
 )
 from edgeopt.instances.traces.passengers import QUARTERS, quarter_name
 from edgeopt.instances.traces.series import WEEK_HOURS
+from edgeopt.instances.validate import path_of
 
 if TYPE_CHECKING:
     import os
@@ -97,7 +97,7 @@ def measure(
     OptionError
         If a week is not on record or clocks change in it.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     price = read_hourly_price(root / "electricity_price" / "ontario_price2016.csv")
     load = read_hourly_load(root / "eia_hourly_demand" / "PJM-CE_2020_2025.csv")
     flows = root / "london_underground" / "stationflows_aut2015.csv"
@@ -128,7 +128,7 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     directory
         Existing folder; gets week.csv, stations.csv and sites.csv.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     weeks = measured.price_week, measured.load_week
     write_table(
         root / "week.csv",
@@ -159,7 +159,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a table is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     any_price: Rule = (lambda x: True, "must be a price in $/Wh")
     load: Rule = (lambda x: x >= 0, "must be a load in MW, at least 0")
     count: Rule = (lambda x: x >= 0, "must be a number of passengers, at least 0")

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, MissingDependencyError
 from edgeopt.instances.idn.topology import GIGABYTE, GPU, MEMORY_GB, Network, paths_to_root
+from edgeopt.instances.validate import path_of
 from edgeopt.options import check_kind, check_real
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def read_links(path: str | os.PathLike[str]) -> Links:
     """
     import networkx
 
-    where = os.fspath(path)
-    if not Path(path).is_file():
+    where = str(path_of(path))
+    if not os.path.isfile(where):
         raise InstanceError(where, "no such file")
     try:
         graph = networkx.read_gml(path, label="id")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import InstanceError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.idn.graphs import Links, read_links
 from edgeopt.instances.idn.zoo import Classifiers, read_classifiers
 from edgeopt.instances.tables import write_table
-from edgeopt.instances.traces import read_columns, read_rows
+from edgeopt.instances.traces import read_columns, read_fields
+from edgeopt.instances.validate import path_of
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -64,7 +64,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a file is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
     return Measured(
         links=read_links(root / "topologies" / "topohub_sndlib" / "geant.gml"),
@@ -83,7 +83,7 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     directory
         Existing folder; gets links.csv, classifiers.csv and requests.csv.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     links, models = measured.links, measured.classifiers
     write_table(
         root / "links.csv",
@@ -108,7 +108,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a table is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     arrivals = read_columns(root / "requests.csv", dict.fromkeys(SERVICES, _COUNT))
     return Measured(
         links=_read_links(root / "links.csv"),
@@ -119,7 +119,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
 
 def _read_links(path: Path) -> Links:
     kilometres = read_columns(path, {"kilometres": (lambda x: x >= 0, "must be a length")})
-    start, end = (_texts(path, name) for name in _LINKS[:2])
+    start, end = read_fields(path, _LINKS[:2]).texts.values()
     return Links.of(zip(start, end, kilometres["kilometres"].tolist(), strict=True), str(path))
 
 
@@ -127,12 +127,7 @@ def _read_classifiers(path: Path) -> Classifiers:
     percent: Rule = (lambda x: 0 <= x <= 100, "must be a percentage in 0..100")
     rules = {name: percent if name == "accuracy" else _POSITIVE for name in _CLASSIFIERS}
     columns = read_columns(path, rules)
-    return Classifiers(tuple(_texts(path, "model")), *(columns[name] for name in _CLASSIFIERS))
-
-
-def _texts(path: Path, column: str) -> list[str]:
-    rows = read_rows(path)
-    header = rows[0][1]
-    if column not in header:
-        raise InstanceError(str(path), f"has no column {column!r}", value=", ".join(header))
-    return [row[header.index(column)] for _, row in rows[1:]]
+    return Classifiers(
+        tuple(read_fields(path, ("model",)).texts["model"]),
+        *(columns[name] for name in _CLASSIFIERS),
+    )

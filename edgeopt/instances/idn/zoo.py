@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.idn.catalogue import Catalogue
-from edgeopt.instances.traces import read_columns, read_rows
+from edgeopt.instances.traces import read_columns, read_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,12 +118,9 @@ _PERCENT: Final[Rule] = (lambda x: 0 <= x <= 100, "must be a percentage in 0..10
 
 def _named(path: Path, rules: Mapping[str, Rule]) -> list[tuple[str, list[float]]]:
     columns = read_columns(path, {**rules})
-    rows = read_rows(path)
-    if "model" not in rows[0][1]:
-        raise InstanceError(str(path), "has no column 'model'", value=", ".join(rows[0][1]))
-    place = rows[0][1].index("model")
+    names = read_fields(path, ("model",)).texts["model"]
     numbers = np.column_stack([columns[name] for name in rules]).tolist()
-    return [(row[place], line) for (_, row), line in zip(rows[1:], numbers, strict=True)]
+    return list(zip(names, numbers, strict=True))
 
 
 def _accuracies(path: Path) -> dict[Key, float]:

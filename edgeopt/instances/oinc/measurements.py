@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.tables import write_table
 from edgeopt.instances.traces import read_accuracy, read_columns, read_iteration_times
+from edgeopt.instances.validate import path_of
 
 if TYPE_CHECKING:
     import os
@@ -125,7 +125,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a file is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
     jobs = [root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)]
     path = root / "cifar10c_robustness" / "unaggregated_results.csv"
@@ -152,7 +152,7 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     directory
         Existing folder; gets seconds.csv and stretches.csv.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     write_table(root / "seconds.csv", SERVICES, measured.arrivals[:SECONDS].tolist())
     write_table(root / "stretches.csv", _job_names(), measured.stretches.tolist())
 
@@ -169,7 +169,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a table is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     positive: Rule = (lambda x: x > 0, "must be positive")
     arrivals = read_columns(root / "seconds.csv", dict.fromkeys(SERVICES, _COUNT))
     lengths = read_columns(root / "stretches.csv", dict.fromkeys(_job_names(), positive))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -18,9 +17,11 @@ from edgeopt.instances.traces import (
     read_points,
     read_rows,
 )
+from edgeopt.instances.validate import path_of
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -130,7 +131,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a file is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     traces = [
         root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)
     ]
@@ -155,7 +156,7 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
     directory
         Existing folder; gets run_lengths.csv, sites.csv, users.csv and drift.csv.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     jobs = measured.windows.shape[2]
     taken = np.argwhere(measured.windows.sum(axis=2) > 0)
     runs = [(w + 1, d + 1, *measured.windows[w, d].tolist()) for w, d in taken.tolist()]
@@ -185,7 +186,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a table is missing or has a bad entry.
     """
-    root = Path(directory)
+    root = path_of(directory, "directory")
     path = root / "run_lengths.csv"
     names = _job_names(_JOBS)
     natural: Rule = (lambda x: x >= 1 and x == int(x), "must be a whole number, from 1")

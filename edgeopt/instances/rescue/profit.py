@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 __all__ = ["LogProfit", "ProfitModel", "expected_from_block", "mask_beyond", "slot_range"]
 
 
+_LEAST_DECAY = 100.0
+# Before its last retraining a model is taken to be the better the earlier it is: up to no gap.
+
+
 def slot_range(slots: slice, horizon: int) -> tuple[int, int]:
     """Resolve a slice of slots to its first slot and the one after its last.
 
@@ -219,7 +223,8 @@ class LogProfit(ProfitModel):
         """Return the relative distance to the best accuracy, between 0 and 1, shape [n, J]."""
         first, stop = slot_range(slots, self.shape[0])
         age = np.arange(first, stop)[:, None] - self.trained
-        return np.maximum(0.0, 1.0 - self.accuracy * np.exp(-self.decay * age) / self.best_accuracy)
+        left = np.exp(np.minimum(-self.decay * age, _LEAST_DECAY))
+        return np.maximum(0.0, 1.0 - self.accuracy * left / self.best_accuracy)
 
     def block(self, slots: slice) -> NDArray[np.float64]:
         """Compute the profits of runs accepted in a range of slots, shape [n, J, K, 1, D]."""

@@ -11,6 +11,7 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances.tables import write_table
 from edgeopt.instances.traces import read_columns, read_fields
 from edgeopt.instances.traces.columns import read_number
+from edgeopt.instances.validate import path_of
 
 if TYPE_CHECKING:
     import os
@@ -62,7 +63,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a file is missing or has a bad entry, or a bundle is missing or there twice.
     """
-    root = Path(directory) / "tapfinger"
+    root = path_of(directory, "directory") / "tapfinger"
     return Measured(*(_read_seconds(root / f"{place}_seconds.csv") for place in _PLACES))
 
 
@@ -129,7 +130,8 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     InstanceError
         If a table is missing, has a bad entry or other rows than it should.
     """
-    return Measured(*(_read_table(Path(directory) / f"{place}_tasks.csv") for place in _PLACES))
+    root = path_of(directory, "directory")
+    return Measured(*(_read_table(root / f"{place}_tasks.csv") for place in _PLACES))
 
 
 def _read_table(path: Path) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from edgeopt.errors import InstanceError
+from edgeopt.instances.validate import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ __all__ = [
     "Fields",
     "Rule",
     "check_length",
+    "find_column",
     "read_columns",
     "read_fields",
     "read_number",
@@ -93,18 +95,29 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
     if not rows:
         raise InstanceError(os.fspath(path), "is empty")
     header = [name.strip() for name in rows[0][1]]
-    for name in names:
-        if name not in header:
-            raise InstanceError(os.fspath(path), f"has no column {name!r}", value=", ".join(header))
+    place = {name: find_column(path, header, name) for name in names}
     if len(rows) == 1:
         raise InstanceError(os.fspath(path), "has a header but no data")
-    place = {name: header.index(name) for name in names}
     for line, row in rows[1:]:
         check_length(path, line, row, len(header))
     return Fields(
         [line for line, _ in rows[1:]],
         {name: [row[place[name]] for _, row in rows[1:]] for name in names},
     )
+
+
+def find_column(path: str | os.PathLike[str], header: Sequence[str], name: str) -> int:
+    """Return the place of a column in the header of a file.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such column, or more than one.
+    """
+    if header.count(name) != 1:
+        rule = f"has {'two columns' if name in header else 'no column'} {name!r}"
+        raise InstanceError(os.fspath(path), rule, value=", ".join(header)[:200] or None)
+    return header.index(name)
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
@@ -115,10 +128,12 @@ def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
     InstanceError
         If the file is missing or is not UTF-8 text in CSV form.
     """
+    if not os.path.exists(path_of(path)):
+        raise InstanceError(os.fspath(path), "no such file")
+    if not os.path.isfile(path):  # a device may have no end
+        raise InstanceError(os.fspath(path), "is not a readable CSV file (but a folder or device)")
     try:
         return _csv_rows(path)
-    except FileNotFoundError:
-        raise InstanceError(os.fspath(path), "no such file") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InstanceError(os.fspath(path), f"is not a readable CSV file ({error})") from error
 
@@ -175,7 +190,7 @@ def read_number(
     """
     field = f"{os.fspath(path)}:{column}"
     try:
-        value = float(text)
+        value = float("" if "_" in text else text)  # in Python, 1_0 is ten
     except ValueError:
         raise InstanceError(field, "must be a number", index=(line,), value=repr(text)) from None
     test, words = rule

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from edgeopt.errors import OptionError, SolverError
+from edgeopt.errors import SolverError
+from edgeopt.options import check_real
 from edgeopt.solvers.gap import relative_gap
 from edgeopt.solvers.request import Progress
 from edgeopt.solvers.solution import Seconds, Solution
@@ -145,8 +146,8 @@ def generate_columns(
     OptionError
         If the gap is not positive.
     """
-    if not gap > 0.0:
-        raise OptionError(f"gap is {gap!r}; it must be positive")
+    check_real("gap", gap, "(0, inf]")
+    check_real("time_limit", time_limit, "[0, inf]", none=True)
     sign = 1.0 if master.sense == "min" else -1.0
     began = time.perf_counter()
     state = _State(sign, -sign * np.inf)

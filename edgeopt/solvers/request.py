@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 from edgeopt.errors import OptionError
+from edgeopt.options import check_whole
 
 __all__ = ["Progress", "ProgressCallback", "Request"]
 
@@ -69,8 +70,7 @@ class Request:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, Real) and float(value) >= 0):
                 raise OptionError(f"{name} is {value!r}; it must be a number >= 0")
-        if self.threads is not None and (self.threads < 1 or int(self.threads) != self.threads):
-            raise OptionError(f"threads is {self.threads!r}; it must be a whole number >= 1")
+        check_whole("threads", self.threads, 1, none=True)
 
     def record(self) -> dict[str, Any]:
         """Return what was asked for, as it is kept in the solution."""

@@ -188,8 +188,8 @@ def test_stopped_early_the_point_is_feasible_and_the_bound_holds(method, iterati
     ("options", "message"),
     [
         ({"method": "guess"}, "method is 'guess'; it must be one of auto, direct"),
-        ({"gap": -1.0}, "gap is -1.0; it must be positive"),
-        ({"threads": 0}, "threads is 0; it must be at least 1"),
+        ({"gap": -1.0}, "gap = -1.0: must be positive"),
+        ({"threads": 0}, "threads = 0: must be at least 1"),
         ({"method": "columns", "algorithm": "ipm"}, r"takes no options \['algorithm'\]"),
     ],
 )

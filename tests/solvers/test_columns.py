@@ -142,5 +142,5 @@ def test_a_master_that_cannot_get_better_says_so():
 
 
 def test_the_gap_must_be_positive():
-    with pytest.raises(OptionError, match="gap is 0"):
+    with pytest.raises(OptionError, match="gap = 0"):
         generate_columns(start(), pricing, gap=0)

@@ -86,7 +86,7 @@ def certified_ratio(
     Raises
     ------
     InputError
-        If the shape is wrong, a time is no number or before the arrival of its job, or, with
+        If the shape is wrong, a time is no number or before its job could be complete, or, with
         ``"slot"``, a job ends within a slot.
     OptionError
         If the service is unknown.
@@ -102,6 +102,12 @@ def certified_ratio(
     if early.any():
         k = int(np.argmax(early))
         raise InputError("completion", "is before the job arrives", index=(k,), value=time[k])
+    soonest = problem.arrival + problem.duration.min(axis=1, initial=np.inf)
+    impossible = time < soonest * (1.0 - ROUNDING) - ROUNDING
+    if impossible.any():
+        k = int(np.argmax(impossible))
+        rule = f"is before the job could be complete, {soonest[k]:g} with all of the fastest site"
+        raise InputError("completion", rule, index=(k,), value=time[k])
     finite = np.isfinite(time)
     within = finite & (np.abs(time - np.round(np.where(finite, time, 0.0))) > ROUNDING)
     if service == "slot" and within.any():

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import slot_problem
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,8 +92,7 @@ def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> Weighted
     SolverError
         If HiGHS fails.
     """
-    if not gap > 0.0:
-        raise OptionError(f"gap = {gap}: must be positive")
+    check_real("gap", gap, "(0, inf]")
     began = time.perf_counter()
     refusal = instance.refusal_latency
     latency = [

@@ -20,6 +20,7 @@ from edgeopt.models.rescue.structured.master import (
     compile_kernels,
     price_columns,
 )
+from edgeopt.options import check_real, check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
 from edgeopt.solvers.gap import relative_gap
@@ -108,10 +109,9 @@ def solve_p1_lp(
     """
     if method not in get_args(Method):
         raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
-    if not gap > 0.0:
-        raise OptionError(f"gap is {gap!r}; it must be positive")
-    if threads is not None and threads < 1:
-        raise OptionError(f"threads is {threads!r}; it must be at least 1")
+    check_real("gap", gap, "(0, inf]")
+    check_real("time_limit", time_limit, "[0, inf]", none=True)
+    check_whole("threads", threads, 1, none=True)
     if solver and method not in ("auto", "direct"):
         raise OptionError(
             f"method {method!r} uses no backend and takes no options {sorted(solver)}; "

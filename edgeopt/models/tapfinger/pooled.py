@@ -19,6 +19,7 @@ from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
 from edgeopt.models.tapfinger.pricing import StartPricing
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import fastest
+from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,8 +241,8 @@ def _bound(
     preemptive: bool,
 ) -> PooledBound:
     """Search for prices, in more slots as long as tasks run after the last."""
-    if not gap > 0.0:
-        raise OptionError(f"gap = {gap}: must be positive")
+    check_real("gap", gap, "(0, inf]")
+    check_real("time_limit", time_limit, "[0, inf]", none=True)
     began = time.perf_counter()
     assert problem.weight is not None
     if not problem.weight.any():

@@ -191,3 +191,11 @@ def test_ratio_of_no_schedule_is_refused(completion, service, text):
 def test_ratio_of_unknown_service_is_refused():
     with pytest.raises(OptionError, match="service"):
         certified_ratio(special.in_turn(), [2.0, 4.0], "liquid")
+
+
+def test_a_schedule_that_could_not_be_has_no_ratio():
+    # The first of the two jobs takes two seconds on the faster site.
+    assert certified_ratio(special.in_turn(), [2.0, 4.0]).value >= 1.0
+    for completion in ([1.0, 4.0], [0.5, np.inf]):
+        with pytest.raises(InputError, match=r"completion\[0\] = .*before the job could"):
+            certified_ratio(special.in_turn(), completion)

@@ -283,7 +283,7 @@ def test_no_time_at_all_is_an_error_that_says_what_to_do():
     ("options", "message"),
     [
         ({"method": "guess"}, "method is 'guess'; it must be one of auto, direct, structured"),
-        ({"gap": 0.0}, "gap is 0.0; it must be positive"),
+        ({"gap": 0.0}, "gap = 0.0: must be positive"),
         ({"method": "structured", "algorithm": "ipm"}, r"takes no options \['algorithm'\]"),
     ],
 )

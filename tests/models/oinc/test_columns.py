@@ -273,3 +273,14 @@ def test_bad_options():
             bounds(problem, gap=0.0)
     with pytest.raises(InputError, match=r"site\[1\]"):
         slot_bound(problem, site=np.where(np.arange(problem.requests) == 1, -1, 0))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"time_limit": np.nan}, {"time_limit": -1}, {"gap": np.ones(4)}, {"gap": 0}, {"gap": None}],
+)
+def test_limits_are_numbers(options):
+    problem = slot_problem(generate(rng=1, sites=2, devices=3, slots=2), 0, 0.0)
+    for bound in (slot_bound, solve_by_columns):
+        with pytest.raises(OptionError, match=rf"^{next(iter(options))} = "):
+            bound(problem, **options)

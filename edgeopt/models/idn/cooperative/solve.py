@@ -16,6 +16,7 @@ from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import assembled
 from edgeopt.models.idn.offers import Offers, offers
 from edgeopt.models.idn.solution import PlacementSolution
+from edgeopt.options import check_real
 from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
 from edgeopt.solvers.columns import generate_columns
 
@@ -92,8 +93,8 @@ def solve_cooperative(
     """
     if method not in get_args(Method):
         raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
-    if not gap > 0.0:
-        raise OptionError(f"gap is {gap!r}; it must be positive")
+    check_real("gap", gap, "(0, inf]")
+    check_real("time_limit", time_limit, "[0, inf]", none=True)
     if solver and method == "structured":
         raise OptionError(
             f"method {method!r} uses no backend and takes no options {sorted(solver)}; "

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.rescue import ReservedTasks, generate
 from edgeopt.models.rescue import P1Relaxation, solve_p1_lp
 from edgeopt.models.rescue.critical import critical_slots
+from edgeopt.models.rescue.structured.columns import promising_columns
 from edgeopt.solvers import Quality, Status
 from tests.strategies import rescue_instances
 
@@ -90,6 +91,21 @@ def test_every_tiny_optimum_is_proven_in_every_unit(method, instance, unit, forb
     if plan.objective == 0.0:
         assert plan.gap == 0.0
         assert plan.solution.status is Status.CONVERGENCE_CRITERIA_SATISFIED
+
+
+@pytest.mark.parametrize("unit", [*POWERS, *OTHERS])
+def test_first_columns_do_not_depend_on_the_unit_of_a_server(unit):
+    """All reserved work is on one server: the share of capacity that is left is none of a sum."""
+    instance = drawn(0)
+    tasks, mine = instance.reserved, instance.reserved.server == 0
+    window = tasks.start[mine], tasks.end[mine]
+    offer = [instance.capacity[0, a : b + 1].sum() for a, b in zip(*window, strict=True)]
+    full = ReservedTasks(tasks.server[mine], *window, np.array(offer) * 0.99)
+    instance = instance.replace(reserved=full)
+    columns = [
+        promising_columns(P1Relaxation(scaled(instance, work=work)), 1) for work in (1.0, unit)
+    ]
+    np.testing.assert_array_equal(columns[0].cell, columns[1].cell)
 
 
 def best_cells(instance, *, forbid):

@@ -127,7 +127,7 @@ def test_reference_of_choice() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"runs": 1}, "runs = 1: an interval needs at least 2"),
+        ({"runs": 1}, "runs = 1: must be at least 2"),
         ({"workers": 0}, "workers = 0"),
         ({"confidence": 1.0}, r"confidence = 1\.0"),
         ({"policies": ["halb"]}, "did you mean half"),

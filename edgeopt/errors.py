@@ -20,6 +20,7 @@ __all__ = [
     "QualityWarning",
     "ScalingWarning",
     "SolverError",
+    "WorkerError",
 ]
 
 
@@ -109,6 +110,10 @@ class SolverError(EdgeOptError, RuntimeError):
     def __init__(self, message: str, solution: object = None) -> None:
         self.solution = solution
         super().__init__(message)
+
+
+class WorkerError(EdgeOptError, RuntimeError):
+    """A process that was to compute something has been lost, or what hands work to it."""
 
 
 class EdgeOptWarning(UserWarning):

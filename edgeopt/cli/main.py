@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -141,4 +142,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A label may hold what the terminal cannot show.
         sys.stdout.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    # Nothing is left to interrupt: what follows would only leave a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

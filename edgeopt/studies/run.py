@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import edgeopt
+from edgeopt import processes
 from edgeopt.errors import OptionError
 from edgeopt.online.simulate import MOST_RUNS
 from edgeopt.options import (
@@ -209,9 +210,7 @@ def _compute(
     step: Step,
 ) -> dict[str, dict[str, Any]]:
     """Solve, simulate and check; every stage is a flat list of independent cells."""
-    from joblib import Parallel
-
-    with Parallel(n_jobs=workers, return_as="generator") as pool:
+    with processes.pool(workers) as pool:
         cells = [(name, key) for name in named for key in record.benchmarks]
         solved = _stage(
             pool,
@@ -273,12 +272,10 @@ def _compute(
 
 
 def _stage(
-    pool: Any, step: Step, doing: str, calls: Iterable[tuple[Callable[..., Any], tuple[Any, ...]]]
+    pool: processes.Pool, step: Step, doing: str, calls: Iterable[processes.Call]
 ) -> Iterator[Any]:
     """Run independent calls on the pool and yield their results in order."""
-    from joblib import delayed
-
-    for result in pool(delayed(function)(*arguments) for function, arguments in calls):
+    for result in pool(calls):
         step(doing)
         yield result
 

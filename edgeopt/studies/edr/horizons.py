@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from edgeopt import processes
 from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.regret import dynamic_fit, dynamic_regret
 from edgeopt.errors import OptionError
@@ -101,19 +102,19 @@ def lost(
 
 def losses(case: Case) -> tuple[NDArray[np.int64], dict[str, Losses]]:
     """Return the horizons and what every policy loses over each of them."""
-    from joblib import Parallel, delayed
-
     instance: EdrInstance = case.instance
     lengths = horizons(instance.frames)
     shorter = [cut(instance, frames) for frames in lengths[:-1].tolist()]
     record, seed = case.system, case.settings.seed
-    with Parallel(n_jobs=case.settings.workers) as pool:
+    with processes.pool(case.settings.workers) as pool:
         framewise = record.benchmarks[FRAMEWISE].compute
-        solved = pool(delayed(framewise)(given) for given in shorter)
-        lived = pool(
-            delayed(_live)(record.environment(given), policy, seed)
-            for given in shorter
-            for policy in case.policies.values()
+        solved = list(pool((framewise, (given,)) for given in shorter))
+        lived = list(
+            pool(
+                (_live, (record.environment(given), policy, seed))
+                for given in shorter
+                for policy in case.policies.values()
+            )
         )
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in case.trajectories}
     live = iter(lived)

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import platform
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from edgeopt import processes
 from edgeopt.digests import changed
-from edgeopt.errors import MissingDependencyError, OptionError
+from edgeopt.errors import OptionError
 from edgeopt.options import check_kind, check_text, check_workers, listed
 from edgeopt.studies.progress import progress_bar
 from edgeopt.studies.sweeps.cells import Cell
+from edgeopt.studies.sweeps.cluster import cluster_pool
 from edgeopt.studies.sweeps.code import code_of, modules_of
 from edgeopt.studies.sweeps.store import Store
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
 
     import pandas as pd
 
 
 __all__ = ["compute_cells", "run_cells", "tabulate"]
-
-_PATIENCE: Final = 10
-"""Seconds within which the scheduler of a cluster has to answer."""
 
 
 def run_cells(
@@ -104,11 +101,12 @@ def compute_cells(
     OptionError
         If an option is out of range, no scheduler answers, sources have changed since this process
         began, or a process that computes has other code.
+    WorkerError
+        If a process that computes has ended without a word, or the scheduler is lost; what is
+        finished is kept.
     MissingDependencyError
         If a cluster is asked for and the extra ``cluster`` is not installed.
     """
-    from joblib import Parallel, delayed
-
     check_workers(workers)
     if cluster is not None:
         check_text("cluster", cluster)
@@ -125,9 +123,9 @@ def compute_cells(
     todo = [cell for key, cell in unique.items() if key not in rows]
     spoilt = {cell.key for cell in todo if kept is not None and kept.path(cell).exists()}
     keep = [None if kept is None else Keep.of(cell, kept) for cell in todo]
-    with progress_bar(len(todo), show=progress) as step, _where(cluster):
-        pool = Parallel(n_jobs=workers, return_as="generator_unordered")
-        for key, row in pool(map(delayed(_finish), todo, keep)):
+    where = processes.pool(workers, ordered=False) if cluster is None else cluster_pool(cluster)
+    with progress_bar(len(todo), show=progress) as step, where as pool:
+        for key, row in pool((_finish, work) for work in zip(todo, keep, strict=True)):
             rows[key] = row
             if kept is not None and (key in spoilt or not kept.path(unique[key]).exists()):
                 # The machine that computed it does not share this disk.
@@ -167,26 +165,3 @@ def _finish(cell: Cell, keep: Keep | None) -> tuple[str, dict[str, Any]]:
     if keep is not None and keep.store.present:
         keep.store.put(cell, row, keep.code)
     return cell.key, row
-
-
-def _where(cluster: str | None) -> AbstractContextManager[Any]:
-    if cluster is None:
-        return nullcontext()
-    try:
-        from dask.distributed import Client
-    except ImportError:
-        raise MissingDependencyError(
-            "a cluster needs the extra: pip install 'edgeopt[cluster]'"
-        ) from None
-    from contextlib import ExitStack
-
-    from joblib import parallel_config
-
-    stack = ExitStack()
-    try:
-        client = Client(cluster, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
-        stack.enter_context(client)
-    except (OSError, ValueError) as error:
-        raise OptionError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
-    stack.enter_context(parallel_config(backend="dask"))
-    return stack

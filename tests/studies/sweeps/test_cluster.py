@@ -1,7 +1,9 @@
-"""The same cells on a Dask cluster, one of whose workers is killed on the way."""
+"""The same cells on a Dask cluster that loses a worker, or its scheduler, on the way."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -9,11 +11,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from edgeopt.errors import WorkerError
 from edgeopt.studies.sweeps import run_cells
 from tests.studies.sweeps.work import cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytest.importorskip("distributed", reason="needs the extra `cluster`")
 
@@ -37,38 +44,76 @@ def awaited(path: Path, count: int) -> None:
         time.sleep(0.02)
 
 
-def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    file = tmp_path / "scheduler.json"
+@contextlib.contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """Start a scheduler and two workers; give its address, and it and them as processes."""
+    file = folder / "scheduler.json"
     options = ("--scheduler-file", str(file))
-    scheduler = started(
-        "dask_scheduler", *options, "--port", "0", "--no-dashboard", "--host", "127.0.0.1"
-    )
-    workers = [
+    running = [
+        started("dask_scheduler", *options, "--port", "0", "--no-dashboard", "--host", "127.0.0.1")
+    ]
+    running += [
         started("dask_worker", *options, "--no-nanny", "--nthreads", "1", "--no-dashboard")
         for _ in range(2)
     ]
     try:
         while not file.exists():
             time.sleep(0.05)
-        import json
+        yield json.loads(file.read_text())["address"], running
+    finally:
+        for process in running[::-1]:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
-        address = json.loads(file.read_text())["address"]
 
-        def kill() -> None:
-            awaited(log, 4)
-            os.killpg(workers[0].pid, signal.SIGKILL)
+def killing(log: Path, count: int, process: subprocess.Popen[bytes]) -> threading.Thread:
+    """Kill a process once a log has so many lines."""
 
-        killer = threading.Thread(target=kill)
-        killer.start()
+    def kill() -> None:
+        awaited(log, count)
+        os.killpg(process.pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with cluster(tmp_path) as (address, running):
+        killer = killing(log, 4, running[1])
         listed = cells(24, str(log), 0.05)
         table = run_cells(listed, store=tmp_path / "store", cluster=address)
         killer.join()
-        assert workers[0].wait() == -signal.SIGKILL
-    finally:
-        for process in (*workers, scheduler):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+        assert running[1].wait() == -signal.SIGKILL
     assert table.equals(run_cells(cells(24, str(tmp_path / "other"))))
     assert len(list((tmp_path / "store").glob("*.json"))) == 24
+
+
+def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log, store = tmp_path / "log", tmp_path / "store"
+    with cluster(tmp_path) as (address, running):
+        killer = killing(log, 6, running[0])
+        with pytest.raises(WorkerError, match=f"the scheduler at {address} is lost; what is fin"):
+            run_cells(cells(400, str(log), 0.05), store=store, cluster=address)
+        killer.join()
+    assert capfd.readouterr().err == ""
+    finished = set(log.read_text().split())
+    kept = {str(json.loads(path.read_text())["row"]["square"]) for path in store.glob("*.json")}
+    assert 6 <= len(finished) < 400
+    # Each worker may have been killed between the last line of its log and keeping the cell.
+    assert len({str(float(int(number) ** 2)) for number in finished} - kept) <= 2
+    again = run_cells(cells(24, str(tmp_path / "other")), store=store)
+    assert again.equals(run_cells(cells(24, str(tmp_path / "third"))))
+    assert len((tmp_path / "other").read_text().split()) <= 24 - 4
+
+
+def test_a_disk_that_is_not_shared_is_written_by_the_client_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgeopt.studies.sweeps.Store.present", False)
+    run_cells(cells(3, str(tmp_path / "log")), store=tmp_path / "store")
+    assert len(list((tmp_path / "store").glob("*.json"))) == 3

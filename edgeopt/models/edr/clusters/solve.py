@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from edgeopt import processes
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.clusters.blocks import Block, expected_energy, joined, split
 from edgeopt.models.edr.clusters.partition import merge_clusters
@@ -215,10 +216,10 @@ def _solver(penalties: Penalties, workers: int) -> Iterator[Solver]:
     if workers == 1:
         yield lambda problems, earlier: _solved(problems, earlier, penalties)
         return
-    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib import effective_n_jobs
 
     count = effective_n_jobs(workers)
-    with Parallel(n_jobs=workers) as pool:
+    with processes.pool(workers) as pool:
 
         def solve(
             problems: Sequence[RoutingProblem], earlier: Sequence[RoutingPlan | None]
@@ -228,7 +229,7 @@ def _solver(penalties: Penalties, workers: int) -> Iterator[Solver]:
                 (problems[first::count], earlier[first::count])
                 for first in range(min(count, len(problems)))
             ]
-            results = pool(delayed(_solved)(*chunk, penalties) for chunk in chunks)
+            results = pool((_solved, (*chunk, penalties)) for chunk in chunks)
             plans: list[RoutingPlan] = [None] * len(problems)  # type: ignore[list-item]
             for first, found in enumerate(results):
                 plans[first::count] = found

@@ -1,0 +1,159 @@
+"""Processes that compute beside this one, and of which none outlives it.
+
+An interrupt from the keyboard reaches this process alone: it ends its workers at once and then
+unwinds. Workers that have begun notice within a second that their parent was killed, and end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from concurrent.futures import BrokenExecutor
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from edgeopt.errors import WorkerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Call", "Pool", "pool"]
+
+Call = tuple["Callable[..., Any]", tuple[Any, ...]]
+"""A function and its arguments; both have to be picklable where several processes compute."""
+
+_WORKER: Final = "LokyProcess"
+"""How joblib's processes are called."""
+
+_KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+_GLANCE: Final = 0.5
+"""Seconds between two looks of a worker whether its parent is there."""
+
+_attending = False
+
+
+class Pool(Protocol):
+    """Carries out calls, and yields what they return."""
+
+    def __call__(self, calls: Iterable[Call], /) -> Iterator[Any]:
+        """Begin with the iteration; what is left when that ends early is cancelled."""
+
+
+@contextlib.contextmanager
+def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
+    """Give processes that carry out independent calls.
+
+    Parameters
+    ----------
+    workers
+        How many; 1 carries the calls out in this process, -1 takes all cores.
+    ordered
+        Whether results come in the order of the calls, or as they are finished.
+
+    Yields
+    ------
+    Pool
+        To be called any number of times, once the results of the last call are consumed.
+
+    Raises
+    ------
+    WorkerError
+        If a process has ended without a word.
+    """
+    from joblib import Parallel
+    from joblib.externals.loky.backend import resource_tracker as tracker
+
+    if workers != 1:
+        # Where these start later, they open the ears of whoever starts them.
+        tracker.ensure_running()
+        resource_tracker.ensure_running()
+    kind = "generator" if ordered else "generator_unordered"
+    with _interruptible(), contextlib.ExitStack() as stack:
+        with _deaf():
+            parallel = stack.enter_context(Parallel(n_jobs=workers, return_as=kind))
+        yield lambda calls: _results(parallel, calls)
+
+
+def _results(parallel: Any, calls: Iterable[Call]) -> Iterator[Any]:
+    from joblib import delayed
+
+    results = None
+    try:
+        # Workers start in here; they inherit that interrupts do not reach them.
+        with _deaf():
+            results = parallel(delayed(_carry_out)(os.getpid(), *call) for call in calls)
+        yield from results
+    except BrokenExecutor:
+        raise WorkerError(
+            "a worker process has been killed or has crashed, perhaps for want of memory; run this "
+            "again with fewer workers"
+        ) from None
+    finally:
+        with warnings.catch_warnings():
+            # That the rest is cancelled is what leaving early asks for.
+            warnings.simplefilter("ignore")
+            if results is not None:
+                results.close()
+
+
+def _carry_out(parent: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    if os.getpid() != parent:
+        _attend(parent)
+    return function(*arguments)
+
+
+def _attend(parent: int) -> None:
+    """End this worker when its parent has ended without saying so."""
+    global _attending
+    if not _attending and os.name == "posix":
+        _attending = True
+
+        def watch() -> None:
+            while os.getppid() == parent:
+                time.sleep(_GLANCE)
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Keep interrupts waiting; processes that are started meanwhile never hear of them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let an interrupt end the workers first, and be the only one while they are cleared away."""
+    usual = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or usual is not signal.default_int_handler:
+        yield
+        return
+
+    def end(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for child in multiprocessing.active_children():
+            if child.name.startswith(_WORKER) and child.pid is not None:
+                with contextlib.suppress(OSError):  # it may just have ended
+                    os.kill(child.pid, _KILL)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -1,0 +1,115 @@
+"""A Dask cluster that computes instead of this machine, for as long as it is there."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.errors import MissingDependencyError, OptionError, WorkerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from edgeopt.processes import Call, Pool
+
+__all__ = ["cluster_pool"]
+
+_PATIENCE: Final = 10
+"""Seconds within which the scheduler has to answer."""
+
+_GLANCE: Final = 0.5
+"""Seconds between two looks whether the scheduler is there."""
+
+
+@contextlib.contextmanager
+def cluster_pool(address: str) -> Iterator[Pool]:
+    """Give the workers of a cluster, as `edgeopt.processes.pool` gives processes.
+
+    What a lost worker had in hand is computed by another. The loss of the scheduler ends the run.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler.
+
+    Raises
+    ------
+    OptionError
+        If no scheduler answers.
+    WorkerError
+        If the scheduler is lost, or one call has cost several workers.
+    MissingDependencyError
+        If the extra ``cluster`` is not installed.
+    """
+    try:
+        from dask.distributed import Client
+    except ImportError:
+        raise MissingDependencyError(
+            "a cluster needs the extra: pip install 'edgeopt[cluster]'"
+        ) from None
+    with _silent():
+        try:
+            client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise OptionError(f"no Dask scheduler answers at {address!r}: {error}") from None
+        try:
+            yield lambda calls: _results(client, calls, address)
+        finally:
+            # A scheduler that is gone is not waited for.
+            client.close(timeout=1)  # type: ignore[no-untyped-call]
+
+
+def _results(client: Any, calls: Iterable[Call], address: str) -> Iterator[Any]:
+    """Yield what calls return, as it comes."""
+    from distributed.scheduler import KilledWorker
+
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    waiting = [client.submit(function, *given, pure=False) for function, given in calls]
+    for future in waiting:
+        future.add_done_callback(done.put)
+    for _ in range(len(waiting)):
+        future = _next(done, client, address)
+        try:
+            result = future.result()
+        except KilledWorker as error:
+            raise WorkerError(f"the cluster at {address}: {error}") from None
+        except (OSError, CancelledError):
+            if future.status == "error":
+                raise  # by the call itself
+            raise _lost(address) from None
+        # The cluster need not keep what is here.
+        future.release()
+        yield result
+
+
+def _next(done: queue.SimpleQueue[Any], client: Any, address: str) -> Any:
+    while True:
+        future = None
+        with contextlib.suppress(queue.Empty):
+            future = done.get(timeout=_GLANCE)
+        if client.status != "running" or (future is not None and future.cancelled()):
+            raise _lost(address)
+        if future is not None:
+            return future
+
+
+def _lost(address: str) -> WorkerError:
+    return WorkerError(
+        f"the scheduler at {address} is lost; what is finished is kept: start another one and run "
+        "this again"
+    )
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep the cluster's own log off the terminal: what matters is said by errors."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -140,6 +140,9 @@ def test_a_small_task_is_not_at_the_mercy_of_what_a_large_one_may_lack():
     demand = np.array([1.0 + 5e-10, 1e-9])
     assert edf_feasible(order, start, end, demand, demand, np.array([1.0, 1e-9]), 0, 0)
     assert not edf_feasible(order, start, start, demand, demand, capacity, 0, 0)
+    # Nor may the plan forget what the large one still takes in the slot of the small one.
+    start, end, capacity = np.array([0, 1]), np.array([1, 1]), np.array([1.0, 1e-9])
+    assert not edf_feasible(order, start, end, demand, demand, capacity, 0, 0)
 
 
 @given(st.integers(0, 10**6), st.sampled_from([-1000, -40, -34, 40, 900]))

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.solvers.gap import Sum
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -69,23 +71,34 @@ class ConePair:
         gradient: Vector = self._curvature() + self.matrix.T @ self.dual + self.cost
         return gradient
 
-    def dual_value(self) -> float:
+    def dual_value(self) -> Sum:
         """Return the value of the dual at the pair, a bound to within the dual residual."""
-        curvature = float(self.primal @ self._curvature())
+        curvature = 0.5 * float(self.primal @ self._curvature())
         gradient = self._gradient()
         side = np.where(gradient > 0.0, self.lower, self.upper)
         resting = np.isfinite(side)
-        rest = float(gradient[resting] @ side[resting])
-        return rest - 0.5 * curvature - float(self.right @ self.dual) + self.offset
+        rest, rows = gradient[resting] * side[resting], self.right * self.dual
+        value = float(rest.sum()) - curvature - float(rows.sum()) + self.offset
+        size = float(np.abs(rest).sum() + np.abs(rows).sum()) + abs(curvature) + abs(self.offset)
+        return Sum(value, size)
 
     def dual_residual(self) -> float:
-        """Return the largest violation of stationarity or of the dual cone, relative to costs."""
+        """Return the largest violation of stationarity or of the dual cone, without a unit.
+
+        Stationarity is relative to the largest sum of terms that should cancel, multipliers outside
+        their cone to the largest multiplier.
+        """
         gradient = self._gradient()
         # What rests on a bound of x is a multiplier of that bound.
         free = np.where(gradient > 0.0, np.isneginf(self.lower), np.isposinf(self.upper))
-        stationarity = np.where(free, np.abs(gradient), 0.0) / np.maximum(1.0, np.abs(self.cost))
-        scale = max(1.0, float(np.abs(self.dual).max(initial=0.0)))
-        return max(float(stationarity.max(initial=0.0)), self._outside_dual_cone() / scale)
+        terms = np.abs(self.cost) + abs(self.matrix).T @ np.abs(self.dual)
+        if self.quadratic is not None:
+            terms = terms + abs(self.quadratic) @ np.abs(self.primal)
+        stationarity = float(np.where(free, np.abs(gradient), 0.0).max(initial=0.0))
+        return max(
+            _ratio(stationarity, float(terms.max(initial=0.0))),
+            _ratio(self._outside_dual_cone(), float(np.abs(self.dual).max(initial=0.0))),
+        )
 
     def _outside_dual_cone(self) -> float:
         cones = self.cones
@@ -109,6 +122,12 @@ class ConePair:
             worst = max(worst, _outside_dual_power(self.dual[start : start + 3], float(power)))
             start += 3
         return worst
+
+
+def _ratio(violation: float, size: float) -> float:
+    if violation <= 0.0:
+        return 0.0
+    return violation / size if size > 0.0 else float("inf")
 
 
 def _outside_semidefinite(packed: Vector, size: int, pair: ConePair) -> float:

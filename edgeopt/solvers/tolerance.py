@@ -1,6 +1,7 @@
 """The three tolerances of edgeopt, named once.
 
-A tolerance is relative where the compared number exceeds one and absolute below.
+A tolerance is relative: to what meets in a constraint, to the larger of objective and bound. A
+number that has a unit is never compared with one of these as it stands.
 """
 
 from __future__ import annotations

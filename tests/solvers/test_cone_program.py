@@ -79,4 +79,4 @@ def test_bounds_carry_what_the_rows_do_not() -> None:
         np.full(1, 5.0),
     )
     assert pair.dual_residual() == 0.0
-    assert pair.dual_value() == 5.0
+    assert pair.dual_value() == (5.0, 5.0)

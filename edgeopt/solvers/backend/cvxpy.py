@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -42,6 +42,10 @@ STATUS: Final[Mapping[str, Status]] = MappingProxyType(
         cvxpy.SOLVER_ERROR: Status.ERROR,
     }
 )
+
+
+OBJECTIVE: Final = ("c", "q", "P")
+"""Parts of what CVXPY hands to an interface that are in the objective's unit."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def solve(problem: Any, request: Request) -> Solution:
         if outcome.pair is not None:
             duals = _duals(problem, sign)
     if outcome.pair is not None:
-        bound = outcome.pair.dual_value()
+        bound = outcome.pair.dual_value().value
     return assemble(
         problem,
         request,
@@ -151,6 +155,10 @@ def run(problem: Any, request: Request) -> Run:
         for multiplier in constraint.dual_variables:
             # A solver that leaves no multipliers must not seem to have those of the one before.
             multiplier.save_value(None)
+    exponent = _objective_exponent(data)
+    if exponent:
+        stated = {part: data[part] for part in OBJECTIVE if data.get(part) is not None}
+        data = data | {part: one * 2.0**exponent for part, one in stated.items()}
     built = time.perf_counter()
     with warnings.catch_warnings():
         # Our own check of the residuals says the same with numbers.
@@ -172,11 +180,32 @@ def run(problem: Any, request: Request) -> Run:
     has_point = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE, cvxpy.USER_LIMIT)
     has_point = has_point and all(v.value is not None for v in problem.variables())
     pair = None
+    if has_point and exponent:
+        _restore(problem, exponent)
     if has_point and not problem.is_mixed_integer():
         pair = cone_pair(name, chain.solver, data, inverse[-1], raw)
-    bound = search_bound(name, raw) + float(inverse[-1].get("offset", 0.0))
+        pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
+    bound = search_bound(name, raw) * 2.0**-exponent + float(inverse[-1].get("offset", 0.0))
     seconds = (built - start, time.perf_counter() - built)
     return Run(STATUS[problem.status], name, has_point, pair, bound, *seconds, keywords)
+
+
+def _objective_exponent(data: Any) -> int:
+    """Return the power of two that brings the largest coefficient of the objective into [1, 2)."""
+    parts = [data[part] for part in OBJECTIVE if isinstance(data, dict) and part in data]
+    sizes = [float(abs(part).max()) for part in parts if part is not None and min(part.shape)]
+    largest = max(sizes, default=0.0)
+    return 1 - int(np.frexp(largest)[1]) if np.isfinite(largest) and largest > 0.0 else 0
+
+
+def _restore(problem: Any, exponent: int) -> None:
+    """Bring the objective and the multipliers that CVXPY has unpacked back to their own unit."""
+    found = problem.solution
+    found.opt_val = problem.objective.value
+    found.dual_vars = {
+        name: np.asarray(dual) * 2.0**-exponent for name, dual in found.dual_vars.items()
+    }
+    problem.unpack(found)
 
 
 def _failed(

@@ -70,7 +70,7 @@ def solve(program: LinearProgram, request: Request) -> Solution:
         seconds=(outcome.build, outcome.solve),
         version=outcome.version,
         objective=float("nan") if values is None else program.objective(values),
-        bound=program.sign * outcome.bound + program.offset,
+        bound=program.sign * outcome.bound + program.offset if program.is_mixed_integer else None,
         values=values,
         duals=duals,
         settings=outcome.settings,

@@ -71,7 +71,8 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     if status is Status.ITERATION_LIMIT and "time limit" in result.message.lower():
         status = Status.MAX_TIME_LIMIT
     values = None if result.x is None else np.asarray(result.x)
-    bound = getattr(result, "mip_dual_bound", None)
+    # Of a linear program SciPy calls 0 the bound.
+    bound = getattr(result, "mip_dual_bound", None) if program.is_mixed_integer else None
     return assemble(
         program,
         request,

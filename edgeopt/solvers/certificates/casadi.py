@@ -11,20 +11,23 @@ is convex, so is L for multipliers of the right sign, and linearising it at x* b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi
 import numpy as np
+from scipy import sparse
+
+from edgeopt.solvers.certificates import linear
+from edgeopt.solvers.program import LinearProgram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.solvers.nonlinear import CasadiNlp
     from edgeopt.solvers.solution import Solution
 
     Vector = NDArray[np.float64]
 
-__all__ = ["dual_bound", "dual_residual", "primal_residual"]
+__all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
 
 
 def _point(solution: Solution) -> Vector:
@@ -37,27 +40,40 @@ def _signed_duals(solution: Solution) -> Vector:
     return signed
 
 
-def _rows(problem: CasadiNlp) -> casadi.Function:
+def _linearised(solution: Solution) -> tuple[LinearProgram | None, float, Vector]:
+    """Return the program close to the point, the objective there, and what the rows come to.
+
+    Its sides are those of the problem itself: only sizes of entries and costs count. None for a
+    point at which something is not a number.
+    """
+    problem = solution.problem
     rows = casadi.DM(0, 1) if problem.constraints is None else problem.constraints
-    return casadi.Function("rows", [problem.variables], [rows])
+    what = [problem.objective, casadi.gradient(problem.objective, problem.variables), rows]
+    if problem.constraints is not None:
+        what.append(casadi.jacobian(problem.constraints, problem.variables))
+    found: Any = casadi.Function("linearised", [problem.variables], what)(_point(solution))
+    value, slope, body = (np.array(part).reshape(-1) for part in found[:3])
+    constrained = problem.constraints is not None
+    matrix = found[3].sparse() if constrained else sparse.csc_array((0, len(slope)))
+    entries = matrix.data
+    if not all(np.isfinite(part).all() for part in (value, slope, body, entries)):
+        return None, float("nan"), body
+    program = LinearProgram(
+        slope, matrix, problem.row_lower, problem.row_upper, problem.lower, problem.upper,
+        sense=problem.sense,
+    )  # fmt: skip
+    return program, float(value[0]), body
 
 
 def primal_residual(solution: Solution) -> float:
-    """Return the largest relative violation of a constraint or bound."""
-    problem, point = solution.problem, _point(solution)
-    body = np.array(_rows(problem)(point)).reshape(-1)
-    if not (np.isfinite(point).all() and np.isfinite(body).all()):
+    """Return the largest violation of a constraint or bound, as in the program close to the point.
+
+    See `edgeopt.solvers.certificates.linear` for what it is relative to.
+    """
+    program, _, body = _linearised(solution)
+    if program is None:
         return float("inf")
-    worst = 0.0
-    for value, low, high in (
-        (body, problem.row_lower, problem.row_upper),
-        (point, problem.lower, problem.upper),
-    ):
-        for violation, side in ((low - value, low), (value - high, high)):
-            finite = np.isfinite(side)
-            relative = violation[finite] / np.maximum(1.0, np.abs(side[finite]))
-            worst = max(worst, float(relative.max(initial=0.0)))
-    return worst
+    return linear.primal_violation(program, _point(solution), body)
 
 
 def _lagrangian(solution: Solution) -> tuple[float, Vector, Vector]:
@@ -72,20 +88,27 @@ def _lagrangian(solution: Solution) -> tuple[float, Vector, Vector]:
     return float(value), np.array(slope).reshape(-1), duals
 
 
-def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
-    below, above = (multiplier > 0.0) & np.isneginf(low), (multiplier < 0.0) & np.isposinf(high)
-    return np.asarray(below | above, dtype=np.bool_)
-
-
 def dual_residual(solution: Solution) -> float:
-    """Return the largest multiplier or slope of the Lagrangian that rests on no finite side."""
+    """Return the largest multiplier or slope of the Lagrangian that rests on no finite side.
+
+    Relative to the largest slope of the objective, or to the objective itself over the size of the
+    point, whichever is larger: at a minimum in the interior all slopes are 0.
+    """
     if solution.duals is None or solution.values is None:
         return float("nan")
+    program, value, _ = _linearised(solution)
+    if program is None:
+        return float("inf")
+    size = float((np.abs(_point(solution)) / program.units.column_unit).max(initial=0.0))
+    duals = np.array([solution.duals[name] for name in solution.problem.row_names], dtype=float)
+    return linear.dual_violation(program, duals, abs(value) / size if size else 0.0)
+
+
+def objective(solution: Solution) -> float:
+    """Return the objective at the solution's values."""
     problem = solution.problem
-    _, slope, duals = _lagrangian(solution)
-    columns = np.abs(slope[_unsupported(slope, problem.lower, problem.upper)])
-    rows = np.abs(duals[_unsupported(duals, problem.row_lower, problem.row_upper)])
-    return max(float(columns.max(initial=0.0)), float(rows.max(initial=0.0)))
+    evaluate = casadi.Function("objective", [problem.variables], [problem.objective])
+    return float(evaluate(_point(solution)))
 
 
 def dual_bound(solution: Solution) -> float:

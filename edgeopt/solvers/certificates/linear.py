@@ -67,12 +67,9 @@ def dual_residual(solution: Solution) -> float:
 
 
 def dual_bound(solution: Solution) -> Sum:
-    """Return the bound that the duals prove; of a mixed-integer program the search's own bound."""
-    program, stated = solution.problem, solution.bound
-    if program.is_mixed_integer or (solution.duals is None and np.isinf(stated)):
-        return Sum(stated, abs(stated))
-    if solution.duals is None:
-        return Sum(-program.sign * np.inf, np.inf)
+    """Return the bound that the duals prove; without duals the solver's own bound."""
+    if solution.problem.is_mixed_integer or solution.duals is None:
+        return Sum(solution.bound, abs(solution.bound))
     return bound_from_duals(solution.problem, solution.duals)
 
 
@@ -83,7 +80,9 @@ def objective(solution: Solution) -> Sum:
     return Sum(program.objective(values), size)
 
 
-def primal_violation(program: LinearProgram, values: Vector) -> float:
+def primal_violation(
+    program: LinearProgram, values: Vector, activity: Vector | None = None
+) -> float:
     """Return the largest violation at a point.
 
     Parameters
@@ -92,6 +91,9 @@ def primal_violation(program: LinearProgram, values: Vector) -> float:
         The program.
     values
         The point, shape [n].
+    activity
+        What the rows come to there, shape [m], if they are not linear and `program` is what they
+        are close to the point.
 
     Returns
     -------
@@ -104,8 +106,10 @@ def primal_violation(program: LinearProgram, values: Vector) -> float:
     unit = program.units.column_unit
     size = float((np.abs(values) / unit).max(initial=0.0))
     worst = 0.0
+    if activity is None:
+        activity = program.matrix @ values
     for point, low, high, reach in (
-        (program.matrix @ values, program.row_lower, program.row_upper, size * program.row_size),
+        (activity, program.row_lower, program.row_upper, size * program.row_size),
         (values, program.lower, program.upper, size * unit),
     ):
         for violation, side in ((low - point, low), (point - high, high)):
@@ -132,7 +136,7 @@ def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
     return below + above
 
 
-def dual_violation(program: LinearProgram, duals: Vector) -> float:
+def dual_violation(program: LinearProgram, duals: Vector, least: float = 0.0) -> float:
     """Return how far row duals are from dual feasibility.
 
     Parameters
@@ -141,6 +145,8 @@ def dual_violation(program: LinearProgram, duals: Vector) -> float:
         The program, taken as continuous.
     duals
         One dual for each row, the derivative of the optimum by its active side, shape [m].
+    least
+        A number that the largest cost per unit counts as at least.
 
     Returns
     -------
@@ -154,7 +160,7 @@ def dual_violation(program: LinearProgram, duals: Vector) -> float:
     unit = program.units.column_unit
     columns = _unsupported(reduced, program.lower, program.upper) * unit
     rows = _unsupported(signed, program.row_lower, program.row_upper) * program.row_size
-    largest = float((np.abs(program.cost) * unit).max(initial=0.0))
+    largest = float((np.abs(program.cost) * unit).max(initial=least))
     return max(_largest_ratio(columns, largest), _largest_ratio(rows, largest))
 
 

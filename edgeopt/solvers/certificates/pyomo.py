@@ -54,17 +54,18 @@ def _evaluated_violation(model: Any, values: dict[str, float]) -> float:
 
     variables = list(model.component_data_objects(Var, descend_into=True))
     before = [(variable, variable.value) for variable in variables]
+    reach = max((abs(number) for number in values.values()), default=0.0)
     worst = 0.0
     try:
         for variable in variables:
             if variable.name in values:
                 variable.set_value(values[variable.name], skip_validation=True)
         for constraint in model.component_data_objects(Constraint, active=True, descend_into=True):
-            body = value(constraint.body)
-            worst = max(worst, _excess(body, value(constraint.lower), value(constraint.upper)))
+            sides = value(constraint.lower), value(constraint.upper)
+            worst = max(worst, _excess(value(constraint.body), *sides, _size(constraint, reach)))
         for variable in variables:
             if variable.name in values:
-                worst = max(worst, _excess(variable.value, variable.lb, variable.ub))
+                worst = max(worst, _excess(variable.value, variable.lb, variable.ub, reach))
                 if variable.is_integer():
                     worst = max(worst, abs(variable.value - round(variable.value)))
     finally:
@@ -73,9 +74,25 @@ def _evaluated_violation(model: Any, values: dict[str, float]) -> float:
     return worst
 
 
-def _excess(point: float, low: float | None, high: float | None) -> float:
+def _size(constraint: Any, reach: float) -> float:
+    """Return by how much a constraint's body changes at most when a variable moves by `reach`."""
+    from pyomo.core.expr.calculus.derivatives import Modes, differentiate
+    from pyomo.core.expr.visitor import identify_variables
+
+    body = constraint.body
+    moving = list(identify_variables(body, include_fixed=False))
+    slopes = differentiate(body, wrt_list=moving, mode=Modes.reverse_numeric)
+    return reach * max((abs(float(slope)) for slope in slopes), default=0.0)
+
+
+def _excess(point: float, low: float | None, high: float | None, size: float) -> float:
+    """Return the violation of a side, relative to it or to the size, whichever is larger."""
     if not np.isfinite(point):
         return float("inf")
-    below = 0.0 if low is None else (low - point) / max(1.0, abs(low))
-    above = 0.0 if high is None else (point - high) / max(1.0, abs(high))
-    return max(below, above, 0.0)
+    worst = 0.0
+    for violation, side in ((None if low is None else low - point, low),
+                            (None if high is None else point - high, high)):  # fmt: skip
+        if violation is not None and side is not None and violation > 0.0:
+            scale = max(abs(side), size)
+            worst = max(worst, violation / scale if scale > 0.0 else float("inf"))
+    return worst

@@ -35,6 +35,8 @@ class Case:
         How a solver may end.
     differentiable
         Whether the optimum changes linearly while any side moves a little both ways.
+    absolute_gap
+        Distance from the optimum that is near enough, where it is 0 and no relative one is.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Case:
     duals: tuple[float, ...] | None = None
     statuses: tuple[Status, ...] = (Status.CONVERGENCE_CRITERIA_SATISFIED,)
     differentiable: bool = True
+    absolute_gap: float = 0.0
 
 
 _GLASS = LinearProgram([3, 5], [[1, 0], [0, 2], [3, 2]], -INF, [4, 12, 18], sense="max")
@@ -134,6 +137,21 @@ CASES: Final[tuple[Case, ...]] = (
         "by hand: x = (0, 3, 4)",
         -1.0,
         (0.0, 0.0, 0.0),
+    ),
+    Case(
+        "an optimum of 0",
+        LinearProgram([1, 2], [[1, 1], [1, -1]], [-INF, -2], [3, 2], 0, [4, 4]),
+        "by hand: x = (0, 0)",
+        0.0,
+        (0.0, 0.0),
+        absolute_gap=1e-6,
+    ),
+    Case(
+        "an integer optimum of 0",
+        LinearProgram([3, -3], [[1, -1]], 0, INF, 0, 5, True),
+        "by hand: x1 = x2",
+        0.0,
+        absolute_gap=1e-6,
     ),
     Case(
         "no rows",

@@ -50,6 +50,7 @@ def explain_convex(problem: Any) -> Explanation:
     cost = _repair(everything)
     repaired = np.isfinite(cost)
     sides = [_side(names[id(one)], one, repaired) for one in everything]
+    most = max((side.violation for side in sides), default=0.0)
     in_conflict = {id(one) for one in found}
     return Explanation(
         feasible=False,
@@ -58,7 +59,7 @@ def explain_convex(problem: Any) -> Explanation:
         ),
         minimal=minimal,
         background="given the attributes of the variables",
-        repair=tuple(side for side in sides if side.violation > DEFAULT),
+        repair=tuple(side for side in sides if side.violation > DEFAULT * most),
         cost=cost,
     )
 

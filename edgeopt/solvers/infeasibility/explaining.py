@@ -129,10 +129,11 @@ class _Values:
         """Return the rows and columns whose sides the point breaks."""
         program = self._program
         broken = []
-        for part, value, low, high in (
-            ("row", self._rows, program.row_lower, program.row_upper),
-            ("column", self._columns, program.lower, program.upper),
+        units = program.units
+        for part, value, low, high, unit in (
+            ("row", self._rows, program.row_lower, program.row_upper, np.ldexp(1.0, -units.rows)),
+            ("column", self._columns, program.lower, program.upper, units.column_unit),
         ):
-            excess = np.fmax(low - value, value - high)
+            excess = np.fmax(low - value, value - high) / np.maximum(unit, np.abs(value))
             broken += [self._side(part, int(i)) for i in np.flatnonzero(excess > DEFAULT)]
         return tuple(broken)

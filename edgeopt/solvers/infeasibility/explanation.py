@@ -61,7 +61,8 @@ class Explanation:
     repair
         The sides that have to give way in the cheapest relaxation, with the values they need.
     cost
-        Sum over the repaired sides of ``change / max(1, |side|)``.
+        Sum over the repaired sides of their changes, relative to the side or to the unit of its
+        row, whichever is larger.
     """
 
     feasible: bool

@@ -1,9 +1,12 @@
 r"""The cheapest relaxation of an infeasible program: an elastic program.
 
 .. math::
-    \min_{x, s \ge 0} \sum_i \frac{s_i^- }{\max(1, |\underline{b}_i|)}
-    + \frac{s_i^+}{\max(1, |\overline{b}_i|)}
+    \min_{x, s \ge 0} \sum_i \frac{s_i^- }{\max(r_i, |\underline{b}_i|)}
+    + \frac{s_i^+}{\max(r_i, |\overline{b}_i|)}
     \quad \text{s.t.} \quad \underline{b} - s^- \le A x \le \overline{b} + s^+
+
+A change of a side counts relative to that side, or to the unit :math:`r_i` of its row
+(`edgeopt.solvers.units`) where that is larger: no row's own unit matters.
 """
 
 from __future__ import annotations
@@ -42,11 +45,13 @@ def elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearPr
     rows, columns = program.shape
     matrix, row_lower, row_upper = program.matrix, program.row_lower, program.row_upper
     lower, upper = program.lower, program.upper
+    unit_size = np.ldexp(1.0, -program.units.rows)
     if bounds:
         matrix = sparse.vstack([matrix, sparse.eye_array(columns)], format="csc")
         row_lower = np.concatenate([row_lower, lower])
         row_upper = np.concatenate([row_upper, upper])
         lower, upper = np.full(columns, -np.inf), np.full(columns, np.inf)
+        unit_size = np.concatenate([unit_size, program.units.column_unit])
         rows += columns
     give_low, give_high = (
         np.flatnonzero(np.isfinite(row_lower)),
@@ -56,8 +61,8 @@ def elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearPr
     price = np.concatenate(
         [
             np.zeros(columns),
-            1.0 / np.maximum(1.0, np.abs(row_lower[give_low])),
-            1.0 / np.maximum(1.0, np.abs(row_upper[give_high])),
+            1.0 / np.maximum(unit_size, np.abs(row_lower))[give_low],
+            1.0 / np.maximum(unit_size, np.abs(row_upper))[give_high],
         ]
     )
     gives = len(give_low) + len(give_high)

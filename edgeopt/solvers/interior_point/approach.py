@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.solvers.gap import relative_gap
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,7 +25,6 @@ def approach(
     point: Point,
     gap: float,
     *,
-    smallest: float = 1.0,
     max_iterations: int = 300,
     time_limit: float | None = None,
 ) -> Iterator[tuple[Point, float]]:
@@ -39,9 +40,7 @@ def approach(
     point
         Where to start.
     gap
-        Relative gap of the two objectives to reach, with the rows nearly met.
-    smallest
-        Gaps are relative to the primal objective, or to this number if that is less.
+        Relative gap of the two objectives to reach, with the rows nearly met: `relative_gap`.
     max_iterations
         Largest number of steps.
     time_limit
@@ -51,7 +50,8 @@ def approach(
     missed = np.inf
     for iteration in range(max_iterations + 1):
         primal, dual = method.objectives(point)
-        reached = abs(primal - dual) / max(smallest, abs(primal))
+        sizes = method.sizes(point)
+        reached = relative_gap(primal, dual, objective_size=sizes[0], bound_size=sizes[1])
         yield point, reached
         if reached <= gap:
             # Near the optimum cancellation makes the rows worse again: then it is time to stop.

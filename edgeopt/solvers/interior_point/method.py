@@ -75,6 +75,12 @@ class InteriorPoint:
         """Return primal and dual objective of the minimisation at a point."""
         return float(self.form.cost @ point.primal), float(self.form.right @ point.multipliers)
 
+    def sizes(self, point: Point) -> tuple[float, float]:
+        """Return the sums of the absolute values of the terms of both objectives."""
+        form = self.form
+        own = float(np.abs(form.cost) @ point.primal)
+        return own, float(np.abs(form.right) @ np.abs(point.multipliers))
+
     def step(self, point: Point) -> Point:
         """Return the next point: predictor, corrector, centrality correctors while they help.
 

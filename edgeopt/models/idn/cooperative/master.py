@@ -54,7 +54,6 @@ class CooperativeMaster:
             InteriorPoint(self.form, correctors=CORRECTORS),
             self._point,
             gap,
-            smallest=1.0 / self.form.scale,
             max_iterations=MAX_ITERATIONS,
             time_limit=time_limit,
         )

@@ -109,7 +109,6 @@ class StructuredMaster:
             InteriorPoint(self._form, correctors=self.correctors),
             self._point,
             gap,
-            smallest=np.finfo(float).tiny,
             max_iterations=MAX_ITERATIONS,
             time_limit=time_limit,
         )

@@ -99,8 +99,14 @@ class Scaling:
         )
 
     def restore(self, found: Solution, program: LinearProgram) -> Solution:
-        """Return what was found for the scaled program as a solution of the program itself."""
-        values = None if found.values is None else np.ldexp(found.values, self.columns)
+        """Return what was found for the scaled program as a solution of the program itself.
+
+        Values are brought between the bounds of their columns, which a solver may leave by its
+        tolerance: near 0 no other number says how little that is.
+        """
+        values = None
+        if found.values is not None:
+            values = np.clip(np.ldexp(found.values, self.columns), program.lower, program.upper)
         duals = None
         if found.duals is not None:
             # The optimum of an objective that is constant does not depend on any side.

@@ -196,12 +196,13 @@ def _largest(low: Vector, high: Vector) -> tuple[Integers, Mask]:
 
 def _first_columns(program: LinearProgram, entries: _Entries) -> Integers:
     """Return a unit for each column that follows every change of its unit by a power of two."""
-    columns, known = _largest(program.lower, program.upper)
+    size, known = _largest(program.lower, program.upper)
     side, sided = _largest(program.row_lower, program.row_upper)
     rows = -side
-    # By its bounds or by the tightest of its rows, whichever leaves it less room.
+    # By its two bounds or by the tightest of its rows, whichever leaves it less room.
     level, filled = entries.largest(entries.by_column, rows, sided)
-    columns = np.where(filled & ~(known & (columns < -level)), -level, columns)
+    boxed = known & np.isfinite(program.lower) & np.isfinite(program.upper)
+    columns = np.where(filled & ~(boxed & (size < -level)), -level, size)
     columns, known = np.where(program.integer, 0, columns), known | filled | program.integer
     columns, known = _spread(entries, columns, known, rows, sided)
     rest = ~known & (program.cost != 0.0)

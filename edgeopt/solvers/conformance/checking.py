@@ -48,7 +48,7 @@ def conformance(solver: str | Backend, **arguments: Any) -> dict[str, list[str]]
         found = check_solution(case, solution)
         known = case.duals is not None and case.differentiable
         if not found and known and solution.duals is not None:
-            found = check_derivatives(case.program, solution, solver, **arguments)
+            found = check_derivatives(case.program, solution, solver, **limits)
         failures[case.name] = found
     return failures
 

@@ -56,7 +56,7 @@ class TapFingerInstance(Identified, files="edgeopt.instances.tapfinger.files"):
         Whether the progress of a kind slows down as ``speed * sqrt(1.2 - progress)``, shape [K];
         otherwise it is the speed in every slot, which is the default.
     weight
-        Weight :math:`w_j \ge 0` of the flow time of each task, at most 1e12, shape [J]; 1 by
+        Weight :math:`w_j \ge 0` of the flow time of each task, at most 1e200, shape [J]; 1 by
         default.
     noise
         The progress of a slot differs from the law by at most this, uniformly, and is never

@@ -42,8 +42,8 @@ __all__ = [
 MANY: Final = 1_000_000
 """Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
 
-HEAVY: Final = 1e12
-"""Largest weight of a task: sums of weighted flow times keep some digits behind the point."""
+HEAVY: Final = 1e200
+"""Largest weight of a task: sums of weighted flow times stay within the range of doubles."""
 
 
 def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:

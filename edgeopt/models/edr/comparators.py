@@ -15,6 +15,7 @@ from edgeopt.errors import InputError
 from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.models.edr.served import check_cap
 from edgeopt.solvers import LinearProgram, solve
+from edgeopt.solvers.gap import gap_closed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,6 +29,7 @@ __all__ = ["FrameComparator", "TrainingComparator", "frame_comparator", "trainin
 ROUNDING = 1e-12
 """Share of a limit by which rounded sums may exceed it."""
 GAP = 1e-9
+"""Share of the terms of a cost by which it may lie above its bound."""
 MOST = 500
 """Cuts of one frame; a handful is usual."""
 
@@ -202,7 +204,8 @@ def frame_comparator(
         cuts.append(found)
         if float(cost @ trial) + found.value < value:
             value, rounds, served = float(cost @ trial) + found.value, trial, found
-        if value - bound <= GAP * max(1.0, abs(value)):
+        size = float(np.abs(cost) @ rounds) + abs(served.value)
+        if gap_closed(value, bound, GAP, absolute_gap=GAP * size):
             break
     return FrameComparator(rounds, value, min(bound, value), True, served.unserved)
 

@@ -15,6 +15,7 @@ from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.models.edr.served import check_cap, served_cap
 from edgeopt.solvers import Quality, solve
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,8 +85,13 @@ class OfflinePlan:
 
     @property
     def gap(self) -> float:
-        """Proven relative gap ``(objective - bound) / max(1, |objective|)``."""
-        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+        """Proven relative gap ``(objective - bound) / max(|objective|, |bound|)``.
+
+        It is 0 where the difference is rounding beside the terms that are added up.
+        """
+        parts = np.abs(self.training_cost).sum() + np.abs(self.request_cost).sum()
+        size = float(parts) + abs(self.objective - self.cost)
+        return relative_gap(self.objective, self.bound, objective_size=size, bound_size=size)
 
     @property
     def certified(self) -> bool:
@@ -194,7 +200,7 @@ class _Search:
         self.consider(self.rounds)
 
     def gap(self) -> float:
-        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+        return relative_gap(self.objective, min(self.bound, self.objective))
 
     def consider(self, rounds: Floats) -> float:
         """Route beside some rounds, learn from it, and return their cost."""
@@ -240,7 +246,7 @@ class _Search:
             return
         unit = self.master.unit
         left = deadline - time.perf_counter()
-        limit = None if np.isinf(left) else max(left, 0.1)
+        limit = None if np.isinf(left) else max(left, 0.0)
         own = {"time_limit": limit, "gap": None if relax else target} | options
         solution = solve(program.replace(cost=program.cost / unit), raises=False, **own)
         self.iterations += 1

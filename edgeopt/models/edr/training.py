@@ -183,9 +183,9 @@ def step_residual(
     Returns
     -------
     The largest of these: how far the rounds are from what the price asks for, relative to the most
-    that a task wants before it is limited, and 1; energy beyond the cap, relative to the cap, to
-    the energy of the most wanted, and 1; a negative price, as rounds that it moves; and, where
-    energy is left at a positive price, the smaller of both.
+    that a task does, or wants before it is limited; energy beyond the cap, relative to the cap or
+    the energy of the most wanted; a negative price, as rounds that it moves; and, where energy is
+    left at a positive price, the smaller of both.
 
     Notes
     -----
@@ -194,13 +194,13 @@ def step_residual(
     x, c, e, u = step_data(point, gradient, energy, upper)
     rounds, price = np.asarray(taken.rounds, dtype=np.float64), float(taken.energy_price)
     wanted = x - step * (c + price * e)
-    scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    most = float(e.max(initial=0.0))
+    scale = float(np.abs([wanted, rounds]).max(initial=0.0)) or 1.0  # all are 0
     distance = float(np.abs(rounds - np.clip(wanted, 0.0, u)).max(initial=0.0)) / scale
-    pull = price * step * float(e.max(initial=0.0)) / scale
+    pull = price * step * most / scale
     if np.isinf(cap):
         return max(distance, abs(pull))
-    most = float(e.max(initial=0.0))
-    left = (cap - float(e @ rounds)) / max(1.0, cap, scale * most)
+    left = (cap - float(e @ rounds)) / (max(cap, scale * most) or 1.0)
     return max(distance, -left, -pull, min(left, pull))
 
 

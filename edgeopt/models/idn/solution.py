@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.solvers.gap import relative_gap
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,17 +30,25 @@ class PlacementSolution:
         Proven upper bound on the optimum of that program, ms.
     solution
         Status, quality, timings and solver.
+    size
+        Sum of the terms that objective and bound are differences of, ms; their own size by default.
     """
 
     allocation: NDArray[Any] = field(repr=False)
     objective: float
     bound: float
     solution: Solution = field(repr=False)
+    size: float | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
-        """Proven relative gap ``(bound - objective) / max(1, |objective|)``."""
-        return (self.bound - self.objective) / max(1.0, abs(self.objective))
+        """Proven relative gap ``(bound - objective) / max(|objective|, |bound|)``.
+
+        It is 0 where the difference is rounding.
+        """
+        return relative_gap(
+            self.objective, self.bound, objective_size=self.size, bound_size=self.size
+        )
 
     @property
     def status(self) -> Status:

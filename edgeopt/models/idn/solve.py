@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.solvers import LinearProgram, Solution
+    from edgeopt.models.idn.offers import Offers
 
     Floats = NDArray[np.float64]
 
@@ -57,7 +57,8 @@ def solve_placement(
     Returns
     -------
     An allocation within the budgets, its weighted gain recomputed from the data, and the bound of
-    the solver. When the solver has found nothing better in time it is the greedy allocation.
+    the solver. When the solver has found nothing better in time it is the greedy allocation, and
+    when it has proven nothing the bound is the gain if every request had its cheapest option.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def solve_placement(
     objective = average_gain(instance, demand, best)
     allocation: NDArray[Any] = best.astype(np.float64) if relax else best
     # A time limit without a point is no failure: the greedy allocation is in hand.
-    solution = _solved(program, float(demand.weight.sum()), {"raises": False} | solver)
+    solution = solve(program, **({"raises": False} | solver))
     if solution.values is not None and solution.quality.usable:
         hosted = solution.values[: chosen.node.size]
         found = chosen.allocation(instance, hosted if relax else np.rint(hosted))
@@ -89,23 +90,20 @@ def solve_placement(
             allocation, objective = found, value
     seconds = solution.seconds
     solution = replace(solution, seconds=seconds._replace(build=seconds.build + built))
+    everything, most = _most(instance, demand, chosen)
+    proven = most if np.isnan(solution.bound) else min(solution.bound, most)
     # Rounding alone may put the solver's bound below a point in hand.
-    bound = np.inf if np.isnan(solution.bound) else max(solution.bound, objective)
-    return PlacementSolution(allocation, objective, bound, solution)
+    return PlacementSolution(allocation, objective, max(proven, objective), solution, everything)
 
 
-def _solved(program: LinearProgram, weight: float, options: dict[str, Any]) -> Solution:
-    """Solve in units in which the weights sum up to 1: tolerances of solvers are absolute."""
-    unit = weight if weight > 0.0 else 1.0
-    scaled = program.replace(cost=program.cost / unit, offset=program.offset / unit)
-    solution = solve(scaled, **options)
-    return replace(
-        solution,
-        objective=solution.objective * unit,
-        bound=solution.bound * unit,
-        duals=None if solution.duals is None else solution.duals * unit,
-        problem=program,
-    )
+def _most(instance: IdnInstance, demand: Demand, chosen: Offers) -> tuple[float, float]:
+    """Return what serving from repositories costs, and how much of it could be saved at most."""
+    ranking = instance.ranking
+    cheapest = ranking.repository_cost.copy()
+    np.minimum.at(cheapest, chosen.type, ranking.cost[chosen.option])
+    asked = demand.weight @ demand.requests
+    saved = ranking.repository_cost - cheapest
+    return float(asked @ ranking.repository_cost), float(asked @ saved)
 
 
 def _within_budgets(instance: IdnInstance, allocation: Floats, *, whole: bool) -> NDArray[Any]:

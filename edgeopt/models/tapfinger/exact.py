@@ -16,6 +16,7 @@ from edgeopt.models.tapfinger.schedule import Schedule, verify
 from edgeopt.models.tapfinger.starts import Starts, interchangeable, starts
 from edgeopt.models.tapfinger.windows import WINDOW, improved, value_step
 from edgeopt.solvers import Status, solve
+from edgeopt.solvers.gap import gap_closed, relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class OptimalSchedule:
     @property
     def gap(self) -> float:
         """Relative gap between objective and bound."""
-        return (self.objective - self.bound) / max(1.0, abs(self.objective))
+        return relative_gap(self.objective, self.bound)
 
 
 def optimal_schedule(
@@ -157,7 +158,7 @@ def _searched(
 
 
 def _close(value: float, bound: float, gap: float) -> bool:
-    return value - bound <= gap * max(1.0, abs(value))
+    return gap_closed(value, bound, gap)
 
 
 def raised(bound: float, step: float) -> float:
@@ -189,7 +190,7 @@ def promising(
     it. No price is negative, so that the flow time itself is limited by it too.
     """
     assert problem.weight is not None
-    spare = value - relaxed.value + 1e-6 * max(1.0, abs(value))
+    spare = value - relaxed.value + 1e-6 * value
     latest = latest_completion(problem, value)
     with np.errstate(divide="ignore", invalid="ignore"):
         flow = np.floor((relaxed.least + spare) / problem.weight)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from edgeopt.models.tapfinger.pricing import Columns, joined, stacked
 from edgeopt.solvers import LinearProgram, Reusable
+from edgeopt.solvers.gap import gap_closed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,11 +143,12 @@ class _Search:
             self.late = float(solution.values[np.diff(self.columns.use.indptr) == 0].sum())
             price = merge.T @ paid
             found = self.attempt([self.best + part * (price - self.best) for part in BLENDS])
-            reached = self.objective - self.value <= gap * max(1.0, abs(self.objective))
+            reached = gap_closed(self.objective, self.value, gap)
             if reached or not self.has_time():
                 return
             reduced = found.cost + found.use.T @ price - theta[found.owner]
-            new = found.chosen(np.flatnonzero(reduced < -ROUNDING * np.maximum(1.0, found.cost)))
+            size = np.maximum(found.cost, np.abs(theta[found.owner]))
+            new = found.chosen(np.flatnonzero(reduced < -ROUNDING * size))
             if not new.owner.size:
                 return
             self.columns = stacked([self.columns, new])

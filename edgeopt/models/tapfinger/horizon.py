@@ -69,7 +69,7 @@ def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
     least, weight = shortest(problem), problem.weight
     spare = value - float(weight @ least)
     # A relative part in a billion is left to rounding.
-    spare += 1e-9 * max(1.0, abs(value))
+    spare += 1e-9 * abs(value)
     end = horizon(problem)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(weight > 0, np.maximum(spare, 0.0) / weight, np.inf)

@@ -20,6 +20,7 @@ from edgeopt.models.tapfinger.pricing import StartPricing
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import fastest
 from edgeopt.options import check_real
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,9 +92,7 @@ class PooledBound:
 
         Infinite if time ran out before the relaxation was solved once.
         """
-        if not np.isfinite(self.objective):
-            return float("inf")
-        return (self.objective - self.value) / max(1.0, abs(self.objective))
+        return relative_gap(self.objective, self.value)
 
 
 def pooled_bound(

@@ -27,6 +27,7 @@ from edgeopt.models.tapfinger.listing import best_list
 from edgeopt.models.tapfinger.matrix import assembled, start_cost
 from edgeopt.models.tapfinger.starts import interchangeable, starts
 from edgeopt.solvers import solve
+from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +131,8 @@ def relaxation(
     while True:
         left = None if time_limit is None else time_limit - (time.perf_counter() - began)
         found = _solved(problem, slots, left, options, began)
-        short = found.objective - found.value > 1e-6 * max(1.0, abs(found.objective))
+        solved = np.isfinite(found.objective)
+        short = solved and relative_gap(found.objective, found.value) > 1e-6
         if not short or slots >= enough or (left is not None and left <= 0):
             return found
         slots = min(slots + max(8, slots // 2), enough)

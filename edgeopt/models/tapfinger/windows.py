@@ -24,6 +24,9 @@ __all__ = ["WINDOW", "improved", "replanned", "value_step"]
 WINDOW: Final = 24
 """Tasks that are planned anew at a time."""
 
+WHOLE: Final = 2.0**40
+"""Largest multiple of a power of two as which a weight counts as a short number."""
+
 
 def improved(
     problem: SchedulingProblem,
@@ -67,10 +70,22 @@ def improved(
 
 
 def value_step(problem: SchedulingProblem) -> float:
-    """Return a number that divides the difference of any two values; 0 where none is known."""
+    """Return a number that divides the difference of any two values; 0 where none is known.
+
+    All weights are multiples of a power of two. Where these multiples are no more than `WHOLE`, as
+    those of short numbers are in whatever unit, it is their greatest common divisor.
+    """
     assert problem.weight is not None
-    whole = bool((problem.weight == np.rint(problem.weight)).all())
-    return float(np.gcd.reduce(problem.weight.astype(np.int64))) if whole else 0.0
+    heavy = problem.weight[problem.weight > 0]
+    if not heavy.size:
+        return 0.0
+    mantissa, exponent = np.frexp(heavy)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    finest = int((exponent - 53 + np.log2(digits & -digits)).min())
+    multiples = np.ldexp(heavy, -finest)
+    if multiples.max() > WHOLE:
+        return 0.0
+    return float(np.ldexp(float(np.gcd.reduce(multiples.astype(np.int64))), finest))
 
 
 def replanned(
@@ -109,14 +124,14 @@ def replanned(
     )  # fmt: skip
     if relaxed.duals is None or not np.isfinite(relaxed.bound):
         return plan
-    spare = value - value_step(problem) - relaxed.bound + 1e-6 * max(1.0, value)
+    spare = value - value_step(problem) - relaxed.bound + 1e-6 * value
     kept = relaxed.reduced_costs() <= spare
     listed = Starts(*(field[kept] for field in listed))
     if spare < 0 or np.unique(listed.task).size < problem.tasks:
         return plan
     program = assembled(problem, groups, listed, slots)
     found = solve(program, threads=1, time_limit=time_limit, raises=False)
-    if not (found.quality.usable and found.objective < value - 1e-9 * max(1.0, value)):
+    if not (found.quality.usable and found.objective < value - 1e-9 * value):
         return plan
     chosen = np.flatnonzero(np.rint(found.values))
     by_task = chosen[np.argsort(listed.task[chosen])]

@@ -98,7 +98,8 @@ def test_the_concave_program_has_the_value_of_the_linear_one(instance, data):
     linear_ = solve(placement_matrix(instance, demand, relax=True)).objective
     concave = placement_concave(instance, demand)
     assert concave.is_dcp()
-    assert solve(concave, "clarabel").objective == pytest.approx(linear_, rel=1e-5, abs=1e-5)
+    found = solve(concave, "clarabel", absolute_gap=1e-6)  # the optimum may be 0
+    assert found.objective == pytest.approx(linear_, rel=1e-5, abs=1e-5)
 
 
 @given(idn_instances(nodes=3, models=4), st.integers(0, 2**32))

@@ -1,4 +1,7 @@
-"""No unit of weights or of time changes what is decided in a slot, or how close it is proven."""
+"""No unit of weights, and none of the times of a slot, changes a plan or how close it is proven.
+
+The slot is the unit of time of retraining, so that only its weights can be scaled.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound
 from edgeopt.models.oinc.slot import SlotProblem, allocate, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
 from tests.scales import ANY, POWERS
-from tests.strategies import slot_problems
+from tests.strategies import retraining_problems, slot_problems
 
 
 def slower(problem: SlotProblem, factor: float) -> SlotProblem:
@@ -94,6 +98,35 @@ def test_shares_of_a_site_keep_every_bit_and_their_gap(problem, factor):
         return found.feasible, found.band.tolist(), found.gap
 
     assert str(share(factor, 1.0)) == str(share(1.0, 1.0)) == str(share(1.0, factor))
+
+
+def weighing(problem: RetrainingProblem, factor: float) -> RetrainingProblem:
+    return RetrainingProblem(problem.arrival, problem.duration, problem.weight * factor)
+
+
+@pytest.mark.parametrize("method", ["patterns", "highs"])
+@given(problem=retraining_problems(), factor=st.sampled_from(POWERS))
+@settings(max_examples=25)
+def test_bound_of_retraining_keeps_every_bit(method, problem, factor):
+    known = flow_bound(problem, method=method)
+    found = flow_bound(weighing(problem, factor), method=method)
+    assert found.value == known.value * factor
+    assert (found.gap, found.slots) == (known.gap, known.slots)
+    assert found.theta.tolist() == (known.theta * factor).tolist()
+    assert found.eta.tolist() == (known.eta * factor).tolist()
+
+
+@pytest.mark.parametrize("method", ["patterns", "highs"])
+@given(problem=retraining_problems(), factor=st.sampled_from(ANY))
+@settings(max_examples=25)
+def test_bound_of_retraining_is_proven_in_any_unit(method, problem, factor):
+    known = flow_bound(problem, method=method)
+    found = flow_bound(weighing(problem, factor), method=method)
+    assert found.gap <= 1e-6
+    assert found.value == pytest.approx(
+        known.value * factor, rel=1e-9 if method == "highs" else 1e-6
+    )
+    assert found.violation() <= 1e-9 * factor * max(problem.weight)
 
 
 @given(problem=slot_problems(objectives=False), factor=st.sampled_from((1.0, *POWERS)))

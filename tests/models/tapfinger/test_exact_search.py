@@ -165,7 +165,8 @@ def test_many_tasks_are_improved_before_the_search(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("weight", "step"), [([2.0, 4.0], 2.0), ([1.0, 3.0], 1.0), ([0.5, 1.0], 0.0), ([0.0, 0.0], 0.0)]
+    ("weight", "step"),
+    [([2.0, 4.0], 2.0), ([1.0, 3.0], 1.0), ([0.5, 1.0], 0.5), ([0.1, 0.3], 0.0), ([0.0, 0.0], 0.0)],
 )
 def test_values_differ_by_whole_steps(weight, step):
     problem = SchedulingProblem(

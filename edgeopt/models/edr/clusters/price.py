@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
+from edgeopt.solvers.gap import gap_closed
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -105,7 +107,7 @@ def common_price(
     highest
         Price from which on the budget is rather exceeded: the cost of a Wh beyond it.
     gap
-        Relative gap ``(cost - bound) / max(1, |cost|)`` at which to stop.
+        Relative gap of cost and bound at which to stop, see `edgeopt.solvers.gap`.
     start
         A price to begin with, such as that of a similar problem.
 
@@ -137,7 +139,8 @@ def common_price(
         cost = low.cost + crossing * (low.energy - budget)
         inside = low.price < crossing < high.price
         narrow = high.price - low.price <= CLOSE * high.price
-        if cost - bound <= gap * max(1.0, abs(cost)) or narrow:
+        size = abs(low.cost) + crossing * (low.energy + abs(budget))
+        if narrow or gap_closed(cost, bound, gap, objective_size=size):
             break
         price = crossing
         if not inside or (step % BISECTED == 0 and low.price > 0.0):

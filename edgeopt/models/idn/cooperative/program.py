@@ -170,7 +170,7 @@ class CooperativeProgram:
     # --- what a Solution asks of its problem ------------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
-        """Return the largest violation of a constraint, relative to its side where that is > 1."""
+        """Return the largest violation of a constraint, each relative to the most that it holds."""
         hosted, served = solution.values["x"], solution.values["q"]
         demand, usage = np.zeros_like(self.requests), np.zeros_like(self.capacity)
         ones = np.ones_like(served)
@@ -178,19 +178,30 @@ class CooperativeProgram:
         used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
         finite = np.isfinite(self.budget)
         violations = (
-            (demand - self.requests) / np.maximum(1.0, self.requests),
-            (usage - self.capacity * hosted) / np.maximum(1.0, self.capacity * hosted),
-            (used - self.budget)[finite] / np.maximum(1.0, self.budget[finite]),
-            (hosted - self.copies) / np.maximum(1.0, self.copies),
-            -hosted,
-            -served,
+            (demand - self.requests, self.requests),
+            (usage - self.capacity * hosted, self.capacity * self.copies),
+            ((used - self.budget)[finite], self.budget[finite]),
+            (hosted - self.copies, self.copies),
+            (-hosted, self.copies),
+            (-served, self.requests[:, self.option_type]),
         )
-        return max(float(part.max(initial=0.0)) for part in violations)
+        return max(_share(violation, most) for violation, most in violations)
 
     def dual_residual(self, solution: Solution) -> float:
-        """Return the largest negative price: `bound` completes the others to a dual point."""
-        return max(0.0, -float(solution.duals.min(initial=0.0)))
+        """Return the largest negative price as a share of the largest gain.
+
+        `bound` completes the other prices to a dual point.
+        """
+        return _share(-solution.duals, self.gain.max(initial=0.0))
 
     def dual_bound(self, solution: Solution) -> float:
         """Return the bound proven by the capacity prices."""
         return self.bound(solution.duals)
+
+
+def _share(violation: Floats, most: Floats) -> float:
+    """Return the largest violation relative to the most there is; infinite where that is 0."""
+    over = np.maximum(violation, 0.0)
+    share = np.full(over.shape, np.inf)
+    np.divide(over, most, out=share, where=most > 0.0)
+    return float(np.where(over > 0.0, share, 0.0).max(initial=0.0))

@@ -63,9 +63,10 @@ def solve_cooperative(
         task. ``"auto"`` takes the faster one for the size, and ``"direct"`` where options for a
         backend are given.
     gap
-        Proven relative gap ``(bound - objective) / max(1, |objective|)`` to reach.
+        Proven relative gap ``(bound - objective) / max(|objective|, |bound|)`` to reach.
     time_limit
-        Seconds after which the best feasible point so far is returned with its bound.
+        Seconds after which the best feasible point so far is returned with its bound. Without any
+        time it is the one in which every node hosts of all models alike what its budget allows.
     progress
         Called now and then with a `Progress`; returning True stops.
     **solver
@@ -84,7 +85,7 @@ def solve_cooperative(
     OptionError
         If the method is unknown, takes no backend options, or the gap is not positive.
     SolverError
-        If no feasible point was found in time.
+        If asked to raise by ``raises=True`` and the backend found nothing.
 
     Notes
     -----
@@ -122,6 +123,7 @@ def solve_cooperative(
         if chosen_here and stuck:
             other = _direct(instance, demand, chosen, program, common)
             solution = min(solution, other, key=lambda each: each.gap)
+    solution = _in_hand(program, solution)
     seconds = Seconds(built + solution.seconds.build, solution.seconds.solve)
     solution = replace(solution, seconds=seconds)
     hosted = np.zeros(chosen.node.size)
@@ -149,6 +151,7 @@ def _interior(
             first_gap=gap,
             time_limit=None if time_limit is None else max(0.0, time_limit - built),
             progress=progress,
+            raises=False,
         )
     return replace(
         solution,
@@ -167,7 +170,9 @@ def _direct(
     began = time.perf_counter()
     matrix = assembled(instance, demand, chosen, relax=True, cooperative=True)
     built = time.perf_counter() - began
-    solution = solve(matrix, **options)
+    solution = solve(matrix, **({"raises": False} | options))
+    if solution.values is None or not solution.quality.usable:
+        return replace(solution, values=None)
     slots, count = program.slots, chosen.node.size
     values = solution.values
     served = values[count:].reshape(slots, -1)[:, program.option]
@@ -185,6 +190,24 @@ def _direct(
         values={"x": hosted, "q": served},
         duals=np.maximum(prices, 0.0),
         seconds=solution.seconds._replace(build=built),
+        problem=program,
+    )
+
+
+def _in_hand(program: CooperativeProgram, solution: Solution) -> Solution:
+    """Return a solution with the point and the bound that are known without any search."""
+    prices = np.zeros(program.capacity.shape)
+    bound = program.bound(prices)
+    if solution.values is not None:
+        return solution if solution.bound <= bound else replace(solution, bound=bound, duals=prices)
+    hosted, served = program.repaired(program.copies, np.zeros((program.slots, program.cell.size)))
+    return replace(
+        solution,
+        quality=Quality.FEASIBLE,
+        objective=program.value(served),
+        bound=bound,
+        values={"x": hosted, "q": served},
+        duals=prices,
         problem=program,
     )
 

@@ -99,6 +99,11 @@ def _times(array: Any, _: np.random.Generator) -> tuple[str, Any, bool]:
     return "as times", np.full(array.shape, np.datetime64("2020-01-01")), array.size > 0
 
 
+def _huge(array: Any, _: np.random.Generator) -> tuple[str, Any, bool]:
+    axes = max(1, array.ndim)
+    return "huge", np.broadcast_to(1.0, (10 ** (15 // axes),) * axes), True
+
+
 def _memory(array: Any, draw: np.random.Generator) -> tuple[str, Any, bool]:
     ways = (
         ("as a list", array.tolist()),
@@ -121,7 +126,7 @@ SPOILERS: Final = (
     _as(complex), _as("U8"), _as(object), _as("S4"), _times,
     lambda array, _: ("sparse", scipy.sparse.csr_matrix(array) if array.ndim == 2 else [1j], True),
     lambda array, _: ("wrapped", [array, "a"], True),
-    lambda array, _: ("huge", np.broadcast_to(1.0, (10**5,) * max(array.ndim, 2)), True),
+    _huge,
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from edgeopt.instances.tapfinger.arrivals import READINGS, Eligibility, draw_tas
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
 from edgeopt.instances.tapfinger.workloads import Law, pointer_workload, synthetic_workload
 from edgeopt.instances.validate import frozen_integers, real_numbers
-from edgeopt.options import check_choice, check_flag, check_real, check_room, generator
+from edgeopt.options import check_choice, check_flag, check_real, check_room, check_whole, generator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -107,6 +107,7 @@ def generate(
     check_choice("workload", workload, ("synthetic", "pointer"))
     check_flag("single_start", single_start)
     check_real("noise", noise, none=True)
+    check_whole("pending", pending)
     room = _capacity(capacity, clusters)
     made = pointer_workload() if workload == "pointer" else synthetic_workload(law)
     check_room("clusters", clusters, made.speed.size)

@@ -148,6 +148,7 @@ def build(
     check_choice("figures", figures, ("container", "testbed"))
     check_whole("clusters", clusters, 1)
     check_real("noise", noise)
+    check_whole("pending", pending)
     check_room("clusters", clusters, measured.container.size)
     contained = figures == "container"
     drawn = draw_tasks(

@@ -28,12 +28,14 @@ class Ground:
         self.family, self.height, self.left = family, slack, left
         self.violation: Point | None = None
         self.seen: list[Point] = []
+        self.asked = 0
 
     @property
     def over(self) -> bool:
         return self.left < 1
 
     def slack(self, point: Point) -> float:
+        self.asked += 1
         if point not in self.seen:
             self.left -= 1
             self.seen.append(point)
@@ -47,6 +49,8 @@ def tried(family: Family, start: Point, walks: int) -> list[Point]:
         ground = Ground(family, lambda point: float(point != start), 10**6)
         assert walk(ground, start, 10**6, np.random.default_rng(seed)) == start
         points += [point for point in ground.seen if point != start]
+        # Each move in vain compares two slacks; after 40 for each number a walk gives up.
+        assert ground.asked == 2 * 40 * len(family.parameters)
     return points
 
 

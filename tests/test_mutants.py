@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants import equivalents
 from tests.mutations import mutants_of, nearest_tests
 
 HERE = Path(__file__).parent
@@ -112,3 +113,11 @@ def test_nothing_is_tried_where_tests_fail_without_a_mutant(toy: Path) -> None:
     assert done.returncode == 1
     assert "Tests fail without a mutant:" in done.stdout
     assert "killed" not in done.stdout
+
+
+def test_each_change_called_equivalent_is_one() -> None:
+    root = HERE.parent
+    known = equivalents(root)
+    files = {root / key.split("::")[0] for key in known}
+    assert set(known) <= {mutant.key for path in files for mutant in mutants_of(root, path)}
+    assert all(known.values())

@@ -280,7 +280,8 @@ def _contents(where: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
                 rule = "must be an array within the file, no group and no link"
                 raise InstanceError(field, rule, value=type(dataset).__name__)
-            if bytes(dataset.attrs.get("NAME", b"")).startswith(_ONLY_DIMENSION):
+            label = dataset.attrs.get("NAME")
+            if isinstance(label, bytes) and label.startswith(_ONLY_DIMENSION):
                 continue
             if dataset.shape is None or dataset.dtype.kind not in "biuf":
                 raise InstanceError(field, "must hold numbers", value=f"dtype {dataset.dtype}")

@@ -145,7 +145,9 @@ class CooperativeProgram:
         """
         hosted = np.clip(hosted, 0.0, self.copies)
         used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
-        hosted *= np.minimum(1.0, self.budget / np.maximum(used, 1e-300))[self.node]
+        share = np.ones(used.size)
+        np.divide(self.budget, used, out=share, where=used > self.budget)
+        hosted *= share[self.node]
         served = np.maximum(served, 0.0)
         evaluation.fit(self.option_first, self.cell, self.requests, self.capacity * hosted, served)
         return hosted, served

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from edgeopt.errors import ScalingWarning
 from edgeopt.solvers.certificates import linear
 from edgeopt.solvers.columns import Priced, Restricted
 from edgeopt.solvers.dispatch import solve
@@ -75,9 +77,12 @@ class LinearMaster:
     def solve(self, gap: float, time_limit: float | None) -> Restricted:
         """Solve the program as it stands, at the backend's accuracy or better."""
         tolerance = float(np.clip(gap, FINEST, COARSEST))
-        solution = solve(
-            self.program, time_limit=time_limit, **({"tolerance": tolerance} | self.options)
-        )
+        with warnings.catch_warnings():
+            # The program is the method's own: its caller can do nothing about its coefficients.
+            warnings.simplefilter("ignore", ScalingWarning)
+            solution = solve(
+                self.program, time_limit=time_limit, **({"tolerance": tolerance} | self.options)
+            )
         self.version = f"{solution.solver} {solution.version}"
         return Restricted(solution.objective, solution.values, solution.duals)
 

@@ -93,6 +93,25 @@ def test_certify_recomputes_the_bound() -> None:
     assert boaster.certify().bound == pytest.approx(36.0)
 
 
+def test_a_misstated_objective_loses_the_label() -> None:
+    best = solve(glass())
+    claimed = replace(best, objective=best.objective * (1 + 1e-4))
+    certified = claimed.certify()
+    assert (certified.quality, certified.objective) == (Quality.FEASIBLE, best.objective)
+    assert replace(best, objective=best.objective * (1 + 1e-15)).certify().quality is best.quality
+
+
+def test_a_bound_that_the_point_disproves_is_dropped_with_a_warning() -> None:
+    best = solve(market_split(2, 8))
+    boaster = replace(best, bound=best.objective * 1.1 + 1.0)
+    assert boaster.passes_bound()
+    assert not replace(best, bound=best.objective - 1.0).passes_bound()
+    certified = boaster.certify(gap=10.0)
+    assert (certified.quality, certified.bound) == (Quality.FEASIBLE, -INF)
+    with pytest.warns(QualityWarning, match="the bound is dropped"):
+        settle(boaster, Request(gap=10.0))
+
+
 def test_loose_optimum_is_downgraded_with_a_warning() -> None:
     best = solve(glass())
     claimed = replace(best, values=np.array([2.0, 5.9]), objective=35.5)

@@ -338,3 +338,4 @@ def test_costs_that_change_their_unit_are_rescaled_in_place() -> None:
     again = model.solve()
     assert again.quality is Quality.OPTIMAL
     assert again.objective == pytest.approx(first.objective * 1e-9, rel=1e-12)
+    assert 1.0 <= np.abs(model._model.getLp().col_cost_).max() < 2.0

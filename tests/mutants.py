@@ -9,11 +9,14 @@ in ``tests/mutants_equivalent.txt``; the sites and operators are in ``tests/muta
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -78,15 +81,24 @@ class Bench:
         environ = os.environ | {"PYTHONPATH": str(tree), "EDGEOPT_MUTANTS": "1"}
         environ |= {"NUMBA_OPT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        try:
-            done = subprocess.run(
-                [*command, "--tb=no", *files], cwd=tree, env=environ, capture_output=True,
-                text=True, check=False, timeout=limit, stdin=subprocess.DEVNULL,
+        with tempfile.TemporaryFile() as sink:
+            # A session of its own, so that a time-out ends what the tests have started as well.
+            process = subprocess.Popen(
+                [*command, "--tb=no", *files], cwd=tree, env=environ, stdin=subprocess.DEVNULL,
+                stdout=sink, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return None, ""
-        lines = [s for s in done.stdout.splitlines() if s.startswith(("FAILED", "ERROR"))]
-        return done.returncode, lines[0] if lines else done.stdout[-400:] + done.stderr[-400:]
+            try:
+                code = process.wait(limit)
+            except subprocess.TimeoutExpired:
+                return None, ""
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            sink.seek(0)
+            said = sink.read().decode(errors="replace")
+        lines = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return code, lines[0] if lines else said[-600:]
 
     def control(self, wanted: dict[str, list[str]]) -> list[str]:
         """Choose for each source the nearest tests within the budget; return what fails there.

@@ -6,6 +6,6 @@ not. It tells whether a number, or a compiled kernel, is of the code that is the
 
 from __future__ import annotations
 
-from edgeopt.digests.modules import changed, closure, digest, systems
+from edgeopt.digests.modules import changed, closure, digest, modules_within, systems
 
-__all__ = ["changed", "closure", "digest", "systems"]
+__all__ = ["changed", "closure", "digest", "modules_within", "systems"]

@@ -20,7 +20,7 @@ from edgeopt.digests.source import OWN, Facts, hash_of, read_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["changed", "closure", "digest", "facts_of", "systems", "table_of"]
+__all__ = ["changed", "closure", "digest", "facts_of", "modules_within", "systems", "table_of"]
 
 FORMAT: Final = 1
 """Number of the way in which facts are found and written; counted up when it changes."""
@@ -146,7 +146,11 @@ def _home(module: str, name: str) -> str:
 
 
 @cache
-def closure(roots: frozenset[str], named: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def closure(
+    roots: frozenset[str],
+    named: frozenset[str] = frozenset(),
+    alone: frozenset[str] = frozenset(),
+) -> tuple[str, ...]:
     """Return modules and those of their packages that they import, directly or not, sorted.
 
     The modules beside a script count as its package.
@@ -158,6 +162,8 @@ def closure(roots: frozenset[str], named: frozenset[str] = frozenset()) -> tuple
     named
         Names of systems besides those that the roots are of. What a table offers for other systems
         is left out: they are imported by name only, and one system never imports another.
+    alone
+        Modules that count without what they import.
     """
     packages = {root.partition(".")[0] for root in roots} | {OWN}
     if "__main__" in packages:
@@ -171,10 +177,12 @@ def closure(roots: frozenset[str], named: frozenset[str] = frozenset()) -> tuple
         if facts is None or module in found:
             continue
         found.add(module)
+        if module in alone:
+            continue
         todo += [_home(*used) for used in facts.uses if used[0].partition(".")[0] in packages]
         for text in facts.texts:
             if not (systems() & set(text.split("."))) - wanted:
-                todo += _within(text) if text.endswith(".") else [text]
+                todo += modules_within(text) if text.endswith(".") else [text]
     return tuple(sorted(found))
 
 
@@ -186,20 +194,25 @@ def systems() -> frozenset[str]:
     return frozenset.intersection(*map(frozenset, there))
 
 
-def _within(package: str) -> list[str]:
+def modules_within(package: str) -> list[str]:
+    """Return the modules whose names begin so."""
     return [name for name in _sources(package.partition(".")[0]) if name.startswith(package)]
 
 
 @cache
-def digest(roots: frozenset[str], named: frozenset[str] = frozenset()) -> str:
+def digest(
+    roots: frozenset[str],
+    named: frozenset[str] = frozenset(),
+    alone: frozenset[str] = frozenset(),
+) -> str:
     """Return one hash of the code of modules and of all that they import in their packages.
 
     Parameters
     ----------
-    roots, named
+    roots, named, alone
         As in :func:`closure`.
     """
-    modules = closure(roots, named)
+    modules = closure(roots, named, alone)
     _keep()
     codes = [(module, facts.code) for module in modules if (facts := facts_of(module)) is not None]
     return hash_of(repr(codes).encode())

@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ def edf_order(
     return order, offset
 
 
-@njit(cache=True)
+@compiled(writes="remaining")
 def edf_serve(
     order: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -133,7 +134,7 @@ def edf_serve(
     return capacity - left
 
 
-@njit(cache=True)
+@compiled
 def edf_feasible(
     order: NDArray[np.int64],
     start: NDArray[np.int64],
@@ -216,7 +217,7 @@ def edf_feasible(
     return True
 
 
-@njit(cache=True)
+@compiled
 def edf_longest_block(
     order: NDArray[np.int64],
     start: NDArray[np.int64],

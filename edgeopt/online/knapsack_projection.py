@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import InputError
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,7 +108,7 @@ def _checked(field: str, values: Floats, *, lowest: float) -> Floats:
 
 
 # Sums may be taken in any order, hence in vector registers: several times faster.
-@njit(cache=True, fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _fill(point: Floats, size: Floats, multiplier: float) -> tuple[float, float]:
     """Return the size of the entries that are full, and the weighted sum of the others."""
     taken, rest = 0.0, 0.0
@@ -119,7 +119,7 @@ def _fill(point: Floats, size: Floats, multiplier: float) -> tuple[float, float]
     return taken, rest
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _total(size: Floats) -> float:
     """Return the sum of a row."""
     total = 0.0
@@ -128,7 +128,7 @@ def _total(size: Floats) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def _leaps(gradient: Floats, size: Floats, rate: float) -> bool:
     """Tell whether some exponent of the step is out of reach."""
     leaps = False
@@ -137,7 +137,7 @@ def _leaps(gradient: Floats, size: Floats, rate: float) -> bool:
     return leaps
 
 
-@njit(cache=True)
+@compiled(writes="point")
 def project_in_place(point: Floats, size: Floats, budget: float) -> float:
     r"""Project a row in place, without checks and without memory of its own.
 
@@ -182,7 +182,7 @@ def project_in_place(point: Floats, size: Floats, budget: float) -> float:
     return multiplier
 
 
-@njit(cache=True)
+@compiled(writes="point")
 def ascend_in_place(
     point: Floats, gradient: Floats, size: Floats, rate: float, budget: float
 ) -> float:
@@ -224,14 +224,14 @@ def ascend_in_place(
     return project_in_place(point, size, budget)
 
 
-@njit(cache=True)
+@compiled(writes="point")
 def _to_logarithms(point: Floats) -> None:
     """Take logarithms in place."""
     for j in range(point.size):
         point[j] = np.log(point[j]) if point[j] > 0.0 else -np.inf
 
 
-@njit(cache=True)
+@compiled(writes="point")
 def _project_logarithms(point: Floats, size: Floats, budget: float) -> float:
     """Replace a row of logarithms by its projection; the budget is positive and does not hold all.
 

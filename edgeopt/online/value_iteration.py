@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def renewal_values(
     return RenewalValues(waiting, continuation)
 
 
-@njit(cache=True)
+@compiled(writes="waiting continuation")
 def _recur(
     first: NDArray[np.int64],
     resource: NDArray[np.int64],

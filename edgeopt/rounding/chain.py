@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,7 @@ SNAP = 1e-9
 HIGH = 1.0 - SNAP
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def count_fractional(values: Floats) -> int:
     """Count the entries that are farther than `SNAP` from 0 and 1.
 
@@ -47,7 +48,7 @@ def count_fractional(values: Floats) -> int:
     return count
 
 
-@njit(inline="always")
+@compiled(writes="out", inline="always")
 def _join(
     j: int,
     value: float,
@@ -79,7 +80,7 @@ def _join(
     return carry, mass, size
 
 
-@njit(inline="always")
+@compiled(inline="always")
 def _ended(mass: float, size: float) -> bool:
     """Tell whether a carry has become integral by rounding.
 
@@ -88,7 +89,7 @@ def _ended(mass: float, size: float) -> bool:
     return mass <= SNAP * size or mass >= HIGH * size
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out", nogil=True)
 def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tuple[int, int, float]:
     """Decide on all entries but at most one, joining the two smallest fractional indices first.
 
@@ -127,7 +128,7 @@ def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tup
     return used, carry, mass
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights used out last mass", nogil=True)
 def chain_rows(
     values: Floats,
     weights: Floats,

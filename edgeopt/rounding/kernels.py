@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.rounding.chain import HIGH, SNAP, chain_row, count_fractional
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ BERNOULLI, DROP, HALF = 0, 1, 2
 """What becomes of the last fractional entry; see `edgeopt.rounding.depround`."""
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="out", nogil=True)
 def settle(
     weights: NDArray[np.float64],
     residual: int,
@@ -64,7 +64,7 @@ def settle(
     return used + 2
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out", nogil=True)
 def depround_row(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -96,7 +96,7 @@ def depround_row(
     return settle(weights, residual, coins, used, last, mass, out), last
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out", nogil=True)
 def depround_shuffled(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -139,7 +139,7 @@ def depround_shuffled(
     return count + used, -1 if last < 0 else order[last]
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out", nogil=True)
 def pairwise_row(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -195,7 +195,7 @@ def pairwise_row(
     return floored, lost
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="out", nogil=True)
 def fill_row(
     gains: NDArray[np.float64],
     weights: NDArray[np.float64],

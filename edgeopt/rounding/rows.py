@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.rounding.chain import chain_rows, count_fractional
 from edgeopt.rounding.kernels import HALF, depround_shuffled, pairwise_row, settle
 
@@ -137,7 +137,7 @@ def _in_blocks(
             done.result()
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="counts", nogil=True)
 def _count_coins(
     values: NDArray[np.float64], each: int, extra: int, counts: NDArray[np.int64]
 ) -> None:
@@ -145,7 +145,7 @@ def _count_coins(
         counts[b] = each * count_fractional(values[b]) + extra
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out", nogil=True)
 def _depround_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -165,7 +165,7 @@ def _depround_block(
             settle(row, residual, coins, used[b + k], last[k], mass[k], out[b + k])
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out", nogil=True)
 def _shuffled_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -179,7 +179,7 @@ def _shuffled_block(
         depround_shuffled(values[b], row, residual, coins[first[b] :], out[b])
 
 
-@njit(cache=True, nogil=True)
+@compiled(writes="weights out lost", nogil=True)
 def _pairwise_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],

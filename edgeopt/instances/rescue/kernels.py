@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["log_profit_expectation"]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"}, nogil=True)
+@compiled(writes="out", fastmath={"contract", "reassoc"}, nogil=True)
 def log_profit_expectation(
     first: int,
     factor: NDArray[np.float64],

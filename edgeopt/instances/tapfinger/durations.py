@@ -6,10 +6,10 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.instances.validate import frozen
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +98,7 @@ def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -
     return np.where(instance.duration > 0, table, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _fewest(speed: float, slowing: bool, noise: float) -> int:
     progress, slots = 0.0, 0
     while progress < COMPLETE - _ROUNDING:
@@ -107,7 +107,7 @@ def _fewest(speed: float, slowing: bool, noise: float) -> int:
     return slots
 
 
-@njit(cache=True)
+@compiled
 def _integral(start: float, left: NDArray[np.float64], sums: NDArray[np.float64]) -> float:
     """Integrate what is known from a progress up to 1."""
     last = left.size - 1
@@ -119,7 +119,7 @@ def _integral(start: float, left: NDArray[np.float64], sums: NDArray[np.float64]
     return float(sums[i + 1] + (1.0 - part) / last * (here + left[i + 1]) / 2.0)
 
 
-@njit(cache=True)
+@compiled(writes="left")
 def _fill_left(speed: float, slowing: bool, noise: float, left: NDArray[np.float64]) -> None:
     """Fill in the mean number of slots to come at each progress of the grid."""
     last = left.size - 1

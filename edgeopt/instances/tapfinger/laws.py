@@ -6,7 +6,8 @@ from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,7 @@ _NEVER: Final = 1_000_000
 """Slots after which a task that is still not complete is taken for one that never will be."""
 
 
-@njit(cache=True)
+@compiled
 def progress_gain(speed: float, slowing: bool, progress: float) -> float:
     """Return the progress of a slot without noise.
 
@@ -41,7 +42,7 @@ def progress_gain(speed: float, slowing: bool, progress: float) -> float:
     return speed
 
 
-@njit(cache=True)
+@compiled
 def _solo(speed: float, slowing: bool, progress: float) -> int:
     for slots in range(1, _NEVER + 1):
         progress += progress_gain(speed, slowing, progress)
@@ -50,7 +51,7 @@ def _solo(speed: float, slowing: bool, progress: float) -> int:
     return 0
 
 
-@njit(cache=True)
+@compiled(writes="speed slots")
 def _fill(speed: NDArray[np.float64], slowing: NDArray[np.bool_], slots: NDArray[np.int64]) -> None:
     clusters, kinds, cpus, gpus = speed.shape
     for n in range(clusters):

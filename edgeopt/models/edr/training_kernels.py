@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +19,7 @@ TINY = 1e-150
 """Less than that, in units of the largest, counts as that, so that squares are not lost."""
 
 
-@njit(cache=True)
+@compiled(writes="energy rounds work")
 def step_in_place(
     point: Floats,
     gradient: Floats,
@@ -97,7 +98,7 @@ def step_in_place(
 
 
 # Sums may be taken in any order, hence in vector registers: several times faster.
-@njit(cache=True, fastmath={"reassoc", "nsz"})
+@compiled(writes="energy rounds", fastmath={"reassoc", "nsz"})
 def _rest(
     point: Floats, gradient: Floats, energy: Floats, upper: Floats, step: float, rounds: Floats
 ) -> tuple[float, float]:
@@ -116,7 +117,7 @@ def _rest(
     return np.nan if wrong > 0 else total, largest
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _meet(target: Floats, need: Floats, left: float) -> float:
     """Return the pull at which the energy is used up if no entry has limits."""
     wanted, square = 0.0, 0.0
@@ -126,7 +127,7 @@ def _meet(target: Floats, need: Floats, left: float) -> float:
     return (wanted - left) / square
 
 
-@njit(cache=True, fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _outside(target: Floats, need: Floats, limit: Floats, pull: float) -> tuple[float, float]:
     """Return the energy of what lies above the limits, and of what lies below 0."""
     over, under = 0.0, 0.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import InputError
+from edgeopt.kernels import compiled
 from edgeopt.models.idn import kernels
 from edgeopt.models.idn.checks import checked_allocation, checked_amounts
 
@@ -256,7 +256,7 @@ def average_supergradient(instance: IdnInstance, demand: Demand, allocation: Arr
     return total
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def _gains(first, cell, cost, permanent, requests, potential, hosted, out):  # type: ignore[no-untyped-def]
     for t in range(out.size):
         out[t] = kernels.gain_kernel(
@@ -264,7 +264,7 @@ def _gains(first, cell, cost, permanent, requests, potential, hosted, out):  # t
         )
 
 
-@njit(cache=True)
+@compiled(writes="total")
 def _add_supergradients(first, cell, cost, requests, potential, weight, hosted, total):  # type: ignore[no-untyped-def]
     one = np.empty(total.size)
     for t in range(weight.size):

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +89,7 @@ def service_of(instance: IdnInstance, demand: Demand, hosted: Bools) -> Service:
     return service
 
 
-@njit(cache=True)
+@compiled
 def grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
     """Return where each group of equal keys begins, and the positions by key, in order."""
     first = np.zeros(groups + 1, dtype=np.int64)
@@ -104,7 +105,7 @@ def grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
     return first, position
 
 
-@njit(cache=True)
+@compiled
 def weighted(weight: Floats, potential: Floats) -> Floats:
     """Return the weighted potential capacity of each option over all slots, shape [P]."""
     total = np.empty(potential.shape[0])
@@ -116,7 +117,7 @@ def weighted(weight: Floats, potential: Floats) -> Floats:
     return total
 
 
-@njit(cache=True)
+@compiled(writes="served before tail dearest highest")
 def _serve(  # type: ignore[no-untyped-def]
     first, cell, hosted, requests, cost, type_, cell_first, cell_option,
     weight, potential, served, before, tail, dearest, highest,
@@ -143,7 +144,7 @@ def _serve(  # type: ignore[no-untyped-def]
                     highest[n, t] = cost[k]
 
 
-@njit(cache=True)
+@compiled
 def saving(at: int, service: Service) -> float:
     """Return the weighted gain of adding a cell, ms."""
     total = 0.0
@@ -164,7 +165,7 @@ def saving(at: int, service: Service) -> float:
     return total
 
 
-@njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def saving_at_most(at: int, service: Service) -> float:
     """Return an upper bound on `saving`: as if all requests moved cost as much as the dearest."""
     total = 0.0
@@ -177,7 +178,7 @@ def saving_at_most(at: int, service: Service) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def host(at: int, service: Service) -> None:
     """Add a cell: link its options and move requests to them."""
     before, tail = service.before, service.tail

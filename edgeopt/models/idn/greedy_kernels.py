@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.idn.displacement import Service, grouped, host, saving, saving_at_most
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ NOTHING = 1e-13
 ROUNDING = 1e-12
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def all_savings(service: Service, closed: Bools, out: Floats) -> None:
     """Write the saving of every cell that is not closed, shape [V * M]."""
     for at in range(out.size):
@@ -35,7 +35,7 @@ def all_savings(service: Service, closed: Bools, out: Floats) -> None:
             out[at] = saving(at, service)
 
 
-@njit(cache=True)
+@compiled
 def saving_by_rank(
     at: int,
     options: tuple[Ints, Ints],
@@ -77,7 +77,7 @@ def saving_by_rank(
     return total
 
 
-@njit(cache=True)
+@compiled(writes="covered chosen")
 def grow_plainly(
     options: tuple[Ints, Ints],
     ranking: tuple[Ints, Ints, Floats],
@@ -140,7 +140,7 @@ def grow_plainly(
                 )
 
 
-@njit(cache=True)
+@compiled(writes="chosen")
 def grow_lazily(
     service: Service,
     size: Floats,
@@ -225,7 +225,7 @@ def grow_lazily(
         _find_leader(i, begin, limit, exact, leader, lead)
 
 
-@njit(cache=True)
+@compiled(writes="leader lead")
 def _find_leader(
     i: int, begin: Ints, limit: Floats, exact: Bools, leader: Ints, lead: Floats
 ) -> None:
@@ -236,6 +236,6 @@ def _find_leader(
             lead[i], leader[i] = limit[c], c
 
 
-@njit(cache=True)
+@compiled
 def _worth(gained: float, nothing: float) -> float:
     return gained if gained > nothing else 0.0

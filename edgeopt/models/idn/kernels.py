@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from typing import Any
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True)
+@compiled
 def serving_cost_kernel(
     first: Ints, cell: Ints, cost: Floats, requests: Numbers, potential: Floats, hosted: Numbers
 ) -> float:
@@ -49,7 +49,7 @@ def serving_cost_kernel(
     return total
 
 
-@njit(cache=True)
+@compiled
 def gain_kernel(
     first: Ints,
     cell: Ints,
@@ -78,7 +78,7 @@ def gain_kernel(
     return total
 
 
-@njit(cache=True)
+@compiled
 def ranked_gain_kernel(
     first: Ints,
     cell: Ints,
@@ -101,7 +101,7 @@ def ranked_gain_kernel(
     return total
 
 
-@njit(cache=True)
+@compiled
 def uncovered_gain_kernel(
     first: Ints,
     cell: Ints,
@@ -126,7 +126,7 @@ def uncovered_gain_kernel(
     return total
 
 
-@njit(cache=True)
+@compiled(writes="first out")
 def supergradient_kernel(
     first: Ints,
     cell: Ints,

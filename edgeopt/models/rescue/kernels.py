@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["best_reduced_profit", "least_ratio", "occupancy", "price_runs"]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
 def price_runs(occupancy_price: Floats, survival: Floats, out: Floats) -> None:
     r"""Price runs in expectation, :math:`out[t, l K + k] = \sum_a S_l(a) \mu_k(t + a)`.
 
@@ -48,7 +48,7 @@ def price_runs(occupancy_price: Floats, survival: Floats, out: Floats) -> None:
                     out[t, base + k] += alive * occupancy_price[t + a, k]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
 def occupancy(load: Floats, survival: Floats, out: Floats) -> None:
     r"""Sum up the expected share of each server that runs take: (3b) without reserved work.
 
@@ -75,7 +75,7 @@ def occupancy(load: Floats, survival: Floats, out: Floats) -> None:
                     out[t + a, k] += alive * load[t, base + k]
 
 
-@njit(cache=True)
+@compiled(writes="best")
 def best_reduced_profit(
     profit: Floats, run_price: Floats, allowed: NDArray[np.bool_], best: Floats
 ) -> None:
@@ -101,7 +101,7 @@ def best_reduced_profit(
             best[t, j] = top
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def least_ratio(ratio: Floats, longest: Ints, out: Floats) -> None:
     """Find the least ratio among the slots that a run may touch.
 

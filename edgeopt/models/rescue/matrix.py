@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from edgeopt.kernels import compiled
 from edgeopt.models.rescue.unsafe import unsafe_cells
 from edgeopt.solvers import LabelBlock, LinearProgram
 
@@ -163,7 +163,7 @@ def _printed_columns(
     return counts.ravel(), indices, values
 
 
-@njit(cache=True)
+@compiled(writes="indices values")
 def _fill_columns(
     devices: int,
     servers: int,

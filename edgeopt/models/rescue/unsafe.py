@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from edgeopt.instances.edf import edf_feasible, edf_order, edf_serve
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
     return unsafe
 
 
-@njit(cache=True)
+@compiled(writes="remaining capacity unsafe")
 def _mark_server(
     order: NDArray[np.int64],
     start: NDArray[np.int64],

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
 from edgeopt.models.tapfinger.schedule import Schedule
 
@@ -138,7 +138,7 @@ def _arrays(problem: SchedulingProblem, bundles: Bundles) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-@njit(cache=True)
+@compiled(writes="arrival")
 def _search(
     orders: Ints,
     pressures: Floats,
@@ -190,7 +190,7 @@ def _search(
     return found[0], found[1], found[2]
 
 
-@njit(cache=True)
+@compiled(writes="arrival")
 def _place(
     order: Ints,
     pressure: float,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import fastest, fluid_bound
 
@@ -26,7 +26,7 @@ ENOUGH = COMPLETE - 1e-9
 """Progress that passes for complete in bounds: less than the environment asks for."""
 
 
-@njit(cache=True)
+@compiled
 def largest_gain(
     speed: float, slowing: bool, progress: float, noise: float, factor: float
 ) -> float:
@@ -49,7 +49,7 @@ def largest_gain(
     return factor * (progress_gain(speed, slowing, min(progress, 1.0)) + noise)
 
 
-@njit(cache=True)
+@compiled(writes="speed")
 def _least_volume(
     size: Ints, speed: Floats, slowing: bool, noise: float, switching: float, limit: int
 ) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.mixed import ENOUGH, largest_gain
 from edgeopt.models.tapfinger.pools import classify, pooled_profiles
 from edgeopt.models.tapfinger.pricing import Columns, joined
@@ -64,7 +64,7 @@ def worthwhile(speed: Floats) -> NDArray[np.bool_]:
     return np.asarray(speed > below)
 
 
-@njit(cache=True)
+@compiled(writes="speeds")
 def _fixed(speeds: Floats, slowing: bool, noise: float) -> Floats:
     """Return the progress after every slot with the same bundle, a few slots of each."""
     points = np.zeros((speeds.size, 32))
@@ -76,7 +76,7 @@ def _fixed(speeds: Floats, slowing: bool, noise: float) -> Floats:
     return points.ravel()
 
 
-@njit(cache=True)
+@compiled(writes="speeds")
 def _leads(points: Floats, speeds: Floats, slowing: bool, noise: float, factor: float) -> Ints:
     """Return which point a slot with each bundle leads to; their number is the end."""
     leads = np.empty((speeds.size, points.size), dtype=np.int64)
@@ -89,7 +89,7 @@ def _leads(points: Floats, speeds: Floats, slowing: bool, noise: float, factor: 
     return leads
 
 
-@njit(cache=True)
+@compiled
 def _rest(points: int, keep: Ints) -> Ints:
     """Return the fewest slots to the end from every point."""
     rest = np.zeros(points + 1, dtype=np.int64)
@@ -196,7 +196,7 @@ def _fastest(tables: Floats) -> Floats:
     return np.asarray(tables.max(axis=0))
 
 
-@njit(cache=True)
+@compiled(writes="cost")
 def _search(
     weight: float, cost: Floats, fee: Floats, keep: Ints, swap: Ints, rest: Ints
 ) -> tuple[Floats, Bytes, Ints, Bytes, Ints]:
@@ -251,7 +251,7 @@ def _search(
     return from_slot, place, first, keeps, swaps
 
 
-@njit(cache=True)
+@compiled
 def _follow(
     begin: Ints,
     place: Bytes,

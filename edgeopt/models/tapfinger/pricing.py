@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
 from edgeopt.models.tapfinger.pools import classify, pooled_profiles
 
@@ -163,7 +163,7 @@ def _quickest(tables: Floats) -> Floats:
     return np.where(np.isfinite(best), best, 0.0)
 
 
-@njit(cache=True)
+@compiled
 def _cheapest(
     arrival: Ints,
     weight: Floats,

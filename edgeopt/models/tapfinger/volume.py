@@ -6,7 +6,8 @@ import heapq
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,7 +142,7 @@ def fluid_bound(
     return value
 
 
-@njit(cache=True)
+@compiled(writes="work rate")
 def _fluid_flow(arrival: Ints, work: Ints, quickest: Ints, rate: Ints, full: int) -> int:
     """Return the least sum of flow times, in whole slots."""
     tasks = arrival.size

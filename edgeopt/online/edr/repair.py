@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import InputError
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +109,7 @@ def repair_work(rounds: Ints, work: Floats, order: Ints, room: Floats) -> Ints:
     return kept
 
 
-@njit(cache=True)
+@compiled(writes="rounds")
 def _drop_energy(rounds: Ints, weight: Floats, order: Ints, limit: float) -> None:
     """Lower `rounds` in the given order until their weighted sum is within the limit."""
     for i in order:

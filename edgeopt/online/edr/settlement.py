@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr.events import Flows
 from edgeopt.options import plain_array
@@ -149,7 +149,7 @@ def _describe(
     }[fault]
 
 
-@njit(cache=True)
+@compiled(writes="load served quality traffic")
 def _carry_out(
     origin: Ints,
     site: Ints,

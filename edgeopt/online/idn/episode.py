@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 from edgeopt.online.idn.events import Outcome, Slot
 from edgeopt.online.idn.serving import serve
 
@@ -114,7 +114,7 @@ class IdnEpisode:
                 raise OptionError(f"node {node} is a repository: its models are fixed")
 
 
-@njit(cache=True)
+@compiled
 def _account(
     size: NDArray[np.float64],
     budget: NDArray[np.float64],

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True)
+@compiled
 def is_permutation(order: Ints) -> bool:
     """Tell whether every index occurs once."""
     seen = np.zeros(order.size, dtype=np.bool_)
@@ -41,14 +42,14 @@ def is_permutation(order: Ints) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled(writes="free")
 def reset(cell: Ints, permanent: Bools, capacity: Floats, free: Floats) -> None:
     """Set `free` at every cell that an option stands on."""
     for o in range(cell.size):
         free[cell[o]] = np.inf if permanent[o] else capacity[o]
 
 
-@njit(cache=True)
+@compiled(writes="free load")
 def serve_in_turn(
     first: Ints,
     cell: Ints,
@@ -72,7 +73,7 @@ def serve_in_turn(
                 left -= taken
 
 
-@njit(cache=True)
+@compiled
 def _next_open(o: int, last: int, cell: Ints, deployed: Bools, free: Floats) -> int:
     """Return the first option from `o` on that is deployed and not saturated."""
     while o < last and not (deployed[cell[o]] and free[cell[o]] > 0.0):
@@ -80,7 +81,7 @@ def _next_open(o: int, last: int, cell: Ints, deployed: Bools, free: Floats) -> 
     return o
 
 
-@njit(cache=True)
+@compiled(writes="free load")
 def serve_units(
     first: Ints,
     cell: Ints,
@@ -106,7 +107,7 @@ def serve_units(
                 o = _next_open(o, first[rho + 1], cell, deployed, free)
 
 
-@njit(cache=True)
+@compiled(writes="free load inflow")
 def serve_fluid(
     first: Ints,
     cell: Ints,
@@ -154,7 +155,7 @@ def serve_fluid(
             clock += step
 
 
-@njit(cache=True)
+@compiled(writes="potential")
 def look_back(
     first: Ints,
     cell: Ints,

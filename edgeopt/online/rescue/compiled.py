@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_serve
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Book(NamedTuple):
     served: NDArray[np.float64]
 
 
-@njit(cache=True)
+@compiled
 def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: float) -> int:
     """Return the first position in low..high-1 whose entry exceeds the coin, or high."""
     while low < high:
@@ -93,7 +93,7 @@ def _first_above(cumulative: NDArray[np.float64], low: int, high: int, coin: flo
     return low
 
 
-@njit(cache=True)
+@compiled
 def _safe(
     system: System, remaining: NDArray[np.float64], slot: int, server: int, profile: int
 ) -> bool:
@@ -109,7 +109,7 @@ def _safe(
     )
 
 
-@njit(cache=True)
+@compiled
 def _best_on(
     system: System,
     table: Table,
@@ -131,7 +131,7 @@ def _best_on(
     return best, threshold
 
 
-@njit(cache=True)
+@compiled(writes="cells")
 def _choose(
     system: System,
     table: Table,
@@ -188,7 +188,7 @@ def _choose(
     return int(cells[min(int(coin / table.threshold * count), count - 1)])
 
 
-@njit(cache=True)
+@compiled(writes="free_at")
 def _begin(
     system: System,
     book: Book,
@@ -221,7 +221,7 @@ def _begin(
             book.profile[run, server, t] = profile
 
 
-@njit(cache=True)
+@compiled(writes="remaining head")
 def _serve(
     system: System,
     book: Book,
@@ -259,7 +259,7 @@ def _serve(
             head[k] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def play(
     system: System,
     table: Table,

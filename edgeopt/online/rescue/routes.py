@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 from edgeopt.online.rescue.blocks import slot_blocks
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -121,7 +121,7 @@ class Routes:
         return profit
 
 
-@njit(cache=True)
+@compiled
 def _accumulate(
     first: NDArray[np.int64], mass: NDArray[np.float64], arrival: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:

@@ -6,8 +6,8 @@ from math import exp
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.kernels import place, refill
 from edgeopt.online.tapfinger.state import ARRIVED, LOST, NUMBER
 
@@ -38,7 +38,7 @@ REFUSALS: Final = {
 """Why a decision cannot be carried out."""
 
 
-@njit(cache=True)
+@compiled(writes="free")
 def _free_after(
     rules: Rules, state: State, changed: Ints, other: Ints, free: Ints
 ) -> tuple[int, int, int]:
@@ -66,7 +66,7 @@ def _free_after(
     return 0, -1, -1
 
 
-@njit(cache=True)
+@compiled
 def _named(
     rules: Rules, truth: Truth, state: State, orders: Orders, free: Ints
 ) -> tuple[int, int, int]:
@@ -96,7 +96,7 @@ def _named(
     return 0, -1, -1
 
 
-@njit(cache=True)
+@compiled
 def _room(free: Ints, minimum: Ints, whole: bool) -> float:
     """Return how often a smallest bundle would fit."""
     room = np.inf
@@ -107,7 +107,7 @@ def _room(free: Ints, minimum: Ints, whole: bool) -> float:
     return room
 
 
-@njit(cache=True)
+@compiled(writes="wins")
 def settle(
     rules: Rules, kind: Ints, task: Ints, void: Flags, score: Floats, free: Ints, wins: Flags
 ) -> None:
@@ -147,7 +147,7 @@ def settle(
                 wins[n] = n == best
 
 
-@njit(cache=True)
+@compiled(writes="started")
 def carry_out(
     rules: Rules, truth: Truth, state: State, orders: Orders, started: Ints
 ) -> tuple[int, int, int, bool]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from numba import njit
-
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.state import (
     ACTIVE,
     ARRIVED,
@@ -27,7 +26,7 @@ NOISE: Final = -1
 """What may be missing: the noise of a slot in which some task is served."""
 
 
-@njit(cache=True)
+@compiled
 def refill(truth: Truth, state: State) -> None:
     """Fill the pending sets from the queues behind them, oldest first."""
     clusters, places = state.pending.shape
@@ -42,7 +41,7 @@ def refill(truth: Truth, state: State) -> None:
         state.in_pending[n], state.head[n] = count, head
 
 
-@njit(cache=True)
+@compiled
 def arrive(truth: Truth, state: State) -> None:
     """Let the tasks of the slot join the queues of all clusters on which they may run."""
     clusters = state.waiting.size
@@ -57,7 +56,7 @@ def arrive(truth: Truth, state: State) -> None:
     refill(truth, state)
 
 
-@njit(cache=True)
+@compiled
 def place(truth: Truth, state: State, j: int, n: int, cpu: int, gpu: int) -> None:
     """Place a task: it leaves every queue and pending set and holds a bundle from now on."""
     clusters = state.waiting.size
@@ -84,7 +83,7 @@ def place(truth: Truth, state: State, j: int, n: int, cpu: int, gpu: int) -> Non
         state.in_pending[m] = kept
 
 
-@njit(cache=True)
+@compiled
 def _serve(rules: Rules, truth: Truth, state: State, j: int) -> bool:
     """Let a task run for a slot; return whether it made progress."""
     n, cpu, gpu = state.cluster[j], state.bundle[j, 0], state.bundle[j, 1]
@@ -107,7 +106,7 @@ def _serve(rules: Rules, truth: Truth, state: State, j: int) -> bool:
     return gain > 0.0
 
 
-@njit(cache=True)
+@compiled
 def _elapse(rules: Rules, truth: Truth, state: State) -> None:
     """Let a slot pass and the next one begin; complete tasks release what they hold."""
     clock = state.clock
@@ -132,7 +131,7 @@ def _elapse(rules: Rules, truth: Truth, state: State) -> None:
     arrive(truth, state)
 
 
-@njit(cache=True)
+@compiled
 def missing(rules: Rules, truth: Truth, state: State, log: Log) -> int:
     """Return what a slot needs to pass and does not have.
 
@@ -156,7 +155,7 @@ def missing(rules: Rules, truth: Truth, state: State, log: Log) -> int:
     return 0
 
 
-@njit(cache=True)
+@compiled
 def pass_slot(rules: Rules, truth: Truth, state: State, log: Log) -> None:
     """Book a slot and let it pass, and those after it in which no task is in the system.
 
@@ -177,7 +176,7 @@ def pass_slot(rules: Rules, truth: Truth, state: State, log: Log) -> None:
         arrive(truth, state)
 
 
-@njit(cache=True)
+@compiled
 def over(rules: Rules, truth: Truth, state: State) -> bool:
     """Return whether the run has ended."""
     clock, tasks = state.clock, truth.arrival.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["centrality_push", "finish_direction"]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="primal_step dual_step", fastmath={"contract", "reassoc", "nsz"})
 def finish_direction(
     primal: Floats,
     dual: Floats,
@@ -62,7 +62,7 @@ def finish_direction(
     return longest_primal, longest_dual
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
 def centrality_push(
     primal: Floats,
     slack: Floats,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.solvers.transport.tree import NOBODY, Network, Tree, attach, detach, refresh, reroot
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ BLOCK = 800
 """Arcs that are priced before the best of them enters the basis."""
 
 
-@njit(cache=True)
+@compiled
 def optimise(
     network: Network,
     cost: NDArray[np.float64],
@@ -63,7 +63,7 @@ def optimise(
             idle, fresh = 0, True
 
 
-@njit(cache=True)
+@compiled
 def _price_source(
     network: Network,
     cost: NDArray[np.float64],
@@ -81,7 +81,7 @@ def _price_source(
     return best + own, arc
 
 
-@njit(cache=True)
+@compiled
 def _price_drain(
     network: Network,
     cost: NDArray[np.float64],
@@ -95,7 +95,7 @@ def _price_drain(
     return (-price if tree.full[drain] else price), cost.size + node
 
 
-@njit(cache=True)
+@compiled
 def _drained_into(network: Network, tree: Tree, node: int, sources: int) -> int:
     """Return where the arc leads that drains a sink or a group."""
     drain = node - sources
@@ -104,7 +104,7 @@ def _drained_into(network: Network, tree: Tree, node: int, sources: int) -> int:
     return tree.parent.size - 1
 
 
-@njit(cache=True)
+@compiled
 def _is_basic_below(
     network: Network,
     cost: NDArray[np.float64],
@@ -121,13 +121,13 @@ def _is_basic_below(
     return bool(tree.arc[head] == arc)
 
 
-@njit(cache=True)
+@compiled
 def _capacity(network: Network, arc: int, unlimited: int) -> float:
     """Return the capacity of an arc; arcs below `unlimited` have none."""
     return np.inf if arc < unlimited else float(network.capacity[arc - unlimited])
 
 
-@njit(cache=True)
+@compiled
 def _room(network: Network, tree: Tree, node: int, unlimited: int, grows: bool) -> float:
     """Return by how much the flow of the basic arc of a node can grow, or shrink."""
     if grows:
@@ -135,7 +135,7 @@ def _room(network: Network, tree: Tree, node: int, unlimited: int, grows: bool) 
     return float(tree.flow[node])
 
 
-@njit(cache=True)
+@compiled
 def _pivot(
     network: Network,
     cost: NDArray[np.float64],
@@ -213,7 +213,7 @@ def _pivot(
     _shift(tree, moved, -reduced if moved == tail else reduced)
 
 
-@njit(cache=True)
+@compiled
 def _shift(tree: Tree, top: int, change: float) -> None:
     """Change the prices of a node and all below it, and count their depths anew."""
     tree.stack[0] = top

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.solvers.transport.tree import NOBODY, Network, Tree, attach, detach
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["fill"]
 
 
-@njit(cache=True)
+@compiled
 def fill(
     network: Network, cost: NDArray[np.float64], price: NDArray[np.float64], tree: Tree
 ) -> None:
@@ -85,7 +85,7 @@ def fill(
             tree.flow[node] = network.capacity[drain] - room[drain]
 
 
-@njit(cache=True)
+@compiled
 def _urgency(
     network: Network, cost: NDArray[np.float64], price: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -103,7 +103,7 @@ def _urgency(
     return urgency
 
 
-@njit(cache=True)
+@compiled
 def _room(network: Network, room: NDArray[np.float64], sink: int, sinks: int) -> float:
     """Return how much more a sink can take."""
     if network.group.size == 0:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +97,7 @@ def new_tree(nodes: int, drains: int) -> Tree:
     )
 
 
-@njit(cache=True)
+@compiled
 def attach(tree: Tree, node: int, parent: int, arc: int, upward: bool, flow: float) -> None:
     """Hang a node, with all below it, on a parent; depths and prices are left as they were."""
     tree.parent[node] = parent
@@ -111,7 +112,7 @@ def attach(tree: Tree, node: int, parent: int, arc: int, upward: bool, flow: flo
     tree.child[parent] = node
 
 
-@njit(cache=True)
+@compiled
 def detach(tree: Tree, node: int) -> None:
     """Take a node, with all below it, off its parent."""
     before, after = tree.preceding[node], tree.following[node]
@@ -123,7 +124,7 @@ def detach(tree: Tree, node: int) -> None:
         tree.preceding[after] = before
 
 
-@njit(cache=True)
+@compiled
 def reroot(tree: Tree, node: int, top: int) -> None:
     """Turn the path from `node` up to `top`, which is off its parent already, upside down."""
     if node == top:
@@ -141,7 +142,7 @@ def reroot(tree: Tree, node: int, top: int) -> None:
         node, parent = turned, parent_of_turned
 
 
-@njit(cache=True)
+@compiled
 def refresh(
     network: Network, cost: NDArray[np.float64], unserved: NDArray[np.float64], tree: Tree
 ) -> None:

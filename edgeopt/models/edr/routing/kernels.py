@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["cheapest_routes", "cheapest_total", "cost_routes", "weigh"]
 
 
-@njit(cache=True)
+@compiled
 def cheapest_total(
     demand: Floats,
     first: NDArray[np.int64],
@@ -41,7 +42,7 @@ def cheapest_total(
     return total
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def weigh(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
@@ -58,7 +59,7 @@ def weigh(
             out[route] = (cost[route] + surcharge[kind, site[route]]) / work[kind]
 
 
-@njit(cache=True)
+@compiled
 def cost_routes(
     first: NDArray[np.int64],
     site: NDArray[np.int32],
@@ -77,7 +78,7 @@ def cost_routes(
     return cost
 
 
-@njit(cache=True)
+@compiled(writes="chosen")
 def cheapest_routes(
     first: NDArray[np.int64],
     site: NDArray[np.int32],

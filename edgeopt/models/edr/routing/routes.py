@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +121,7 @@ def _routes_of_slot(instance: EdrInstance, slot: Conditions) -> Routes:
     return Routes(first, site[:count], seconds[:count])
 
 
-@njit(cache=True)
+@compiled(writes="first site seconds")
 def _collect(
     requests: Floats,
     travel: Floats,

@@ -17,7 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["eliminate", "forward", "return_multipliers"]
 
 
-@njit(cache=True)
+@compiled(writes="total factor link")
 def eliminate(
     options: Ints,
     cell: Ints,
@@ -122,7 +123,7 @@ def eliminate(
     return True
 
 
-@njit(cache=True)
+@compiled(writes="reduced")
 def forward(
     factor: Floats,
     link: Floats,
@@ -145,7 +146,7 @@ def forward(
             reduced[s, r] -= product
 
 
-@njit(cache=True)
+@compiled(writes="demand_out capacity_out")
 def return_multipliers(
     total: Floats,
     factor: Floats,

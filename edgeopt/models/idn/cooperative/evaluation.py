@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["best_reduced_gain", "fill_knapsacks", "fit"]
 
 
-@njit(cache=True)
+@compiled
 def best_reduced_gain(option_first: Ints, cell: Ints, gain: Floats, price: Floats) -> Floats:
     """Return the largest gain less price of every (slot, type), at least 0, shape [S, R]."""
     slots, types = price.shape[0], option_first.size - 1
@@ -30,7 +31,7 @@ def best_reduced_gain(option_first: Ints, cell: Ints, gain: Floats, price: Float
     return best
 
 
-@njit(cache=True)
+@compiled
 def fill_knapsacks(
     order: Ints, worth: Floats, size: Floats, copies: Floats, node: Ints, budget: Floats
 ) -> float:
@@ -46,7 +47,7 @@ def fill_knapsacks(
     return total
 
 
-@njit(cache=True)
+@compiled(writes="room served")
 def fit(option_first: Ints, cell: Ints, requests: Floats, room: Floats, served: Floats) -> None:
     """Make `served[S, O]` fit into `requests[S, R]` and `room[S, C]`, then fill what is left.
 

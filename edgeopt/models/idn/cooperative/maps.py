@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["add_up", "price_options"]
 
 
-@njit(cache=True)
+@compiled(writes="demand usage")
 def add_up(
     option_first: Ints,
     cell: Ints,
@@ -41,7 +41,7 @@ def add_up(
             demand[s, r] += total
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def price_options(
     option_first: Ints,
     cell: Ints,

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["price_slots"]
 
 
-@njit(cache=True)
+@compiled(writes="eta zeta served")
 def price_slots(
     theta: Floats,
     weight: Floats,
@@ -116,7 +117,7 @@ def price_slots(
                     served[i, t] = wanted[j]
 
 
-@njit(cache=True)
+@compiled(writes="price_row price_column row_of before slack done")
 def _assign(
     rows: int,
     columns: int,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.kernels import SLACK, stretch
 from edgeopt.models.oinc.slot.search import LEAST
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["improve_exactly", "site_cost"]
 
 
-@njit(cache=True)
+@compiled(writes="binding")
 def site_cost(
     terms: Floats, limit: Floats, members: Ints, count: int, site: int, binding: Flags
 ) -> float:
@@ -90,7 +90,7 @@ def site_cost(
     return together + p * free_a + q * free_e
 
 
-@njit(cache=True)
+@compiled(writes="members counts")
 def _fill(site: Ints, members: Ints, counts: Ints) -> None:
     counts[:] = 0
     for i in range(site.size):
@@ -99,7 +99,7 @@ def _fill(site: Ints, members: Ints, counts: Ints) -> None:
         counts[j] += 1
 
 
-@njit(cache=True)
+@compiled(writes="trial")
 def _changed(members: Ints, counts: Ints, site: int, gone: int, come: int, trial: Ints) -> int:
     """List the requests of a site without one and with another; -1 stands for none."""
     count = 0
@@ -113,7 +113,7 @@ def _changed(members: Ints, counts: Ints, site: int, gone: int, come: int, trial
     return count
 
 
-@njit(cache=True)
+@compiled(writes="sums")
 def _least(terms: Floats, sums: Floats, site: int, gone: int, come: int) -> float:
     """Return a lower bound on what a site costs then; infinite where objectives do not fit."""
     root_a, root_e = float(sums[site, 0]), float(sums[site, 1])
@@ -135,7 +135,7 @@ def _least(terms: Floats, sums: Floats, site: int, gone: int, come: int) -> floa
     return root_a * root_a + root_e * root_e
 
 
-@njit(cache=True)
+@compiled(writes="site")
 def improve_exactly(terms: Floats, limit: Floats, site: Ints, most: int) -> int:
     """Change an assignment whose objectives fit, by the best move or swap, until none helps.
 

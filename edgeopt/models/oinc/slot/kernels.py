@@ -16,7 +16,8 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,7 @@ SLACK: Final = 1e-12
 """How much longer than their objectives requests may take for rounding's sake."""
 
 
-@njit(cache=True)
+@compiled
 def stretch(a: float, c: float, e: float, room: float) -> float:
     r"""Return the least factor by which all objectives of a site have to be multiplied to be met.
 
@@ -39,7 +40,7 @@ def stretch(a: float, c: float, e: float, room: float) -> float:
     return 0.5 * (a + e + math.sqrt((a - e) ** 2 + 4.0 * c * c / room))
 
 
-@njit(cache=True)
+@compiled(writes="band cpu")
 def share_out(
     transmission: Floats,
     computation: Floats,
@@ -100,7 +101,7 @@ def share_out(
     return True, p, q
 
 
-@njit(cache=True)
+@compiled
 def _prices(
     corner: float, off: float, other: float, free_a: float, free_e: float
 ) -> tuple[float, float, bool]:
@@ -113,7 +114,7 @@ def _prices(
     return p, q, True
 
 
-@njit(cache=True)
+@compiled
 def _ratio(a: float, c: float, e: float, room: float) -> tuple[float, float]:
     """Return the direction of (p, q) in which the objectives are tightest."""
     if c == 0.0:
@@ -122,7 +123,7 @@ def _ratio(a: float, c: float, e: float, room: float) -> tuple[float, float]:
     return c, (largest - a)
 
 
-@njit(cache=True)
+@compiled(writes="band cpu")
 def _shares(
     transmission: Floats,
     computation: Floats,
@@ -150,7 +151,7 @@ def _shares(
             cpu[i] *= room / total_cpu
 
 
-@njit(cache=True)
+@compiled
 def lagrangian(
     transmission: Floats,
     computation: Floats,
@@ -172,7 +173,7 @@ def lagrangian(
     return total
 
 
-@njit(cache=True)
+@compiled
 def total_latency(
     transmission: Floats, computation: Floats, weight: Floats, band: Floats, cpu: Floats
 ) -> float:
@@ -186,7 +187,7 @@ def total_latency(
     return total
 
 
-@njit(cache=True)
+@compiled
 def sound(transmission: Floats, computation: Floats, slo: Floats, weight: Floats) -> bool:
     """Return whether the numbers of a site are what they have to be."""
     n = transmission.size
@@ -200,7 +201,7 @@ def sound(transmission: Floats, computation: Floats, slo: Floats, weight: Floats
     return True
 
 
-@njit(cache=True)
+@compiled
 def admit(transmission: Floats, computation: Floats, slo: Floats, room: float, limit: float) -> Any:
     """Choose requests of a site that give up their objective, so that the others can keep theirs.
 

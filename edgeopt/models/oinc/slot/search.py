@@ -11,8 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.kernels import SLACK
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ TERMS = 5
 """Sums that a site keeps: roots of sending and computing, and the three of the objectives."""
 
 
-@njit(cache=True)
+@compiled
 def measure(
     transmission: Floats, computation: Floats, slo: Floats, weight: Floats, room: Floats
 ) -> Floats:
@@ -51,7 +51,7 @@ def measure(
     return terms
 
 
-@njit(cache=True)
+@compiled
 def _cost(s0: float, s1: float, a: float, c: float, e: float, penalty: float) -> float:
     cost = s0 * s0 + s1 * s1
     if penalty > 0.0:
@@ -61,7 +61,7 @@ def _cost(s0: float, s1: float, a: float, c: float, e: float, penalty: float) ->
     return cost
 
 
-@njit(cache=True)
+@compiled
 def _with(sums: Floats, more: Floats, less: Floats, penalty: float) -> float:
     """Return the cost of a site that wins one request and loses another."""
     return _cost(
@@ -74,7 +74,7 @@ def _with(sums: Floats, more: Floats, less: Floats, penalty: float) -> float:
     )
 
 
-@njit(cache=True)
+@compiled
 def insert(terms: Floats, order: Ints, penalty: float) -> Ints:
     """Give requests, in this order, to the site that each of them costs least."""
     n, sites, _ = terms.shape
@@ -94,7 +94,7 @@ def insert(terms: Floats, order: Ints, penalty: float) -> Ints:
     return site
 
 
-@njit(cache=True)
+@compiled
 def _sums(terms: Floats, site: Ints) -> Floats:
     sums = np.zeros((terms.shape[1], TERMS))
     for i in range(site.size):
@@ -103,7 +103,7 @@ def _sums(terms: Floats, site: Ints) -> Floats:
     return sums
 
 
-@njit(cache=True)
+@compiled(writes="site")
 def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
     """Change an assignment in place, by the best move or swap, until none helps.
 
@@ -152,7 +152,7 @@ def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
     return most
 
 
-@njit(cache=True)
+@compiled
 def total_cost(terms: Floats, site: Ints, penalty: float) -> float:
     """Return the cost of an assignment, penalties included."""
     sums, nothing = _sums(terms, site), np.zeros(TERMS)
@@ -162,7 +162,7 @@ def total_cost(terms: Floats, site: Ints, penalty: float) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled(writes="site")
 def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> None:
     """Look beyond a local optimum: send a few requests elsewhere, improve, keep what is better.
 
@@ -189,7 +189,7 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
             site[:] = trial
 
 
-@njit(cache=True)
+@compiled
 def _next(seed: np.uint64) -> np.uint64:
     """Step Marsaglia's xorshift generator."""
     seed ^= seed << np.uint64(13)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.assignment import MOST, assign, assignment_cost, own_assignment
 from edgeopt.models.oinc.slot.exact_search import improve_exactly
 from edgeopt.models.oinc.slot.kernels import admit, share_out
@@ -160,7 +160,7 @@ def evaluate(
     return SlotPlan(problem, site, band, cpu)
 
 
-@njit(cache=True)
+@compiled(writes="slo weight room site band cpu")
 def _share_out_all(
     transmission: Floats,
     computation: Floats,

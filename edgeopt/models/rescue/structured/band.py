@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["assemble_band"]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
+@compiled(writes="band", fastmath={"contract", "reassoc", "nsz"})
 def assemble_band(
     indptr: Ints,
     cell: Cells,

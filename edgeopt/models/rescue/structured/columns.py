@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,7 +177,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     return columns
 
 
-@njit(cache=True)
+@compiled(writes="best gain width")
 def _top_columns(
     profit: Floats,
     run_price: Floats,
@@ -224,7 +225,7 @@ def _top_columns(
             gain[row, :count] = gain[row, :count][order]
 
 
-@njit(cache=True)
+@compiled(writes="indptr profit origin")
 def _merge(
     old_indptr: Ints,
     old_cell: Cells,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["load_by_cell", "load_scaled", "price_columns", "sum_rows", "weighted_price"]
 
 
-@njit(cache=True)
+@compiled(writes="by_row load")
 def load_by_cell(
     indptr: Ints,
     cell: Cells,
@@ -57,7 +57,7 @@ def load_by_cell(
         by_row[row] = total
 
 
-@njit(cache=True)
+@compiled(writes="load")
 def load_scaled(
     indptr: Ints,
     cell: Cells,
@@ -75,7 +75,7 @@ def load_scaled(
             load[t, cell[c]] += weight[c] * factor
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def price_columns(
     indptr: Ints,
     cell: Cells,
@@ -92,7 +92,7 @@ def price_columns(
             out[c] = own + run_price[t, cell[c]]
 
 
-@njit(cache=True)
+@compiled(writes="by_row")
 def weighted_price(
     indptr: Ints,
     cell: Cells,
@@ -110,7 +110,7 @@ def weighted_price(
         by_row[row] = total
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def sum_rows(indptr: Ints, values: Floats, out: Floats) -> None:
     """Sum column values over each (slot, device) row into `out`, shape [T * J], overwritten."""
     for row in range(indptr.size - 1):

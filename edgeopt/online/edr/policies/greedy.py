@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.edr.events import Flows
 from edgeopt.online.edr.policies.policy import EdrPolicy
 
@@ -95,7 +95,7 @@ class Greedy(EdrPolicy[Ladder]):
         return Flows(origin[:used], site[:used], kind[:used], amount[:used])
 
 
-@njit(cache=True)
+@compiled(writes="room rounds")
 def _fill(
     order: Ints, most: Ints, energy: Floats, work: Floats, cap: float, room: Floats, rounds: Ints
 ) -> None:
@@ -114,7 +114,7 @@ def _fill(
             room[j] = max(room[j] - count * work[i, j], 0.0)
 
 
-@njit(cache=True)
+@compiled(writes="origin site type_ amount")
 def _serve(
     first: Ints,
     ladder: Ints,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.knapsack_projection import ascend_in_place
 from edgeopt.rounding.kernels import fill_row
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["add_spread", "ascend", "fill"]
 
 
-@njit(cache=True)
+@compiled(writes="out")
 def ascend(
     point: Floats,
     gradient: Floats,
@@ -36,7 +36,7 @@ def ascend(
             ascend_in_place(out[v], gradient[v], size[v], rates[v], budget[v])
 
 
-@njit(cache=True)
+@compiled(writes="spread")
 def add_spread(gradient: Floats, size: Floats, free: Bools, allowed: Bools, spread: Floats) -> None:
     """Add to `spread` the squared range of every node's gradient per MB."""
     for v in range(gradient.shape[0]):
@@ -50,7 +50,7 @@ def add_spread(gradient: Floats, size: Floats, free: Bools, allowed: Bools, spre
             spread[v] += (high - low) ** 2
 
 
-@njit(cache=True)
+@compiled(writes="chosen")
 def fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floats) -> None:
     """Add to every node the models of most credit per MB that fit."""
     for v in range(size.shape[0]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,7 @@ ROUNDING = 1e-12
 """Share of a budget by which sums of sizes may miss it."""
 
 
-@njit(cache=True)
+@compiled(writes="counters")
 def count(
     first: Ints,
     position: Ints,
@@ -46,7 +47,7 @@ def count(
         counters[u] += reached[type_[o], position[o] + 1 if forwarded else position[o]]
 
 
-@njit(cache=True)
+@compiled(writes="left allocation")
 def choose(
     first: Ints,
     group_type: Ints,
@@ -96,7 +97,7 @@ def choose(
                     _add_worth(first, g, model, quality, capacity, left, worth)
 
 
-@njit(cache=True)
+@compiled(writes="worth")
 def _add_worth(
     first: Ints,
     group: int,
@@ -111,7 +112,7 @@ def _add_worth(
         worth[model[u]] += quality[u] * min(left[u], capacity[u])
 
 
-@njit(cache=True)
+@compiled(writes="left")
 def _take(
     first: Ints,
     group: int,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.models.oinc.slot.allocation import allocate
 
@@ -85,7 +85,7 @@ def _share(problem: SlotProblem, site: int, here: Ints) -> tuple[Floats, Floats]
     return shares.band, shares.cpu
 
 
-@njit(cache=True)
+@compiled
 def _place(order: Ints, A: Floats, E: Floats, room: Floats, weight: Floats) -> Ints:
     """Return the site of each request; with n equal shares a sum of latencies is n times as long.
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.naming import named
 from edgeopt.options import check_real
@@ -102,7 +102,7 @@ def _proportional(part: Floats, site: Ints, sites: int) -> Floats:
     return np.divide(part, together, out=np.zeros_like(part), where=together > 0)
 
 
-@njit(cache=True)
+@compiled
 def _assign(A: Floats, E: Floats, room: Floats, weight: Floats, step: float) -> Ints:
     """Return the site of each request, one after the other at prices that grow."""
     requests, sites = A.shape

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision, Runs
@@ -180,7 +180,7 @@ def _side_by_side(jobs: Jobs, site: Ints, share: Floats, speed: Floats) -> Runs:
     return Runs(jobs.job[runs], share[runs], np.zeros(runs.size), np.minimum(seconds, 1.0))
 
 
-@njit(cache=True)
+@compiled
 def _settle(job_site: Ints, requests: int, room: Floats, least: float) -> tuple[Ints, Ints]:
     """Return the sites of jobs and requests, each where the fewest residents are.
 
@@ -207,7 +207,7 @@ def _settle(job_site: Ints, requests: int, room: Floats, least: float) -> tuple[
     return jobs, site
 
 
-@njit(cache=True)
+@compiled
 def _steal(
     site: Ints, need: Floats, requests: int, free: Floats, room: Floats, step: float
 ) -> Floats:
@@ -246,7 +246,7 @@ def _steal(
     return share
 
 
-@njit(cache=True)
+@compiled
 def _helps(share: Floats, need: Floats, thief: np.int64, victim: np.int64, step: float) -> bool:
     """Tell whether the estimate falls if a thief takes a step from a victim."""
     rest = share[victim] - step

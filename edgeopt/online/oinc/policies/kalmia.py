@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision
@@ -146,7 +146,7 @@ def _queue(site: Ints, remaining: Floats, speed: Floats) -> Ints:
     return sent
 
 
-@njit(cache=True)
+@compiled
 def _nearest(A: Floats, E: Floats, room: Floats) -> Ints:
     """Return the site of each request, where its own latency is least with equal shares."""
     requests, sites = A.shape
@@ -161,7 +161,7 @@ def _nearest(A: Floats, E: Floats, room: Floats) -> Ints:
     return site
 
 
-@njit(cache=True)
+@compiled
 def _least_cpu(A: Floats, E: Floats, slo: Floats, site: Ints, room: Floats) -> Floats:
     """Return the CPU with which each request just keeps its objective, as far as there is room."""
     count, total = np.zeros(room.size), np.zeros(room.size)

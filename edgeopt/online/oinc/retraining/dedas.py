@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.retraining.fixed_order import (
     no_orders,
@@ -161,7 +161,7 @@ class Dedas:
         return (*orders[:at], tuple(order), *orders[at + 1 :])
 
 
-@njit(cache=True)
+@compiled
 def _better(met: int, completion: float, than_met: int, than_completion: float) -> bool:
     """Tell whether more deadlines are met, or as many at a smaller sum of completion times."""
     if met != than_met:
@@ -169,7 +169,7 @@ def _better(met: int, completion: float, than_met: int, than_completion: float) 
     return completion < than_completion - ROUNDING * max(abs(completion), abs(than_completion))
 
 
-@njit(cache=True)
+@compiled(writes="duration")
 def _best_place(
     duration: Floats,
     deadline: Floats,
@@ -205,7 +205,7 @@ def _best_place(
     return best
 
 
-@njit(cache=True)
+@compiled
 def _outcome(
     order: Ints, duration: Floats, deadline: Floats, now: float, whole: bool
 ) -> tuple[int, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.oinc.events import Runs
 from edgeopt.options import check_choice
 
@@ -74,7 +74,7 @@ def run_in_order(queues: Queues, order: Ints, service: Service = "fluid") -> Run
     return Runs(jobs.job[places[ran]], queues.share[site], begin[ran], end[ran])
 
 
-@njit(cache=True)
+@compiled(writes="begin end")
 def _fill(
     order: Ints,
     site: Ints,

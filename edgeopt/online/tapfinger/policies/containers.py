@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
@@ -137,7 +137,7 @@ class TiresiasContainers(Settled, Deterministic):
         return Decision(task, bundle), state
 
 
-@njit(cache=True)
+@compiled
 def _most_gpus(
     pending: Ints, free: Ints, kind: Ints, minimum: Ints, slots: Floats
 ) -> tuple[Ints, Ints]:
@@ -166,7 +166,7 @@ def _most_gpus(
     return task, bundle
 
 
-@njit(cache=True)
+@compiled
 def _equal_share(
     pending: Ints, free: Ints, kind: Ints, cluster: Ints, capacity: Ints, minimum: Ints,
     largest: tuple[int, int],

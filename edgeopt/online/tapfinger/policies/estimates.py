@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
-from numba import njit
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def whole_slots(duration: Floats | Ints) -> Ints:
     return np.asarray(np.ceil(duration - 1e-9).astype(np.int64))
 
 
-@njit(cache=True)
+@compiled
 def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
     """Return how many slots a task still takes without noise, at most so many.
 
@@ -127,7 +127,7 @@ def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
     return slots
 
 
-@njit(cache=True)
+@compiled(writes="progress speed")
 def free_ahead(
     free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
     speed: Floats, slowing: Flags, look: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from numba import njit
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ GAIN: Final = 1e-9
 """Slots that count as no gain, so that rounding in a flat table does not hand anything out."""
 
 
-@njit(cache=True)
+@compiled(writes="bundle")
 def hand_out_by_gain(
     slots: Floats, kind: Ints, remaining: Floats, bundle: Ints, cpus: int, gpus: int
 ) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
 from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
@@ -76,7 +76,7 @@ class Optimus(Reassigning):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@compiled
 def _share(
     capacity: Ints, minimum: Ints, slots: Floats, pending: Ints, kind: Ints,
     task: Ints, cluster: Ints, progress: Floats,

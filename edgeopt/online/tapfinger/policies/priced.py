@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates
@@ -95,7 +95,7 @@ class PricedSpt(Settled, Deterministic):
         return decision, state
 
 
-@njit(cache=True)
+@compiled(writes="task given")
 def _priced(
     pressure: float, free: Ints, pending: Ints, crowd: Ints, barred: Flags, kind: Ints,
     eligible: Flags, weight: Floats, first: Ints, bundle: Ints, duration: Floats, share: Floats,

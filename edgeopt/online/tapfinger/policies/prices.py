@@ -6,8 +6,8 @@ from math import frexp, ldexp
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def check_pressure(pressure: float) -> None:
     check_real("pressure", pressure, "[0, inf)")
 
 
-@njit(cache=True)
+@compiled
 def choices(pending: Ints, eligible: Flags) -> Ints:
     """Return on how many clusters each pending task may run, shape [N, P]; 0 for an empty place."""
     count = np.zeros(pending.shape, np.int64)
@@ -48,7 +48,7 @@ def choices(pending: Ints, eligible: Flags) -> Ints:
     return count
 
 
-@njit(cache=True)
+@compiled
 def crowding(crowd: Ints) -> float:
     """Return how many tasks wait for a cluster, one that may run on m clusters as 1 / m.
 
@@ -64,7 +64,7 @@ def crowding(crowd: Ints) -> float:
     return total
 
 
-@njit(cache=True)
+@compiled
 def rank(cost: float, weight: float) -> float:
     """Return the cost per weight to forty binary digits, so that rounding breaks no tie."""
     mantissa, exponent = frexp(cost / max(weight, LIGHTEST))

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.settled import Settled
@@ -63,7 +63,7 @@ class Reassigning(Settled, Deterministic):
         return decision, state
 
 
-@njit(cache=True)
+@compiled
 def chosen_by_any(task: int, chosen: Ints) -> bool:
     """Return whether some cluster has chosen a task."""
     found = False
@@ -72,7 +72,7 @@ def chosen_by_any(task: int, chosen: Ints) -> bool:
     return found
 
 
-@njit(cache=True)
+@compiled
 def oldest(pending: Ints, chosen: Ints) -> int:
     """Return the oldest pending task that no other cluster has chosen, -1 if there is none.
 
@@ -89,7 +89,7 @@ def oldest(pending: Ints, chosen: Ints) -> int:
     return -1
 
 
-@njit(cache=True)
+@compiled
 def sharers(
     n: int, capacity: Ints, minimum: Ints, pending: Ints, chosen: Ints, kind: Ints, task: Ints,
     cluster: Ints,

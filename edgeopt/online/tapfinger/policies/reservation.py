@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates, free_ahead
@@ -110,7 +110,7 @@ class ReservationSpt(Settled, Deterministic):
         return decision, state
 
 
-@njit(cache=True)
+@compiled(writes="progress speed task given")
 def _reserved(
     pressure: float, look: int, single: bool, started: Flags, free: Ints, pending: Ints,
     crowd: Ints, run: Ints, run_cluster: Ints, run_bundle: Ints, progress: Floats, kind: Ints,
@@ -177,7 +177,7 @@ def _reserved(
                         waits[other, i] = -1
 
 
-@njit(cache=True)
+@compiled(writes="offset")
 def _fit(
     ahead: Ints, barred: Flags, begin: int, end: int, bundle: Ints, slots: Ints, offset: Ints
 ) -> None:
@@ -195,7 +195,7 @@ def _fit(
                 break
 
 
-@njit(cache=True)
+@compiled(writes="waits choice")
 def _cheapest(
     pressure: float, waiting: float, waits: Ints, choice: Ints, row: int, kind: Ints,
     weight: Floats, first: Ints, duration: Floats, share: Floats, offset: Ints,

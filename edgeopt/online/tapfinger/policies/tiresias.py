@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
 from edgeopt.options import check_choice
 
@@ -77,7 +77,7 @@ class Tiresias(Reassigning):
         )  # fmt: skip
 
 
-@njit(cache=True)
+@compiled(writes="capacity")
 def _share(
     capacity: Ints, minimum: Ints, largest: tuple[int, int], elastic: bool, pending: Ints,
     kind: Ints, task: Ints, cluster: Ints, start: Ints, attained: Ints, slot: int,
@@ -104,7 +104,7 @@ def _share(
     return new, new_bundle, other
 
 
-@njit(cache=True)
+@compiled(writes="bundle service")
 def _gpus(
     bundle: Ints, minimum: Ints, kind: Ints, start: Ints, service: Ints, left: int, largest: int,
     elastic: bool,
@@ -136,7 +136,7 @@ def _gpus(
         left -= units
 
 
-@njit(cache=True)
+@compiled(writes="bundle")
 def _cpus(bundle: Ints, minimum: Ints, kind: Ints, left: int, largest: int) -> None:
     """Share CPU cores equally among the tasks that hold the GPUs they need."""
     tasks = kind.size

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.playing import play
 from edgeopt.online.tapfinger.conflicts import carry_out
 from edgeopt.online.tapfinger.kernels import missing, over, pass_slot
@@ -80,7 +80,7 @@ def _live(
         episode.drive(live)
 
 
-@njit(cache=True)
+@compiled(writes="tossed")
 def _rounds(
     rules: Rules, truth: Truth, state: State, log: Log, coins: Floats, tossed: Ints,
     largest: tuple[int, int], smallest: bool,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.columns.cost import column_cost, lateness
 from edgeopt.models.oinc.slot.columns.pricing import search
 
@@ -41,7 +41,7 @@ MARGIN: Final = 1e-12
 """Relative margin for rounding: a set has to be better by more than that to count as new."""
 
 
-@njit(cache=True)
+@compiled
 def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
     """Return what a little more of each request would cost under an assignment, shape [n]."""
     sites, n = a.shape
@@ -61,7 +61,7 @@ def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
     return prices
 
 
-@njit(cache=True)
+@compiled(writes="pool cost chosen reduced")
 def price_sites(
     a: Floats,
     e: Floats,
@@ -124,7 +124,7 @@ def price_sites(
     return count, looked
 
 
-@njit(cache=True)
+@compiled(writes="prices pool cost reduced")
 def ascend(
     a: Floats,
     e: Floats,

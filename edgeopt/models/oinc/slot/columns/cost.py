@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.kernels import SLACK
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["column_cost", "lateness", "too_much"]
 
 
-@njit(cache=True)
+@compiled
 def column_cost(
     a: Floats, e: Floats, s: Floats, members: Ints, size: int
 ) -> tuple[float, float, float]:
@@ -62,20 +62,20 @@ def column_cost(
     return cost, p, q
 
 
-@njit(cache=True)
+@compiled
 def too_much(band: float, both: float, cpu: float) -> bool:
     """Whether objectives cannot be met, from the sums of a a / s, a e / s and e e / s."""
     left, rest = 1.0 + SLACK - band, 1.0 + SLACK - cpu
     return left < 0.0 or rest < 0.0 or left * rest < both * both
 
 
-@njit(cache=True)
+@compiled
 def lateness(m: float, s: float) -> float:
     """Return what an objective adds to the cost of a request with multiplier m."""
     return float((m - s) ** 2 / s) if m > s else 0.0
 
 
-@njit(cache=True)
+@compiled
 def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[float, float, bool]:
     """Return the best p and q of a set whose objectives bind.
 
@@ -117,7 +117,7 @@ def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[fl
     return p, q, True
 
 
-@njit(cache=True)
+@compiled
 def _largest(s: Floats, times: Floats, members: Ints, size: int) -> float:
     """Return the largest ratio of a finite objective to what a member takes."""
     ratio = 0.0

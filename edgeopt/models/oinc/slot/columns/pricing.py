@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.columns.cost import column_cost, lateness, too_much
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["search"]
 
 
-@njit(cache=True)
+@compiled(writes="members found")
 def search(
     a: Floats,
     e: Floats,
@@ -182,7 +182,7 @@ def search(
     return best, size, min(best, bound), looked
 
 
-@njit(cache=True)
+@compiled(writes="index gains")
 def _insert(index: Ints, gains: Floats, width: int, item: int, gain: float) -> int:
     """Insert into a list in ascending order of gain; return its new length."""
     k = width
@@ -193,7 +193,7 @@ def _insert(index: Ints, gains: Floats, width: int, item: int, gain: float) -> i
     return width + 1
 
 
-@njit(cache=True)
+@compiled
 def _pairs(a: Floats, e: Floats, index: Ints, gains: Floats, width: int) -> float:
     """Bound the gain of any of these together, every pair costing the least that one can."""
     low_a, low_e = np.inf, np.inf
@@ -209,7 +209,7 @@ def _pairs(a: Floats, e: Floats, index: Ints, gains: Floats, width: int) -> floa
     return total
 
 
-@njit(cache=True)
+@compiled(writes="smallest least")
 def _suffixes(
     a: Floats,
     e: Floats,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.oinc.retraining.density.serving import (
     delay_of,
     density_of,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 
-@njit(cache=True)
+@compiled
 def simulate(state: State, rules: Rules, horizon: float) -> None:
     """Dispatch the jobs as they arrive, and serve them until the horizon."""
     jobs, sites = state.duration.shape
@@ -59,7 +59,7 @@ def simulate(state: State, rules: Rules, horizon: float) -> None:
             end_run(state, j)
 
 
-@njit(cache=True)
+@compiled(writes="loose")
 def _line_up(state: State, loose: Ints, count: int, job: int) -> None:
     """Put the latest job among those before it, the least dense at its fastest site in front."""
     place = count
@@ -69,12 +69,12 @@ def _line_up(state: State, loose: Ints, count: int, job: int) -> None:
     loose[place] = job
 
 
-@njit(cache=True)
+@compiled
 def _top_density(state: State, job: int) -> float:
     return float(state.job[job].weight / state.duration[job].min())
 
 
-@njit(cache=True)
+@compiled(writes="loose")
 def _keep_unserved(state: State, loose: Ints, count: int) -> int:
     """Drop those from a list that have been served, and return how many are left."""
     kept = 0
@@ -85,7 +85,7 @@ def _keep_unserved(state: State, loose: Ints, count: int) -> int:
     return kept
 
 
-@njit(cache=True)
+@compiled(writes="former")
 def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> float:
     """Dispatch jobs in this order as if they were new, if all cost less then; return how much."""
     before, after = 0.0, 0.0
@@ -107,7 +107,7 @@ def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> flo
     return 0.0
 
 
-@njit(cache=True)
+@compiled
 def _cheapest(state: State, rules: Rules, job: int) -> tuple[int, float]:
     """Return the site where a job costs least, of equal ones the first, and the cost."""
     best, least = NOBODY, np.inf
@@ -119,7 +119,7 @@ def _cheapest(state: State, rules: Rules, job: int) -> tuple[int, float]:
     return best, least
 
 
-@njit(cache=True)
+@compiled
 def _cost(state: State, rules: Rules, job: int, site: int) -> float:
     """Return what a new job would cost at a site at speed 1: its own waiting and that it causes."""
     length, weight = state.duration[job, site], state.job[job].weight

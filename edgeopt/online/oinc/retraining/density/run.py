@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-from numba import njit
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
+from edgeopt.kernels import compiled
 from edgeopt.online.oinc.retraining.density.dispatch import simulate
 from edgeopt.online.oinc.retraining.density.state import Rules, new_state
 from edgeopt.online.oinc.retraining.service import check_service
@@ -253,7 +253,7 @@ def unfinished_weight(run: RetrainingRun, horizon: int) -> Floats:
     return weight
 
 
-@njit(cache=True)
+@compiled(writes="integral")
 def _integrate(
     site: Ints, arrival: Ints, completion: Floats, weight: Floats, integral: Floats
 ) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from edgeopt.kernels import compiled
 from edgeopt.online.oinc.retraining.density.waiting import NOBODY, densest, insert, lightest, remove
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["delay_of", "density_of", "end_run", "join", "leave", "serve_until"]
 
 
-@njit(cache=True)
+@compiled
 def density_of(state: State, job: int) -> float:
     """Return the weight of a job per residual time."""
     return float(state.job[job].weight / state.job[job].left)
 
 
-@njit(cache=True)
+@compiled
 def delay_of(state: State, rules: Rules, job: int) -> float:
     """Return what a job is said to lose by one that is put ahead of it."""
     return float(state.job[job].weight * (state.job[job].left if rules.printed else 1.0))
 
 
-@njit(cache=True)
+@compiled
 def join(state: State, rules: Rules, job: int, site: int) -> None:
     """Let a job that has not been served join a site, and be served there if it is its turn."""
     state.job[job].site = site
@@ -53,7 +53,7 @@ def join(state: State, rules: Rules, job: int, site: int) -> None:
         _wait(state, rules, job, site)
 
 
-@njit(cache=True)
+@compiled
 def leave(state: State, rules: Rules, job: int) -> None:
     """Take a job that has not been served from its site."""
     site = state.job[job].site
@@ -63,13 +63,13 @@ def leave(state: State, rules: Rules, job: int) -> None:
         remove(state.waiting, site, job)
 
 
-@njit(cache=True)
+@compiled
 def _wait(state: State, rules: Rules, job: int, site: int) -> None:
     work, delay = state.job[job].left, delay_of(state, rules, job)
     insert(state.waiting, site, job, density_of(state, job), work, delay)
 
 
-@njit(cache=True)
+@compiled
 def _before(state: State, rules: Rules, job: int, other: int) -> bool:
     """Return whether it is the turn of a job rather than of another one."""
     own, its = density_of(state, job), density_of(state, other)
@@ -78,13 +78,13 @@ def _before(state: State, rules: Rules, job: int, other: int) -> bool:
     return bool(own < its if rules.lightest else own > its)
 
 
-@njit(cache=True)
+@compiled
 def _next(state: State, rules: Rules, site: int) -> int:
     """Return whose turn it is among those that wait, -1 if nobody does."""
     return lightest(state.waiting, site) if rules.lightest else densest(state.waiting, site)
 
 
-@njit(cache=True)
+@compiled
 def _serve_next(state: State, rules: Rules, site: int) -> None:
     """Begin to serve whose turn it is among those that wait."""
     job = _next(state, rules, site)
@@ -95,7 +95,7 @@ def _serve_next(state: State, rules: Rules, site: int) -> None:
         _begin_run(state, site, job)
 
 
-@njit(cache=True)
+@compiled
 def serve_until(state: State, rules: Rules, site: int, until: float) -> None:
     """Let a site serve; until then nobody arrives."""
     while state.site[site].served != NOBODY and state.site[site].clock < until:
@@ -122,7 +122,7 @@ def serve_until(state: State, rules: Rules, site: int, until: float) -> None:
     state.site[site].clock = until
 
 
-@njit(cache=True)
+@compiled
 def _overtaken(state: State, rules: Rules, site: int) -> float:
     """Return the beginning of a slot before which the job of least density remains it."""
     other = _next(state, rules, site)
@@ -134,13 +134,13 @@ def _overtaken(state: State, rules: Rules, site: int) -> float:
     return float(max(np.floor(now) + 1.0, np.floor(now + lead)))
 
 
-@njit(cache=True)
+@compiled
 def _begin_run(state: State, site: int, job: int) -> None:
     state.site[site].served = job
     state.site[site].since = state.site[site].clock
 
 
-@njit(cache=True)
+@compiled
 def end_run(state: State, site: int) -> None:
     """Keep what has run, as part of the run before if that was of the same job.
 

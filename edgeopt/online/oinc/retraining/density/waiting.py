@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from edgeopt.kernels import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def nobody_waits(jobs: int, sites: int) -> Waiting:
     )
 
 
-@njit(cache=True)
+@compiled
 def around(waiting: Waiting, site: int, density: float) -> tuple[float, float]:
     """Return the work of jobs at least as dense, and the delay of the others."""
     ahead, behind = 0.0, 0.0
@@ -79,13 +80,13 @@ def around(waiting: Waiting, site: int, density: float) -> tuple[float, float]:
     return ahead, behind
 
 
-@njit(cache=True)
+@compiled
 def densest(waiting: Waiting, site: int) -> int:
     """Return the densest job at a site, of equal ones the first, -1 if nobody waits."""
     return _outermost(waiting, waiting.root[site], 0)
 
 
-@njit(cache=True)
+@compiled
 def lightest(waiting: Waiting, site: int) -> int:
     """Return the least dense job at a site, of equal ones the first, -1 if nobody waits."""
     found = _outermost(waiting, waiting.root[site], 1)
@@ -102,7 +103,7 @@ def lightest(waiting: Waiting, site: int) -> int:
     return found
 
 
-@njit(cache=True)
+@compiled
 def insert(
     waiting: Waiting, site: int, job: int, density: float, work: float, delay: float
 ) -> None:
@@ -125,7 +126,7 @@ def insert(
     _mend(waiting, site, depth)
 
 
-@njit(cache=True)
+@compiled
 def remove(waiting: Waiting, site: int, job: int) -> None:
     """Take a job that waits at a site out of its tree."""
     depth, at = 0, waiting.root[site]
@@ -156,14 +157,14 @@ def remove(waiting: Waiting, site: int, job: int) -> None:
     _mend(waiting, site, depth)
 
 
-@njit(cache=True)
+@compiled
 def _side(waiting: Waiting, job: int, other: int) -> int:
     """Return 0 if a job goes ahead of another one, 1 if behind."""
     own, its = waiting.sums[job, DENSITY], waiting.sums[other, DENSITY]
     return 0 if own > its or (own == its and job < other) else 1
 
 
-@njit(cache=True)
+@compiled
 def _outermost(waiting: Waiting, job: int, side: int) -> int:
     if job != NOBODY:
         while waiting.child[job, side] != NOBODY:
@@ -171,7 +172,7 @@ def _outermost(waiting: Waiting, job: int, side: int) -> int:
     return job
 
 
-@njit(cache=True)
+@compiled
 def _replace(waiting: Waiting, site: int, depth: int, job: int, heir: int) -> None:
     """Hang an heir where a job hung, which is as deep as this."""
     if depth == 0:
@@ -181,7 +182,7 @@ def _replace(waiting: Waiting, site: int, depth: int, job: int, heir: int) -> No
         waiting.child[above, 0 if waiting.child[above, 0] == job else 1] = heir
 
 
-@njit(cache=True)
+@compiled
 def _mend(waiting: Waiting, site: int, depth: int) -> None:
     """Take sums anew and restore balance, from the end of the path up to the root."""
     for level in range(depth - 1, -1, -1):
@@ -191,7 +192,7 @@ def _mend(waiting: Waiting, site: int, depth: int) -> None:
             _replace(waiting, site, level, job, top)
 
 
-@njit(cache=True)
+@compiled
 def _balance(waiting: Waiting, job: int) -> int:
     """Return the top of a subtree after its heights differ by at most 1 again."""
     ahead, behind = waiting.child[job, 0], waiting.child[job, 1]
@@ -207,7 +208,7 @@ def _balance(waiting: Waiting, job: int) -> int:
     return _rotate(waiting, job, side)
 
 
-@njit(cache=True)
+@compiled
 def _rotate(waiting: Waiting, job: int, side: int) -> int:
     """Lift the child on one side above its parent, and return it."""
     child = waiting.child[job, side]
@@ -218,12 +219,12 @@ def _rotate(waiting: Waiting, job: int, side: int) -> int:
     return int(child)
 
 
-@njit(cache=True)
+@compiled
 def _height(waiting: Waiting, job: int) -> int:
     return 0 if job == NOBODY else int(waiting.height[job])
 
 
-@njit(cache=True)
+@compiled
 def _refresh(waiting: Waiting, job: int) -> None:
     """Take height and sums of a job's subtree anew from its children."""
     ahead, behind = waiting.child[job, 0], waiting.child[job, 1]

@@ -1,0 +1,212 @@
+"""Compiled kernels: kept on disk by the code that they are made of, one variant where one will do.
+
+Numba knows a kept kernel by its own file. Here it is known by the digest of its module, which
+covers the kernels and constants that it takes from other modules: none outlives what it calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
+
+from numba.core import config, sigutils, types
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    NullCache,
+    UserProvidedCacheLocator,
+    UserWideCacheLocator,
+    _CacheLocator,
+)
+from numba.core.registry import CPUDispatcher
+
+from edgeopt.cache import PACKAGE, cache_folder
+from edgeopt.digests import changed, closure, digest, modules_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Kernel", "compiled", "kernel_folder"]
+
+ReturnedT = TypeVar("ReturnedT", covariant=True)
+
+_ALONE: Final = frozenset({__name__})
+"""This module counts for every kernel; what it imports compiles nothing."""
+
+
+class Kernel(Protocol[ReturnedT]):
+    """A compiled function."""
+
+    @property
+    def py_func(self) -> Callable[..., ReturnedT]:
+        """What it was made of."""
+
+    def __call__(self, *args: Any, **named: Any) -> ReturnedT:
+        """Call it, compiled for the types of the arguments."""
+
+
+@overload
+def compiled(function: Callable[..., ReturnedT], /) -> Kernel[ReturnedT]: ...
+@overload
+def compiled(
+    *, writes: str = "", **options: Any
+) -> Callable[[Callable[..., ReturnedT]], Kernel[ReturnedT]]: ...
+def compiled(function: Any = None, /, *, writes: str = "", **options: Any) -> Any:
+    """Compile a function by numba when it is first called, and keep what is compiled.
+
+    Parameters
+    ----------
+    function
+        The function; None where the decorator has options.
+    writes
+        Names of the array parameters that the function changes or returns, separated by blanks. All
+        others are taken as read-only, so that frozen arrays and others share what is compiled;
+        numba refuses to compile a function that writes to one of them.
+    options
+        Those of `numba.njit`.
+    """
+    if function is None:
+        return lambda given: _made(given, writes.split(), options)
+    return _made(function, [], {})
+
+
+def _made(function: Callable[..., Any], writes: list[str], options: dict[str, Any]) -> Any:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return function
+    made: Any = _Kernel(function, {}, {"nopython": True, "boundscheck": None, **options})
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    if unknown := set(writes) - set(names):
+        raise TypeError(f"{function.__qualname__}: has no parameters {sorted(unknown)} to write to")
+    made.read = frozenset(at for at, name in enumerate(names) if name not in writes)
+    made._cache = _KernelCache(function)
+    return made
+
+
+class _Kernel(CPUDispatcher):
+    """A dispatcher that compiles once for arrays that may be written to and those that may not."""
+
+    read: frozenset[int] = frozenset()
+    """Positions of the parameters that are only read."""
+
+    def compile(self, sig: Any) -> Any:
+        given, _ = sigutils.normalize_signature(sig)  # type: ignore[no-untyped-call]
+        settled = tuple(
+            one.copy(readonly=True) if at in self.read and _is_writable(one) else one
+            for at, one in enumerate(given)
+        )
+        if settled == tuple(given):
+            return super().compile(sig)
+        entry = super().compile(settled)
+        # Calls from Python find it under the types that they come with, without a conversion.
+        found: Any = self.overloads[settled]
+        insert: Any = self._insert  # type: ignore[attr-defined]
+        insert([one._code for one in given], found.entry_point, found.objectmode)
+        return entry
+
+
+def _is_writable(kind: Any) -> bool:
+    return type(kind) is types.Array and kind.mutable
+
+
+class _KernelCache(NullCache):
+    """What is kept of one kernel; nothing is looked up before it is first called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _kept(self) -> Any:
+        known = kernel_folder(self._function.__module__) is not None
+        return _OnDisk(self._function) if known else NullCache()  # type: ignore[no-untyped-call]
+
+    @property
+    def cache_path(self) -> Any:
+        return self._kept.cache_path
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self._kept.load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        # A full disk, or a folder that another process has just removed, stops no computation.
+        with contextlib.suppress(OSError):
+            self._kept.save_overload(sig, data)
+            _remove_old(Path(self._kept.cache_path))
+
+    def flush(self) -> None:
+        self._kept.flush()
+
+
+@cache
+def kernel_folder(module: str) -> Path | None:
+    """Return where the kernels of a module are kept, made or not.
+
+    None if they are not to be kept: it is a script, or its files have been touched since this
+    process began, so that what is in memory may be older than they.
+    """
+    modules = closure(frozenset({module}), alone=_ALONE)
+    if module == "__main__" or module not in modules or changed(modules):
+        return None
+    return cache_folder() / f"{module}-{digest(frozenset({module}), alone=_ALONE)[:16]}"
+
+
+class _Locator(_CacheLocator):
+    """Tells numba where kernels are kept: the digest of their code stands in the path."""
+
+    def __init__(self, folder: Path, file: str) -> None:
+        self._folder = folder
+        self._py_file = file
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator | None:
+        folder = kernel_folder(py_func.__module__)
+        return None if folder is None else cls(folder, py_file)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._folder.name
+
+    def get_disambiguator(self) -> str:
+        # Numba leaves out of the key how far it was asked to optimise.
+        return f"O{int(config.OPT)}"  # type: ignore[attr-defined]
+
+
+class _Parts(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012 - numba's own list
+
+
+class _OnDisk(FunctionCache):
+    _impl_class = _Parts
+
+
+@cache
+def _remove_old(folder: Path) -> None:
+    """Remove what older code of a module was compiled to."""
+    _remove_strays(folder.parent)
+    for other in folder.parent.glob(f"{folder.name.rpartition('-')[0]}-*"):
+        if other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+@cache
+def _remove_strays(root: Path) -> None:
+    """Remove kernels of modules that are gone, and those that numba kept by itself."""
+    modules = set(modules_within(PACKAGE.name))
+    for folder in root.glob(f"{PACKAGE.name}.*-*"):
+        if folder.name.rpartition("-")[0] not in modules:
+            shutil.rmtree(folder, ignore_errors=True)
+    chosen = [UserProvidedCacheLocator] if config.CACHE_DIR else []  # type: ignore[attr-defined]
+    locators: list[Any] = [*chosen, UserWideCacheLocator]
+    for source in {path.parent for path in PACKAGE.rglob("*.py")}:
+        for file in (source / "__pycache__").glob("*.nb[ci]"):
+            file.unlink(missing_ok=True)
+        for locator in locators:
+            elsewhere = Path(locator(_is_writable, str(source / "_.py")).get_cache_path())
+            for file in elsewhere.glob("*.nb[ci]"):
+                file.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                elsewhere.rmdir()

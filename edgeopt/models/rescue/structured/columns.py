@@ -177,7 +177,7 @@ def promising_columns(problem: P1Relaxation, per_row: int) -> ColumnSet:
     return columns
 
 
-@compiled(writes="best gain width")
+@compiled(writes="best cell gain width")
 def _top_columns(
     profit: Floats,
     run_price: Floats,
@@ -225,7 +225,7 @@ def _top_columns(
             gain[row, :count] = gain[row, :count][order]
 
 
-@compiled(writes="indptr profit origin")
+@compiled(writes="indptr cell profit origin")
 def _merge(
     old_indptr: Ints,
     old_cell: Cells,

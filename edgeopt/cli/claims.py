@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from edgeopt.studies.claims.written_out import digits
 from edgeopt.studies.pages.formulas import in_text
 from edgeopt.studies.wording import number, plural
+from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +61,7 @@ def table(system: str, claims: Sequence[CheckedClaim], *, drawn: bool) -> None:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    rows = [_cells(one, system, drawn=drawn) for one in claims]
+    rows = [[printable(cell) for cell in _cells(one, system, drawn=drawn)] for one in claims]
     headings = [
         "claim",
         "source",
@@ -148,11 +149,11 @@ def counterexamples(checked: Checked) -> None:
         )
         against = f"{one.relation} {digits(found.verdict.guaranteed)}"
         lines = [
-            Text(in_text(one.claim.statement)),
+            Text(printable(in_text(one.claim.statement))),
             Text.assemble(
                 f"But on {found.verdict.instance} it is ",
                 (digits(found.verdict.measured), "bold"),
-                f" where {against} is claimed. {' '.join(found.words.split())}",
+                f" where {against} is claimed. {printable(' '.join(found.words.split()))}",
             ),
         ]
         if found.numbers:

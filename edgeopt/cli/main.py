@@ -19,6 +19,7 @@ from edgeopt.cli.solve import solve
 from edgeopt.cli.solvers import solvers
 from edgeopt.cli.study import study
 from edgeopt.errors import EdgeOptError, EdgeOptWarning, OptionError
+from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +115,7 @@ def _require_sayable(arguments: "Sequence[str]") -> None:
 def _complain(message: str) -> int:
     if os.environ.get("EDGEOPT_DEBUG", "0") not in ("", "0"):
         traceback.print_exc()
-    print(f"edgeopt: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"edgeopt: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return _BAD_INPUT
 
 
@@ -128,7 +129,7 @@ class _Teller:
     def __call__(
         self, message: Warning | str, category: type[Warning], *place: Any, **more: Any
     ) -> None:
-        text = " ".join(str(message).split())
+        text = printable(" ".join(str(message).split()))
         if not issubclass(category, EdgeOptWarning):
             self._otherwise(message, category, *place, **more)
         elif text not in self._told:

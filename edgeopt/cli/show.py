@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.writing import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -46,7 +48,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], lef
     from rich.table import Table
     from rich.text import Text
 
-    cells = [list(row) for row in rows]
+    title, columns = printable(title), [printable(column) for column in columns]
+    cells = [[printable(cell) for cell in row] for row in rows]
     bodies = [_widest(row[place] for row in cells) for place in range(len(columns))]
     # Headings wrap before numbers or names are cut.
     least = [
@@ -92,4 +95,4 @@ def _parts(least: Sequence[int], left: int, width: int) -> list[list[int]]:
 
 def note(text: str) -> None:
     """Print a line to standard output."""
-    print(text)
+    print(printable(text).replace("\n", " "))

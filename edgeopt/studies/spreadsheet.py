@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from edgeopt.writing import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["csv_text"]
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = ("=", "+", "-", "@", "\t")
 """How a text begins that a spreadsheet computes instead of showing it."""
 
 
@@ -32,4 +34,7 @@ def csv_text(table: pd.DataFrame) -> str:
 
 
 def _shown(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -15,6 +15,7 @@ from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_fields, check_kind, check_whole
 from edgeopt.studies.entries import BenchmarkEntry, PolicyEntry
 from edgeopt.studies.wording import number
+from edgeopt.writing import checked_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -131,6 +132,8 @@ class System:
     ------
     OptionError
         If a mandatory table is empty, or an entry names a benchmark that does not exist.
+    OutputError
+        If a file could not be called like a picture, an account, a comparison or an exhibit.
     """
 
     name: str
@@ -194,6 +197,15 @@ class System:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise OptionError(f"system {self.name!r}: policy names {twice} occur twice")
+        written: tuple[Sequence[Any], ...] = (
+            self.pictures,
+            self.accounts,
+            self.comparisons,
+            self.exhibits,
+        )
+        for several in written:
+            for one in several:
+                checked_name(one.name)
         exhibits = [one.name for one in self.exhibits]
         if len(set(exhibits)) < len(exhibits):
             raise OptionError(f"system {self.name!r}: two exhibits bear one number: {exhibits}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies import wording
 from edgeopt.studies.pages.formulas import in_html
+from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     import jinja2
@@ -26,7 +27,7 @@ def render(template: str, **context: Any) -> str:
         :mod:`edgeopt.studies.wording` is a filter, ``formulas`` writes LaTeX between dollar
         signs as MathML, and ``version`` is that of edgeopt.
     """
-    return _environment().get_template(template).render(**context)
+    return printable(_environment().get_template(template).render(**context))
 
 
 @cache

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import textwrap
+import warnings
 from typing import TYPE_CHECKING, Any
+
+from edgeopt.writing import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -138,7 +142,15 @@ def in_style(drawing: Callable[[], Figure]) -> Figure:
 def entitle(figure: Figure, title: str) -> None:
     """Write a title above everything in a figure, on as many lines as it takes."""
     lines = textwrap.fill(title, int(figure.get_figwidth() * 10))
-    figure.suptitle(lines, x=0.01, ha="left", fontweight="bold", fontsize=10.5, color=INK)
+    figure.suptitle(
+        lines,
+        x=0.01,
+        ha="left",
+        fontweight="bold",
+        fontsize=10.5,
+        color=INK,
+        parse_math=False,
+    )
 
 
 def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
@@ -159,8 +171,7 @@ def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
     svg = re.sub(r'(\bid="|href="#|url\(#)', lambda found: found[1] + prefix, svg)
     svg = svg.replace(INK, "currentColor").replace(PAPER, "var(--paper)")
     svg = re.sub(r"font: ([\w ]*?[\d.]+px) [^;\"]*", r"font: \1 var(--font)", svg)
-    escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    head = f'<svg role="img" aria-label="{escaped}"'
+    head = f'<svg role="img" aria-label="{html.escape(printable(label))}"'
     return svg.replace("<svg", head, 1)
 
 
@@ -170,11 +181,23 @@ def standalone_svg(figure: Figure) -> str:
     return _svg(figure)
 
 
+def _shortened(text: str) -> str:
+    """Leave room for the picture beside names of any length."""
+    lines = text.split("\n")
+    return "\n".join(line if len(line) <= 120 else f"{line[:119]}…" for line in lines)
+
+
 def _svg(figure: Figure) -> str:
     import matplotlib as mpl
+    import matplotlib.text
 
     buffer = io.StringIO()
-    with mpl.rc_context(_STYLE):
+    for text in figure.findobj(mpl.text.Text):
+        text.set_parse_math(False)
+        text.set_text(_shortened(text.get_text()))
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # Who shows the picture brings the font.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
         # No date, so that the same study gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+    return printable(buffer.getvalue())

@@ -7,6 +7,7 @@ import pytest
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.rounding import chain, depround, depround_law, independent
+from edgeopt.rounding.filling import FITS
 
 HALF = {"residual": "half"}
 FILL = {"residual": "fill"}
@@ -58,6 +59,16 @@ def test_what_is_within_a_billionth_counts_as_whole_and_no_more():
         assert depround([beyond], rng=0).tolist() == [bool(end)]
         with pytest.raises(InputError, match="must lie in"):
             depround([end - inwards * far], rng=0)
+
+
+def test_what_is_exactly_at_an_edge_is_taken():
+    heavy = {"weights": [3.0, 1.0], "rng": 0, **HALF}
+    assert depround([chain.SNAP, 1.0], **heavy).tolist() == [False, True]
+    assert depround([chain.HIGH, 0.0], **heavy).tolist() == [True, False]
+    depround([0.25, 0.5], [2.0 * (1 + FITS), 1.0], rng=0, budget=2.0, **HALF)
+    depround([0.5, 1.0], [2.0, 4.0], rng=0, budget=5.0 * (1 - chain.SNAP), **FILL)
+    # What is cut off at 1 weighs no more than 1.
+    depround([1 + 0.5e-9], rng=0, budget=1 - 0.8e-9, **FILL)
 
 
 @pytest.mark.parametrize("options", [HALF, FILL])

@@ -20,7 +20,16 @@ from edgeopt.digests.source import OWN, Facts, hash_of, read_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["changed", "closure", "digest", "facts_of", "modules_within", "systems", "table_of"]
+__all__ = [
+    "changed",
+    "closure",
+    "digest",
+    "facts_of",
+    "facts_of_package",
+    "modules_within",
+    "systems",
+    "table_of",
+]
 
 FORMAT: Final = 1
 """Number of the way in which facts are found and written; counted up when it changes."""
@@ -80,6 +89,17 @@ def _keep() -> None:
         return
     _table().update(_FOUND)
     _FOUND.clear()
+
+
+def facts_of_package() -> str:
+    """Write the facts of all modules of edgeopt, found anew, for its wheel."""
+    sources = sorted(_sources(OWN).items())
+    return table_of(
+        {
+            module: read_facts(path.read_bytes(), module, path.name == "__init__.py")
+            for module, path in sources
+        }
+    )
 
 
 def table_of(facts: Mapping[str, Facts]) -> str:

@@ -33,6 +33,9 @@ __all__ = ["Kernel", "compiled", "kernel_folder"]
 
 ReturnedT = TypeVar("ReturnedT", covariant=True)
 
+_OPTIONS: Final = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
+"""As `numba.njit` has them, but for the form for callers in C, of whom there are none."""
+
 _ALONE: Final = frozenset({__name__})
 """This module counts for every kernel; what it imports compiles nothing."""
 
@@ -76,7 +79,7 @@ def compiled(function: Any = None, /, *, writes: str = "", **options: Any) -> An
 def _made(function: Callable[..., Any], writes: list[str], options: dict[str, Any]) -> Any:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    made: Any = _Kernel(function, {}, {"nopython": True, "boundscheck": None, **options})
+    made: Any = _Kernel(function, {}, {**_OPTIONS, **options})
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     if unknown := set(writes) - set(names):
         raise TypeError(f"{function.__qualname__}: has no parameters {sorted(unknown)} to write to")
@@ -86,7 +89,7 @@ def _made(function: Callable[..., Any], writes: list[str], options: dict[str, An
 
 
 class _Kernel(CPUDispatcher):
-    """A dispatcher that compiles once for arrays that may be written to and those that may not."""
+    """A dispatcher that compiles once for frozen arrays and others, constants and others."""
 
     read: frozenset[int] = frozenset()
     """Positions of the parameters that are only read."""
@@ -94,7 +97,9 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         given, _ = sigutils.normalize_signature(sig)  # type: ignore[no-untyped-call]
         settled = tuple(
-            one.copy(readonly=True) if at in self.read and _is_writable(one) else one
+            one.copy(readonly=True)
+            if at in self.read and _is_writable(one)
+            else types.unliteral(one)  # type: ignore[no-untyped-call]
             for at, one in enumerate(given)
         )
         if settled == tuple(given):

@@ -89,7 +89,7 @@ def _ended(mass: float, size: float) -> bool:
     return mass <= SNAP * size or mass >= HIGH * size
 
 
-@compiled(writes="weights out", nogil=True)
+@compiled(writes="out", nogil=True)
 def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tuple[int, int, float]:
     """Decide on all entries but at most one, joining the two smallest fractional indices first.
 
@@ -128,7 +128,7 @@ def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tup
     return used, carry, mass
 
 
-@compiled(writes="weights used out last mass", nogil=True)
+@compiled(writes="used out last mass", nogil=True)
 def chain_rows(
     values: Floats,
     weights: Floats,

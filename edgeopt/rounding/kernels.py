@@ -64,7 +64,7 @@ def settle(
     return used + 2
 
 
-@compiled(writes="weights out", nogil=True)
+@compiled(writes="out", nogil=True)
 def depround_row(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -96,7 +96,7 @@ def depround_row(
     return settle(weights, residual, coins, used, last, mass, out), last
 
 
-@compiled(writes="weights out", nogil=True)
+@compiled(writes="out", nogil=True)
 def depround_shuffled(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -139,7 +139,7 @@ def depround_shuffled(
     return count + used, -1 if last < 0 else order[last]
 
 
-@compiled(writes="weights out", nogil=True)
+@compiled(writes="out", nogil=True)
 def pairwise_row(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],

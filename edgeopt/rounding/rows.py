@@ -145,7 +145,7 @@ def _count_coins(
         counts[b] = each * count_fractional(values[b]) + extra
 
 
-@compiled(writes="weights out", nogil=True)
+@compiled(writes="out", nogil=True)
 def _depround_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -165,7 +165,7 @@ def _depround_block(
             settle(row, residual, coins, used[b + k], last[k], mass[k], out[b + k])
 
 
-@compiled(writes="weights out", nogil=True)
+@compiled(writes="out", nogil=True)
 def _shuffled_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -179,7 +179,7 @@ def _shuffled_block(
         depround_shuffled(values[b], row, residual, coins[first[b] :], out[b])
 
 
-@compiled(writes="weights out lost", nogil=True)
+@compiled(writes="out lost", nogil=True)
 def _pairwise_block(
     values: NDArray[np.float64],
     weights: NDArray[np.float64],

@@ -19,7 +19,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test fuzz variations mutants lint format bench bench-large docs clean
+.PHONY: help demo test fuzz variations mutants lint format bench bench-large kills docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ bench: $(DEV) ## measure edgeopt beside its peers, and growth (about 20 minutes)
 
 bench-large: $(DEV) ## the sizes that take longer (up to an hour)
 	@$(BIN)/python -m benchmarks --large $(BENCH_ARGS)
+
+kills: $(DEV) ## kill runs at a hundred random moments, and run them again
+	@$(BIN)/python -m tests.kills --moments 100
 
 docs: $(DEV) ## the documentation, in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated

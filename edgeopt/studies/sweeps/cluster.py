@@ -106,10 +106,20 @@ def _lost(address: str) -> WorkerError:
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
     """Keep the cluster's own log off the terminal: what matters is said by errors."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    loud = [
+        logger
+        for name, logger in logging.root.manager.loggerDict.items()
+        if name.startswith("distributed") and isinstance(logger, logging.Logger)
+    ]
+    lost = False
+    for logger in loud:
+        logger.disabled = True
     try:
         yield
+    except WorkerError:
+        # It would go on about that until the process ends.
+        lost = True
+        raise
     finally:
-        logger.setLevel(before)
+        for logger in loud:
+            logger.disabled = lost

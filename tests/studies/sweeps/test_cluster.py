@@ -111,6 +111,27 @@ def test_a_lost_scheduler_is_one_sentence_and_costs_no_finished_cell(
     assert len((tmp_path / "other").read_text().split()) <= 24 - 4
 
 
+def test_on_the_command_line_it_is_one_line(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    program = [sys.executable, "-c", "from edgeopt.cli import main; main()", "reproduce", "oinc"]
+    with cluster(tmp_path) as (address, running):
+        client = subprocess.Popen(
+            [*program, "--table", "I", "--quick", "--cluster", address, "--out", str(out)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not list((out / "cells").glob("*.json")):
+            assert client.poll() is None
+            time.sleep(0.05)
+        os.killpg(running[0].pid, signal.SIGKILL)
+        printed, said = client.communicate()
+    [line] = said.splitlines()
+    assert line.startswith(f"edgeopt: error: the scheduler at {address} is lost")
+    assert (client.returncode, printed) == (2, "")
+
+
 def test_a_disk_that_is_not_shared_is_written_by_the_client_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

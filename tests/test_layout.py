@@ -11,7 +11,7 @@ from importlinter import cli
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "edgeopt").rglob("*.py"))
-LONGEST = 320
+LONGEST = 400
 """Lines; a longer file answers more than one question and becomes a folder."""
 
 MODELLING = {"casadi", "cvxpy", "highspy", "pyomo"}

@@ -108,7 +108,14 @@ def check_whole(
         raise refused(name, value, f"must be at most {limit}{otherwise}")
 
 
-def check_real(name: str, value: object, span: str = "(-inf, inf)", *, none: bool = False) -> None:
+def check_real(
+    name: str,
+    value: object,
+    span: str = "(-inf, inf)",
+    *,
+    none: bool = False,
+    largest: float = LARGEST,
+) -> None:
     """Check that an option is a real number within an interval.
 
     Parameters
@@ -119,9 +126,11 @@ def check_real(name: str, value: object, span: str = "(-inf, inf)", *, none: boo
         What was given.
     span
         The interval, such as ``"(0, 1]"``. Infinity is allowed only where a square bracket stands
-        beside it; other numbers are 0, or between `SMALLEST` and `LARGEST` in magnitude.
+        beside it; other numbers are 0, or between `SMALLEST` and `largest` in magnitude.
     none
         Whether None is allowed too.
+    largest
+        Largest magnitude of a finite number.
 
     Raises
     ------
@@ -141,8 +150,8 @@ def check_real(name: str, value: object, span: str = "(-inf, inf)", *, none: boo
     below = number <= high if span[-1] == "]" else number < high
     if not (above and below):
         raise refused(name, value, _RULES.get(span, f"must lie in {span}") + otherwise)
-    if number != 0.0 and not (SMALLEST <= abs(number) <= LARGEST or abs(number) == np.inf):
-        rule = f"must be 0, or between {SMALLEST:g} and {LARGEST:g} in magnitude"
+    if number != 0.0 and not (SMALLEST <= abs(number) <= largest or abs(number) == np.inf):
+        rule = f"must be 0, or between {SMALLEST:g} and {largest:g} in magnitude"
         raise refused(name, value, rule)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from edgeopt.errors import OptionError
 from edgeopt.options import check_real, check_whole
 
 __all__ = ["FixedStep", "ScaledStep", "StepSizes", "VariationStep"]
+
+FARTHEST: Final = 10**100
+"""Longest horizon of a rule: bounds are read off far beyond any array that is ever held."""
 
 
 class StepSizes(NamedTuple):
@@ -86,7 +89,7 @@ class ScaledStep:
     dual: float | None = None
 
     def __post_init__(self) -> None:
-        check_whole("horizon", self.horizon, 1)
+        check_whole("horizon", self.horizon, 1, FARTHEST)
         check_real("point", self.point, "(0, inf)")
         check_real("gradient", self.gradient, "(0, inf)")
         check_real("primal", self.primal, "(0, inf)", none=True)
@@ -135,8 +138,8 @@ class VariationStep:
     drift: float
 
     def __post_init__(self) -> None:
-        check_whole("horizon", self.horizon, 1)
-        check_real("path", self.path, "[0, inf)")
+        check_whole("horizon", self.horizon, 1, FARTHEST)
+        check_real("path", self.path, "[0, inf)", largest=FARTHEST)
         check_real("drift", self.drift, "[0, inf)")
         if max(self.path, self.drift) == 0.0:
             raise OptionError("path = drift = 0: nothing varies, and the rule has no step")

@@ -71,6 +71,9 @@ _SECONDS_BETWEEN_REPORTS: Final = 0.1
 
 HighsCallbackType = highspy.cb.HighsCallbackType
 
+SMALLEST_TOLERANCE: Final = 1e-10
+"""The smallest tolerance that HiGHS takes."""
+
 logger = logging.getLogger("edgeopt.solvers")
 
 
@@ -170,7 +173,14 @@ def settings(request: Request, mixed_integer: bool) -> dict[str, Any]:
     if request.threads is not None:
         named["threads"] = int(request.threads)
     if request.tolerance is not None:
-        named["kkt_tolerance"] = max(float(request.tolerance), 1e-10)
+        named["kkt_tolerance"] = max(float(request.tolerance), SMALLEST_TOLERANCE)
+    if not mixed_integer and request.algorithm in (None, "choose", "simplex"):
+        # A large penalty sets the unit of all costs: what is within a usual tolerance of it may be
+        # as large as the costs that matter. The simplex method goes by no other option.
+        named["dual_feasibility_tolerance"] = SMALLEST_TOLERANCE
+        if request.tolerance is not None:
+            named["primal_feasibility_tolerance"] = named["kkt_tolerance"]
+            named["dual_feasibility_tolerance"] = named["kkt_tolerance"]
     if mixed_integer:
         named["mip_rel_gap"] = DEFAULT if request.gap is None else float(request.gap)
         named["mip_abs_gap"] = float(request.absolute_gap)

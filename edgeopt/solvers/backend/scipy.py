@@ -98,6 +98,9 @@ def _solve_linprog(
     options: dict[str, Any] = {"disp": False}
     if request.time_limit is not None:
         options["time_limit"] = request.time_limit
+    if request.algorithm != "ipm":
+        # As in the other backend of HiGHS: a large penalty must not hide the costs that matter.
+        options["dual_feasibility_tolerance"] = 1e-10
     if request.tolerance is not None:
         options["primal_feasibility_tolerance"] = request.tolerance
         options["dual_feasibility_tolerance"] = request.tolerance

@@ -2,10 +2,11 @@
 
 import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 SHOWN = (
     "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
@@ -20,14 +21,24 @@ SHOWN = (
 The others hold parts of it to their twins, most of which these tests draw once more.
 """
 
-settings.register_profile("shown", derandomize=True, deadline=None, max_examples=200)
-settings.register_profile("edgeopt", derandomize=True, deadline=None, max_examples=40)
+# Nothing here depends on how fast a machine is.
+slow = [HealthCheck.too_slow]
+settings.register_profile(
+    "shown", derandomize=True, deadline=None, max_examples=200, suppress_health_check=slow
+)
+settings.register_profile(
+    "edgeopt", derandomize=True, deadline=None, max_examples=40, suppress_health_check=slow
+)
 if "EDGEOPT_MUTANTS" in os.environ:
     # Nobody reads the smallest example that a mutant fails on.
     quick = [Phase.explicit, Phase.generate]
     for name in ("shown", "edgeopt"):
         settings.register_profile(name, settings.get_profile(name), phases=quick)
 settings.load_profile("edgeopt")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background deaf to Ctrl-C, and so would be all its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collectstart(collector: pytest.Collector) -> None:

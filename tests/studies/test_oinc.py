@@ -376,7 +376,7 @@ def test_table_one_averages_over_drawn_instances() -> None:
 
 
 def test_table_one_needs_two_instances() -> None:
-    with pytest.raises(OptionError, match="seeds = 1: an interval over instances"):
+    with pytest.raises(OptionError, match="seeds = 1: must be at least 2"):
         table_one(1)
 
 

@@ -77,10 +77,12 @@ def relaxation(problem: SlotProblem, *, objectives: bool) -> float:
     quiet.verbose = False
     none = csc_matrix((len(place), len(place)))
     right = np.array([b for _, b in every])
-    found = clarabel.DefaultSolver(none, cost, matrix, right, cones, quiet).solve()
+    # Its tolerances are absolute: the largest cost is handed over as 1.
+    unit = float(abs(cost).max(initial=0.0)) or 1.0
+    found = clarabel.DefaultSolver(none, cost / unit, matrix, right, cones, quiet).solve()
     status = str(found.status)
     # Multipliers prove a bound, or that there is no point, if they lie in the cones themselves.
-    price = np.array(found.z)
+    price = np.array(found.z) * unit
     largest = abs(price).max()
     halves = price[len(rows.equal) + len(rows.above) :].reshape(-1, 3)
     assert (price[len(rows.equal) :][: len(rows.above)] >= -CLOSE * largest).all()
@@ -89,6 +91,8 @@ def relaxation(problem: SlotProblem, *, objectives: bool) -> float:
         assert abs(matrix.T @ price).max() <= -CLOSE * float(right @ price)
         return float("inf")
     assert status in ("Solved", "AlmostSolved"), status
+    if not cost.any():
+        return 0.0  # which multipliers of 0 prove; those that were found are noise alone
     off = abs(matrix.T @ price + cost)
     assert (off <= CLOSE * (abs(cost) + abs(matrix).T @ abs(price)).max()).all()
     value, bound = float(cost @ np.array(found.x)), -float(right @ price)

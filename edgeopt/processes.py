@@ -1,7 +1,7 @@
 """Processes that compute beside this one, and of which none outlives it.
 
 An interrupt from the keyboard reaches this process alone: it ends its workers at once and then
-unwinds. Workers that have begun notice within a second that their parent was killed, and end.
+unwinds. Workers whose parent was killed notice that within a second, and end.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ _KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
 _GLANCE: Final = 0.5
 """Seconds between two looks of a worker whether its parent is there."""
 
-_attending = False
-
 
 class Pool(Protocol):
     """Carries out calls, and yields what they return."""
@@ -66,7 +64,7 @@ def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
     WorkerError
         If a process has ended without a word.
     """
-    from joblib import Parallel
+    from joblib import Parallel, parallel_config
     from joblib.externals.loky.backend import resource_tracker as tracker
 
     if workers != 1:
@@ -76,6 +74,9 @@ def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
     kind = "generator" if ordered else "generator_unordered"
     with _interruptible(), contextlib.ExitStack() as stack:
         with _deaf():
+            if workers != 1 and multiprocessing.parent_process() is None:
+                ours = parallel_config("loky", initializer=_attend, initargs=(os.getpid(),))
+                stack.enter_context(ours)
             parallel = stack.enter_context(Parallel(n_jobs=workers, return_as=kind))
         yield lambda calls: _results(parallel, calls)
 
@@ -87,7 +88,7 @@ def _results(parallel: Any, calls: Iterable[Call]) -> Iterator[Any]:
     try:
         # Workers start in here; they inherit that interrupts do not reach them.
         with _deaf():
-            results = parallel(delayed(_carry_out)(os.getpid(), *call) for call in calls)
+            results = parallel(delayed(function)(*given) for function, given in calls)
         yield from results
     except BrokenExecutor:
         raise WorkerError(
@@ -102,24 +103,17 @@ def _results(parallel: Any, calls: Iterable[Call]) -> Iterator[Any]:
                 results.close()
 
 
-def _carry_out(parent: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    if os.getpid() != parent:
-        _attend(parent)
-    return function(*arguments)
-
-
 def _attend(parent: int) -> None:
     """End this worker when its parent has ended without saying so."""
-    global _attending
-    if not _attending and os.name == "posix":
-        _attending = True
+    if os.name != "posix":
+        return
 
-        def watch() -> None:
-            while os.getppid() == parent:
-                time.sleep(_GLANCE)
-            os._exit(1)
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_GLANCE)
+        os._exit(1)
 
-        threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager

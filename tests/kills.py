@@ -155,7 +155,9 @@ def kill_at_random(moments: int, seed: int) -> tuple[int, int, list[str]]:
             alive += killed(name, out, workers, after)
             begun += out.exists()
             found = faults(name, out, workers, expected)
-            wrong += [f"{name}, {workers} workers, after {after:.2f} s: {one}" for one in found]
+            where = f"{name}, {workers} workers, after {after:.2f} s"
+            wrong += [f"{where}: {one}" for one in found]
+            print(f"{moment + 1}. {where}: {'; '.join(found) or 'made good'}", flush=True)
     return alive, begun, wrong
 
 
@@ -173,7 +175,6 @@ def main() -> int:
     import edgeopt.studies.exhibits.report  # noqa: F401
 
     alive, begun, wrong = kill_at_random(options.moments, options.seed)
-    print("\n".join(wrong), end="\n" * bool(wrong))
     print(
         f"{options.moments} moments: {alive} runs were killed, {begun} of all had begun to write; "
         f"{len(wrong)} faults"

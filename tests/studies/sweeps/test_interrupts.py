@@ -80,6 +80,17 @@ def test_an_interrupt_ends_everything(tmp_path: Path, name: str) -> None:
     assert running.returncode == 130
 
 
+def test_the_workers_of_a_killed_parent_end_themselves(tmp_path: Path) -> None:
+    with started(COMMANDS["check"], tmp_path / "out") as running:
+        running.kill()
+        running.wait()
+        # They may have to begin before they can look.
+        deadline = time.monotonic() + 60
+        while of_session(running.pid, "LokyProcess") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert of_session(running.pid, "LokyProcess") == []
+
+
 def test_a_worker_that_is_killed_is_named(tmp_path: Path) -> None:
     listed = [Cell({"n": number}, os._exit, (1,)) for number in range(2)]
     with pytest.raises(WorkerError, match="has been killed or has crashed"):

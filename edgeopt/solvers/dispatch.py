@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import QualityWarning, SolverError
+from edgeopt.solvers.certificates import recomputed_objective
 from edgeopt.solvers.kinds import Kind, kind_of
 from edgeopt.solvers.registry import Backend, route
 from edgeopt.solvers.request import ProgressCallback, Request
@@ -132,6 +133,11 @@ def settle(
         # Duals prove a linear program's optimum whatever the solver thought of it.
         candidate = replace(claimed, quality=Quality.OPTIMAL)
     settled = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
+    if settled.quality is Quality.INFEASIBLE:
+        zero = _at_zero(candidate)
+        if zero is not None:
+            zero = zero.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
+            settled = _shown(zero) if zero.quality is Quality.OPTIMAL else settled
     if np.isinf(settled.bound) and replace(settled, bound=claimed.bound).passes_bound(tolerance):
         warnings.warn(
             f"{claimed.solver} claims the bound {claimed.bound:.10g}, and found "
@@ -151,6 +157,31 @@ def settle(
     if raises and not settled.quality.usable:
         raise SolverError(_what_to_try(settled), settled)
     return settled
+
+
+def _at_zero(solution: Solution) -> Solution | None:
+    """Return the solution with all its values 0; None where solvers find that by themselves.
+
+    Interior points surround an optimum of all zeros, and relative to their own size they are far
+    off: no point that small tells what is small.
+    """
+    kind = kind_of(solution.problem)
+    if kind is Kind.LINEAR:
+        values: Any = np.zeros_like(solution.values)
+    elif kind in (Kind.CVXPY, Kind.CASADI):
+        values = {name: np.zeros_like(value)[()] for name, value in solution.values.items()}
+    else:
+        return None
+    moved = replace(solution, values=values)
+    return replace(moved, objective=recomputed_objective(moved).value)
+
+
+def _shown(solution: Solution) -> Solution:
+    """Return the solution, with its values in the variables of a CVXPY problem."""
+    if kind_of(solution.problem) is Kind.CVXPY:
+        for variable in solution.problem.variables():
+            variable.save_value(solution.values[variable.name()])
+    return solution
 
 
 _ADVICE = {

@@ -69,6 +69,21 @@ def test_violations_are_relative_to_what_meets_in_a_constraint(size: float) -> N
     assert off.certify().quality is Quality.INFEASIBLE
 
 
+@pytest.mark.parametrize("factor", [1e-8, 1.0, 1e8])
+def test_an_optimum_of_all_zeros_is_found_among_the_points_that_surround_it(factor: float) -> None:
+    """Interior points are small, and next to themselves far from feasible: 0 stands for them."""
+    x = cp.Variable(3, name="x")
+    spent = cp.Problem(cp.Minimize(factor * cp.sum_squares(x - AIM)), [AIM @ x <= 0, x >= 0])
+    found = solve(spent, "clarabel", tolerance=1e-10)
+    assert found.quality is Quality.OPTIMAL
+    assert not found.values["x"].any()
+    assert not x.value.any()
+    assert found.objective == pytest.approx(14 * factor, rel=1e-15)
+    # Nor is it put in the place of a point that is small and right, or wrong for other reasons.
+    small = cp.Problem(cp.Minimize(cp.sum_squares(x - AIM)), [AIM @ x <= 1e-6, x >= 0])
+    assert solve(small, "clarabel", tolerance=1e-12).values["x"].any()
+
+
 @pytest.mark.parametrize("factor", [2.0**-40, 2.0**40])
 def test_explanations_know_no_unit(factor: float) -> None:
     def infeasible(row: float, column: float) -> LinearProgram:

@@ -170,6 +170,24 @@ def test_residual_of_a_nonlinear_model_is_evaluated() -> None:
     assert model.amount["a"].value == before
 
 
+def test_residual_of_a_quadratic_is_not_relative_to_its_slopes_at_zero() -> None:
+    from dataclasses import replace
+
+    model = quadratic()
+    base = solve(mixing(), "highs")
+    model.cone = pyo.Constraint(expr=model.amount["a"] ** 2 <= 0)
+    point = {"amount[a]": 1e-3, "amount[b]": 3.9}
+    nonlinear = replace(base, problem=model, values=point, evidence=None)
+    # The slope at 0.001 is next to nothing, but 7.8 where both amounts are as large as the point.
+    assert nonlinear.primal_residual() == pytest.approx(1e-6 / (2 * 3.9**2))
+    assert model.amount["a"].value is None
+
+
+def test_scip_takes_a_tolerance_through_pyomo() -> None:
+    found = solve(quadratic(), "scip", tolerance=1e-9)
+    assert found.options["numerics/feastol"] == 1e-9
+
+
 def test_what_cannot_be_taken_is_said() -> None:
     with pytest.raises(ProblemTypeError, match="nonlinear"):
         solve(quadratic(), "scipy")

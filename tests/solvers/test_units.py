@@ -6,6 +6,7 @@ Powers of two change no bit. Other factors change rounding, and first-order meth
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -307,6 +308,20 @@ def test_an_optimum_of_zero_needs_an_absolute_gap() -> None:
     assert near.certify().gap == 1.0
     assert near.certify(absolute_gap=1e-8).quality is Quality.OPTIMAL
     assert near.certify(absolute_gap=1e-10).quality is Quality.FEASIBLE
+
+
+@pytest.mark.parametrize("factor", [2.0**-40, 1.0, 2.0**40])
+def test_rounding_in_the_bound_of_a_search_is_none_of_the_gap(factor: float) -> None:
+    """A search adds up costs that are not its bound's: 1 - 1 is 0 to within their rounding."""
+    program = LinearProgram(
+        [0.2 * factor, -0.4 * factor], [[1.0, 1.0]], -INF, 1.0, upper=1.0, integer=True
+    )
+    zero = Solution(
+        Status.CONVERGENCE_CRITERIA_SATISFIED, Quality.OPTIMAL, 0.0, -1.1e-16 * factor,
+        np.zeros(2), None, solve(program).seconds, "", "", {}, program, sense="min",
+    )  # fmt: skip
+    assert zero.certify().quality is Quality.OPTIMAL
+    assert replace(zero, bound=-1e-13 * factor).certify().quality is Quality.FEASIBLE
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 2.0**40])

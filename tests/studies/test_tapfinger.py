@@ -421,7 +421,7 @@ def test_three_clusters_averages_over_drawn_instances_in_both_modes() -> None:
             else:
                 assert row["mean_difference"] == pytest.approx((mean - first).mean())
     assert found["mean_recorded"].isna().all()
-    with pytest.raises(OptionError, match="seeds = 1: an interval over instances"):
+    with pytest.raises(OptionError, match="seeds = 1: must be at least 2"):
         three_clusters(1)
 
 

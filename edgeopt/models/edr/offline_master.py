@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from edgeopt.errors import ScalingWarning
 from edgeopt.models.edr.penalties import late_price
 from edgeopt.solvers import LabelBlock, LinearProgram, solve
 
@@ -58,9 +61,10 @@ class RoundsMaster:
 
     def solve(self, *, relax: bool, **options: Any) -> Solution:
         """Solve the program as it stands; its objective and bound are in the unit of costs."""
-        from dataclasses import replace
-
-        solution = solve(self.program(relax=relax), **options)
+        with warnings.catch_warnings():
+            # The program is the method's own: its caller can do nothing about its coefficients.
+            warnings.simplefilter("ignore", ScalingWarning)
+            solution = solve(self.program(relax=relax), **options)
         return replace(
             solution, objective=solution.objective * self.unit, bound=solution.bound * self.unit
         )

@@ -65,6 +65,9 @@ NATIVE: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Names under which Pyomo knows the backends of the table."""
 
+TOLERANCE: Final[Mapping[str, str]] = MappingProxyType({"scip_direct": "numerics/feastol"})
+"""What Pyomo's interfaces call a tolerance, as far as we have them to try."""
+
 _COMPILED: Final = ("highs", "scip", "scipy", "clarabel", "osqp", "scs", "ipopt")
 
 logger = logging.getLogger("edgeopt.solvers")
@@ -154,6 +157,9 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
     known = {
         key: value for key, value in asked.items() if value is not None and key in solver.config
     }
+    own = dict(request.options)
+    if request.tolerance is not None and name in TOLERANCE:
+        own.setdefault(TOLERANCE[name], request.tolerance)
     start = time.perf_counter()
     try:
         results = solver.solve(
@@ -161,7 +167,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
             load_solutions=False,
             raise_exception_on_nonoptimal_result=False,
             tee=[LogStream()] if request.log else False,
-            solver_options=dict(request.options),
+            solver_options=own,
             **known,
         )
     except KeyboardInterrupt:
@@ -190,7 +196,7 @@ def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
         bound=results.objective_bound,
         values=values,
         duals=duals,
-        settings=known | request.options,
+        settings=known | own,
     )
 
 

@@ -67,9 +67,13 @@ def dual_residual(solution: Solution) -> float:
 
 
 def dual_bound(solution: Solution) -> Sum:
-    """Return the bound that the duals prove; without duals the solver's own bound."""
+    """Return the bound that the duals prove; without duals the solver's own bound.
+
+    The terms that a search has added up for its bound are not known: the largest cost of a unit is
+    one of them.
+    """
     if solution.problem.is_mixed_integer or solution.duals is None:
-        return Sum(solution.bound, abs(solution.bound))
+        return Sum(solution.bound, max(abs(solution.bound), _largest_cost(solution.problem)))
     return bound_from_duals(solution.problem, solution.duals)
 
 
@@ -160,8 +164,12 @@ def dual_violation(program: LinearProgram, duals: Vector, least: float = 0.0) ->
     unit = program.units.column_unit
     columns = _unsupported(reduced, program.lower, program.upper) * unit
     rows = _unsupported(signed, program.row_lower, program.row_upper) * program.row_size
-    largest = float((np.abs(program.cost) * unit).max(initial=least))
+    largest = max(_largest_cost(program), least)
     return max(_largest_ratio(columns, largest), _largest_ratio(rows, largest))
+
+
+def _largest_cost(program: LinearProgram) -> float:
+    return float((np.abs(program.cost) * program.units.column_unit).max(initial=0.0))
 
 
 def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:

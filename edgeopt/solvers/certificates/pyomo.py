@@ -75,13 +75,24 @@ def _evaluated_violation(model: Any, values: dict[str, float]) -> float:
 
 
 def _size(constraint: Any, reach: float) -> float:
-    """Return by how much a constraint's body changes at most when a variable moves by `reach`."""
+    """Return by how much a constraint's body changes at most when a variable moves by `reach`.
+
+    A quadratic body does so from where all variables are as large as that: its slopes at 0 are 0.
+    """
     from pyomo.core.expr.calculus.derivatives import Modes, differentiate
     from pyomo.core.expr.visitor import identify_variables
 
     body = constraint.body
     moving = list(identify_variables(body, include_fixed=False))
-    slopes = differentiate(body, wrt_list=moving, mode=Modes.reverse_numeric)
+    here = [variable.value for variable in moving]
+    try:
+        if body.polynomial_degree() == 2:
+            for variable in moving:
+                variable.set_value(reach, skip_validation=True)
+        slopes = differentiate(body, wrt_list=moving, mode=Modes.reverse_numeric)
+    finally:
+        for variable, earlier in zip(moving, here, strict=True):
+            variable.set_value(earlier, skip_validation=True)
     return reach * max((abs(float(slope)) for slope in slopes), default=0.0)
 
 

@@ -7,13 +7,14 @@ fraction, a text or an array. Nothing is converted on the way.
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,6 +40,7 @@ __all__ = [
     "generator",
     "listed",
     "plain_array",
+    "real_array",
     "refused",
 ]
 
@@ -301,6 +303,29 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray):
         raise refused(name, value, "must be an array without a mask")
     return array
+
+
+def real_array(name: str, value: object) -> NDArray[np.float64]:
+    """Return real numbers as an array of doubles, itself if it is one.
+
+    Raises
+    ------
+    InputError
+        If it is ragged, masked, too large to hold, or not of real numbers.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.nbytes <= 8 * ENTRIES:
+        return value
+    try:
+        array = plain_array(name, value)
+        check_room(name, array.size)
+        if array.dtype.kind not in "biuf" and array.dtype != object:
+            raise TypeError
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of numbers that no double holds
+            return np.asarray(array, dtype=np.float64)
+    except (OptionError, TypeError, ValueError, RuntimeWarning):
+        shown = f"shape {np.shape(value)}" if isinstance(value, np.ndarray) else repr(type(value))
+        raise InputError(name, "must be an array of real numbers", value=shown) from None
 
 
 def listed(name: str, values: Any) -> list[Any]:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.draws import draws
+
 SHOWN = (
     "rescue", "idn", "edr", "oinc", "tapfinger", "rounding", "solvers",
     "instances/test_edf.py",
@@ -24,10 +26,10 @@ The others hold parts of it to their twins, most of which these tests draw once 
 # Nothing here depends on how fast a machine is.
 slow = [HealthCheck.too_slow]
 settings.register_profile(
-    "shown", derandomize=True, deadline=None, max_examples=200, suppress_health_check=slow
+    "shown", derandomize=True, deadline=None, max_examples=draws(200), suppress_health_check=slow
 )
 settings.register_profile(
-    "edgeopt", derandomize=True, deadline=None, max_examples=40, suppress_health_check=slow
+    "edgeopt", derandomize=True, deadline=None, max_examples=draws(40), suppress_health_check=slow
 )
 if "EDGEOPT_MUTANTS" in os.environ:
     # Nobody reads the smallest example that a mutant fails on.

@@ -1,9 +1,10 @@
 """Mutation testing: small changes of the package that some test must notice.
 
-``python tests/mutants.py`` draws a fixed sample of changes from six subpackages, measures the tests
-without any, then runs each change in a copy of the tree against the tests nearest to it, and says
-what was killed, survived or timed out. A change that no test can notice is named, with the reason,
-in ``tests/mutants_equivalent.txt``; the sites and operators are in ``tests/mutations.py``.
+``python tests/mutants.py`` draws a fixed sample of changes from six subpackages, runs the tests
+without any under pytest-cov, then puts each change into a copy of the tree, runs tests that run its
+line, and says what was killed, survived or timed out. A change that no test can notice is named,
+with the reason, in ``tests/mutants_equivalent.txt``; the sites and operators are in
+``tests/mutations.py``.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,21 +29,30 @@ from queue import SimpleQueue
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.mutations import Mutant, mutants_of, nearest_tests
+from tests.mutations import Coverage, Mutant, kinship, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "edgeopt"
 ROOMS = ("rounding", "bounds", "online", "solvers", "models", "instances")
 MARGIN = 10
 """A time-out counts as a kill if the tests take less than this share of the limit without it."""
-LONGEST = 1800.0
-"""Seconds that a file of tests may take in the control."""
+LONGEST = 7200.0
+"""Seconds that the control may take."""
 
-SHORT = 5.0
-"""Seconds that a file of tests that compiles nothing takes at most."""
+TESTS = (*(f"tests/{name}" for name in (
+    "rounding", "bounds", "online", "solvers", "models", "instances", "rescue", "idn", "oinc",
+    "tapfinger", "edr", "test_kernels.py",
+)), *(f"{PACKAGE}/{room}" for room in ROOMS))  # fmt: skip
+"""Folders of tests that may meet a mutant."""
 
-MOST = 6
-"""Files of tests that a mutant meets at most."""
+KERNELS = "__pycache__/kernels"
+DURATION = r"(?m)^([\d.]+)s (call|setup|teardown)\s+(\S.*)$"
+
+SHORT, FEW = 0.5, 40
+"""So many tests that take less than so many seconds go first, and alone."""
+
+MOST = 400
+"""Tests that a mutant meets at most."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +69,11 @@ class Bench:
     """Copies of a tree in which mutants are run, one at a time in each."""
 
     def __init__(self, root: Path, place: Path, jobs: int, limit: float, budget: float) -> None:
-        self.root, self.limit, self.budget = root, limit, budget
+        self.root, self.place, self.limit, self.budget = root, place, limit, budget
+        self.seconds: dict[str, float] = {}
+        self.all = [place / f"tree-{number}" for number in range(jobs)]
         self.trees: SimpleQueue[Path] = SimpleQueue()
-        self.times: dict[str, float] = {}
-        self.chosen: dict[str, list[str]] = {}
-        for number in range(jobs):
-            tree = place / f"tree-{number}"
+        for tree in self.all:
             self._copy(tree)
             self.trees.put(tree)
 
@@ -76,15 +87,15 @@ class Bench:
                 (tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(self.root / name, tree / name)
 
-    def _pytest(self, tree: Path, files: list[str], limit: float) -> tuple[int | None, str]:
-        """Run tests up to the first failure; the code is None if they took too long."""
+    def _pytest(self, tree: Path, arguments: list[str], limit: float) -> tuple[int | None, str]:
+        """Run tests; the code is None if they took too long."""
         environ = os.environ | {"PYTHONPATH": str(tree), "EDGEOPT_MUTANTS": "1"}
         environ |= {"NUMBA_OPT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no"]
         with tempfile.TemporaryFile() as sink:
             # A session of its own, so that a time-out ends what the tests have started as well.
             process = subprocess.Popen(
-                [*command, "--tb=no", *files], cwd=tree, env=environ, stdin=subprocess.DEVNULL,
+                [*command, *arguments], cwd=tree, env=environ, stdin=subprocess.DEVNULL,
                 stdout=sink, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             try:
@@ -96,63 +107,77 @@ class Bench:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             sink.seek(0)
-            said = sink.read().decode(errors="replace")
-        lines = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return code, lines[0] if lines else said[-600:]
+            return code, sink.read().decode(errors="replace")
 
-    def control(self, wanted: dict[str, list[str]]) -> list[str]:
-        """Choose for each source the nearest tests within the budget; return what fails there.
+    def control(self) -> str:
+        """Run all tests of the subpackages without a mutant; return what fails.
 
-        Each file of tests is measured without a mutant, once more where it may have compiled
-        kernels for the first time.
+        What each test takes and which lines it runs is kept for as long as no source changes.
         """
+        sources = hashlib.sha256()
+        for path in sorted(self.all[0].rglob("*.py")):
+            sources.update(path.read_bytes())
+        measured, times = self.place / "coverage", self.place / "control.json"
+        kept = json.loads(times.read_text()) if times.exists() else {}
+        if kept.get("sources") != sources.hexdigest():
+            folders = [name for name in TESTS if (self.all[0] / name).exists()]
+            os.environ["COVERAGE_FILE"] = str(measured)
+            code, said = self._pytest(
+                self.all[0],
+                [*folders, "--doctest-modules", "-n", str(len(self.all)), "--dist=worksteal",
+                 f"--cov={self.all[0] / PACKAGE}", "--cov-context=test", "--cov-report=",
+                 "--durations=0", "--durations-min=0.001", "-vv"],
+                LONGEST,
+            )  # fmt: skip
+            del os.environ["COVERAGE_FILE"]
+            failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+            if code != 0:
+                return "\n  ".join(failed) or said[-2000:] or "took too long"
+            spent: dict[str, float] = defaultdict(float)
+            for seconds, _, name in re.findall(DURATION, said):
+                spent[name] += float(seconds)
+            kept = {"sources": sources.hexdigest(), "seconds": spent}
+            times.write_text(json.dumps(kept))
+            # What has been compiled serves the other trees as well.
+            for tree in self.all[1:]:
+                shutil.copytree(
+                    self.all[0] / PACKAGE / KERNELS, tree / PACKAGE / KERNELS, dirs_exist_ok=True
+                )
+        self.seconds = kept["seconds"]
+        self.coverage = Coverage(self.all[0], measured)
+        return ""
 
-        def measure(file: str) -> str | None:
-            tree = self.trees.get()
-            try:
-                for _ in range(2):
-                    begun = time.monotonic()
-                    code, said = self._pytest(tree, [file], LONGEST)
-                    self.times[file] = time.monotonic() - begun
-                    if code != 0 or self.times[file] < SHORT:
-                        break
-            finally:
-                self.trees.put(tree)
-            return None if code == 0 else f"{file}: {said or 'took too long'}"
+    def _chosen(self, mutant: Mutant) -> list[str]:
+        """Return tests that run the mutant, within the budget: the nearest, the quickest first."""
+        every = self.coverage.tests(mutant.path, mutant.line)
+        spent, chosen = 0.0, list[str]()
+        for test in sorted(every, key=lambda t: (-kinship(mutant.path, t), self._takes(t), t)):
+            if not chosen or (spent + self._takes(test) <= self.budget and len(chosen) < MOST):
+                spent += self._takes(test)
+                chosen.append(test)
+        return sorted(chosen, key=self._takes)
 
-        failures: list[str] = []
-        totals = dict.fromkeys(wanted, 0.0)
-        with ThreadPoolExecutor(self.trees.qsize()) as pool:
-            for place in range(MOST):
-                nearest = {
-                    source: tests[place]
-                    for source, tests in wanted.items()
-                    if place < len(tests) and totals[source] < self.budget
-                }
-                new = sorted(set(nearest.values()) - set(self.times))
-                failures += [said for said in pool.map(measure, new) if said]
-                for source, file in nearest.items():
-                    if totals[source] == 0 or totals[source] + self.times[file] <= self.budget:
-                        totals[source] += self.times[file]
-                        self.chosen.setdefault(source, []).append(file)
-        for files in self.chosen.values():
-            files.sort(key=self.times.__getitem__)
-        return failures
+    def _takes(self, test: str) -> float:
+        return self.seconds.get(test, 0.001)
 
     def run(self, mutant: Mutant) -> Outcome:
-        """Put a mutant into a tree, run its tests, the cheapest first, and take it out again."""
-        files = self.chosen.get(mutant.path)
-        if not files:
-            return Outcome(mutant, "survived", 0.0, "no test imports it")
-        control = sum(self.times[file] for file in files)
-        limit = max(self.limit, MARGIN * control * 1.1)
+        """Put a mutant into a tree, run its tests, the quickest first, and take it out again."""
+        tests = self._chosen(mutant)
+        if not tests:
+            return Outcome(mutant, "survived", 0.0, "no test runs it")
         tree = self.trees.get()
         path = tree / mutant.path
         before = path.read_bytes()
         begun = time.monotonic()
         try:
             path.write_bytes(mutant.apply(before))
-            code, said = self._pytest(tree, files, limit)
+            quick = [test for test in tests if self._takes(test) < SHORT][:FEW]
+            for some in filter(None, (quick, [test for test in tests if test not in set(quick)])):
+                control = sum(map(self._takes, some))
+                limit = max(self.limit, MARGIN * control * 1.1)
+                code, said = self._pytest(tree, ["-x", "--doctest-modules", *some], limit)
+                if code != 0:
+                    break
         finally:
             path.write_bytes(before)
             self.trees.put(tree)
@@ -163,8 +188,10 @@ class Bench:
                 mutant, verdict, seconds, f"after {limit:.0f} s, control {control:.1f} s"
             )
         if code == 0:
-            return Outcome(mutant, "survived", seconds, " ".join(files))
-        return Outcome(mutant, "killed", seconds, said.split(" - ")[0])
+            nearest = ", ".join(sorted({test.partition("::")[0] for test in tests})[:5])
+            return Outcome(mutant, "survived", seconds, f"{len(tests)} tests, of {nearest}")
+        lines = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return Outcome(mutant, "killed", seconds, (lines or [said[-160:]])[0].split(" - ")[0])
 
 
 def drawn(root: Path, rooms: tuple[str, ...], sample: int, seed: int) -> list[Mutant]:
@@ -214,8 +241,8 @@ def main() -> int:
     parser.add_argument("--room", choices=ROOMS, action="append", help="only this subpackage")
     parser.add_argument("--only", metavar="FILE:LINE", action="append", help="all mutants there")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds of tests for a mutant")
-    parser.add_argument("--limit", type=float, default=60.0, help="least time limit in seconds")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests for a mutant")
+    parser.add_argument("--limit", type=float, default=40.0, help="least time limit in seconds")
     parser.add_argument("--place", type=Path, default=ROOT / ".mutants", help="of the copies")
     given = parser.parse_args()
     rooms = tuple(given.room or ROOMS)
@@ -229,15 +256,15 @@ def main() -> int:
     else:
         mutants = drawn(ROOT, rooms, given.sample, given.seed)
     known = equivalents(ROOT)
-    tests = nearest_tests(ROOT, {mutant.path for mutant in mutants})
     bench = Bench(ROOT, given.place, given.jobs, given.limit, given.budget)
-    print(f"{len(mutants)} mutants in {len(tests)} files; first the control", flush=True)
+    files = len({mutant.path for mutant in mutants})
+    print(f"{len(mutants)} mutants in {files} files; first the control", flush=True)
     begun = time.monotonic()
-    if failures := bench.control(tests):
-        print("Tests fail without a mutant:", *failures, sep="\n  ")
+    if failures := bench.control():
+        print(f"Tests fail without a mutant:\n  {failures}")
         return 1
     spent = time.monotonic() - begun
-    print(f"The control of {len(bench.times)} files of tests took {spent:.0f} s", flush=True)
+    print(f"The control, {len(bench.seconds)} tests, took {spent:.0f} s", flush=True)
 
     def judge(mutant: Mutant) -> Outcome:
         if mutant.key in known:

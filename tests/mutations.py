@@ -1,17 +1,17 @@
-"""Where a source can be changed, how, and which tests stand nearest to a module."""
+"""Where a source can be changed, how, and which tests run what is changed."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
 SWAPS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "in": "not in",
@@ -20,6 +20,9 @@ SWAPS = {
     "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=", "|=": "&=", "&=": "|=",
 }  # fmt: skip
 OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|\b(?:in|is|and|or)\b|[-+*/%&|<>=!@^]+")
+DEPTH = 6
+"""How far the users of a kernel, and theirs, are looked for."""
+
 TINY = 1e-3
 """Below this a number is a tolerance, which is changed a thousandfold; others are doubled."""
 
@@ -218,73 +221,76 @@ def _short(text: str) -> str:
     return flat if len(flat) <= 60 else f"{flat[:40]} ... {flat[-15:]}"
 
 
-def nearest_tests(root: Path, paths: set[str]) -> dict[str, list[str]]:
-    """Return, for each source, the tests that reach it by imports, in the order of distance."""
-    modules = {
-        path: _module(path.relative_to(root))
-        for folder in ("edgeopt", "tests")
-        for path in root.glob(f"{folder}/**/*.py")
-    }
-    trees = {name: ast.parse(path.read_bytes()) for path, name in modules.items()}
-    defines = {name: _names(tree) for name, tree in trees.items()}
-    places: dict[str, set[str]] = {}
-    for module, names in defines.items():
-        for name in names:
-            places.setdefault(name, set()).add(module)
-    imports = {name: set(_imported(tree, defines, places)) for name, tree in trees.items()}
-    wanted = {_module(Path(path)): path for path in paths}
-    distance: dict[str, dict[str, int]] = {path: {} for path in paths}
-    for path, name in modules.items():
-        if not path.name.startswith("test_"):
-            continue
-        at, waiting = {name: 0}, deque([name])
-        while waiting:
-            here = waiting.popleft()
-            for there in imports[here] - set(at):
-                at[there] = at[here] + 1
-                waiting.append(there)
-        for module, source in wanted.items():
-            if module in at:
-                apart = at[module] - 2 * _kinship(source, path.relative_to(root))
-                distance[source][path.relative_to(root).as_posix()] = apart
-    return {source: sorted(near, key=lambda t: (near[t], t)) for source, near in distance.items()}
+class Coverage:
+    """Which tests run which lines, as a run of the suite under pytest-cov has left it.
+
+    Lines of compiled kernels and of constants are run by no test that could be seen: theirs are the
+    tests of the lines where their names stand.
+
+    Parameters
+    ----------
+    tree
+        The root of the sources.
+    measured
+        File of the data, whose contexts are the names of tests.
+    """
+
+    def __init__(self, tree: Path, measured: Path) -> None:
+        from coverage import CoverageData
+
+        self.tree = tree
+        self.data = CoverageData(str(measured))
+        self.data.read()
+        self.sources = {
+            path.relative_to(tree).as_posix(): path.read_text()
+            for path in sorted((tree / "edgeopt").rglob("*.py"))
+        }
+
+    @cache  # noqa: B019 - there is one of it, as long as the driver runs
+    def _lines(self, path: str) -> dict[int, set[str]]:
+        found = self.data.contexts_by_lineno(str(self.tree / path))
+        return {
+            line: {one.rpartition("|")[0] for one in names if one} for line, names in found.items()
+        }
+
+    @cache  # noqa: B019
+    def _names(self, path: str) -> dict[int, str]:
+        """Return, for each line, what it helps to define: the innermost function or constant."""
+        named: dict[int, str] = {}
+        for node in ast.walk(ast.parse(self.sources[path])):  # outer ones come first
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                name = node.name
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno not in named:
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                name = target.id if isinstance(target, ast.Name) else ""
+            else:
+                continue
+            if name:
+                first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+                named.update(dict.fromkeys(range(first, (node.end_lineno or first) + 1), name))
+        return named
+
+    def tests(self, path: str, line: int) -> set[str]:
+        """Return the tests that run a line, or else the lines that use what it helps to define."""
+        seen, waiting = {(path, line)}, [(path, line)]
+        for _ in range(DEPTH):
+            if found := set().union(*(self._lines(at).get(n, set()) for at, n in waiting)):
+                return found
+            names = {name for at, n in waiting if (name := self._names(at).get(n))}
+            if not names:
+                break
+            word = re.compile(rf"\b(?:{'|'.join(names)})\b")
+            waiting = [
+                (at, n)
+                for at, text in self.sources.items()
+                for n, code in enumerate(text.splitlines(), 1)
+                if word.search(code) and (at, n) not in seen
+            ]
+            seen.update(waiting)
+        return set().union(*self._lines(path).values())
 
 
-def _kinship(source: str, test: Path) -> int:
+def kinship(source: str, test: str) -> int:
     """Count the words of a source's path, below the package, that a test's path has as well."""
     words = set(re.findall(r"[a-z0-9]+", source.removeprefix("edgeopt/").removesuffix(".py")))
-    return len(words & set(re.findall(r"[a-z0-9]+", test.as_posix().removesuffix(".py"))))
-
-
-def _module(path: Path) -> str:
-    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-
-
-def _names(tree: ast.Module) -> set[str]:
-    names = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
-
-
-def _imported(
-    tree: ast.Module, defines: dict[str, set[str]], places: dict[str, set[str]]
-) -> Iterator[str]:
-    """Yield the modules that a module imports; names that a folder loads late are looked up."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in defines)
-        elif isinstance(node, ast.ImportFrom) and node.module in defines:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                if inner in defines:
-                    yield inner
-                elif alias.name in defines[node.module]:
-                    yield node.module
-                else:
-                    around = f"{node.module}."
-                    yield from (m for m in places.get(alias.name, ()) if m.startswith(around))
+    return len(words & set(re.findall(r"[a-z0-9]+", test.partition("::")[0].removesuffix(".py"))))

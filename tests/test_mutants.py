@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
 from tests.mutants import equivalents
-from tests.mutations import mutants_of, nearest_tests
+from tests.mutations import Coverage, mutants_of
 
 HERE = Path(__file__).parent
 
@@ -88,9 +89,24 @@ def test_every_change_parses_and_is_named_once(toy: Path) -> None:
     } <= named  # fmt: skip
 
 
-def test_tests_are_found_through_names_that_are_loaded_late(toy: Path) -> None:
-    source = "edgeopt/rounding/sizes.py"
-    assert nearest_tests(toy, {source}) == {source: ["tests/rounding/test_sizes.py"]}
+def test_tests_are_those_that_run_a_line_or_the_users_of_its_name(tmp_path: Path) -> None:
+    """A test that a constant, or a kernel, meets is one of a line where its name stands."""
+    files = {
+        "sizes.py": "LIMIT = 3\n\ndef kernel(n):\n    return n < LIMIT\n",
+        "users.py": "from edgeopt.sizes import kernel\n\ndef small(n):\n    return kernel(n)\n",
+    }
+    (tmp_path / "edgeopt").mkdir()
+    for name, text in files.items():
+        (tmp_path / "edgeopt" / name).write_text(text)
+    data = CoverageData(str(tmp_path / "measured"))
+    data.set_context("tests/test_users.py::test_small|run")
+    data.add_lines({str(tmp_path / "edgeopt/users.py"): [4]})
+    data.set_context("")
+    data.add_lines({str(tmp_path / "edgeopt" / name): [1, 3] for name in files})
+    data.write()
+    coverage = Coverage(tmp_path, tmp_path / "measured")
+    for path, line in (("users.py", 4), ("sizes.py", 4), ("sizes.py", 1)):
+        assert coverage.tests(f"edgeopt/{path}", line) == {"tests/test_users.py::test_small"}
 
 
 def test_what_is_killed_survives_or_does_not_end(toy: Path) -> None:

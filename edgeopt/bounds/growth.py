@@ -15,6 +15,7 @@ import numpy as np
 
 from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
 from edgeopt.errors import OptionError
+from edgeopt.options import check_flag, check_real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -111,8 +112,8 @@ def growth_exponent(
         )
     if (length <= 0).any() or (np.diff(length) <= 0).any():
         raise OptionError("horizons: must be positive and increasing")
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence: must lie strictly between 0 and 1, got {confidence}")
+    check_real("confidence", confidence, "(0, 1)")
+    check_flag("skip", skip)
     rows = np.atleast_2d(table)
     positive = (rows > 0).all(axis=0)
     if not (skip or positive.all()):

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
+from edgeopt.options import check_real, real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -102,7 +103,7 @@ def competitive_ratio(profits: ArrayLike, bound: ArrayLike, *, confidence: float
         the confidence is outside (0, 1).
     """
     runs = _series("profits", profits)
-    above = np.asarray(bound, dtype=float)
+    above = _reals("bound", bound)
     if not np.isfinite(above).all() or (above <= 0).any():
         raise OptionError(f"bound: must be positive and finite to divide by, got {bound!r}")
     mean, error, reach = _student(runs, confidence)
@@ -189,20 +190,21 @@ def finite_numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
     OptionError
         If they are no numbers, or one is not finite.
     """
-    try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: must be numbers") from None
+    numbers = _reals(name, given)
     if not np.isfinite(numbers).all():
         raise OptionError(f"{name}: must be finite")
     return numbers
 
 
-def _series(name: str, runs: ArrayLike) -> NDArray[np.float64]:
+def _reals(name: str, given: ArrayLike) -> NDArray[np.float64]:
     try:
-        series = np.asarray(runs, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: must be an array of numbers") from None
+        return real_array(name, given)
+    except InputError as failure:
+        raise OptionError(str(failure)) from None
+
+
+def _series(name: str, runs: ArrayLike) -> NDArray[np.float64]:
+    series = _reals(name, runs)
     if series.ndim == 0 or series.shape[-1] < 2:
         raise OptionError(f"{name}: an interval needs at least two runs, got shape {series.shape}")
     if not np.isfinite(series).all():
@@ -215,8 +217,7 @@ def _student(
     runs: NDArray[np.float64], confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Mean, its standard error and the half width of the interval over the last axis."""
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence: must lie strictly between 0 and 1, got {confidence}")
+    check_real("confidence", confidence, "(0, 1)")
     from scipy.special import stdtrit
 
     count = runs.shape[-1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from edgeopt.errors import InputError, OptionError
+from edgeopt.errors import InputError
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,8 +80,7 @@ def chain_law(
     InputError
         If there are too many fractional entries to follow all paths.
     """
-    if order not in _LARGEST:
-        raise OptionError(f"order must be one of 'index', 'random', not {order!r}")
+    check_choice("order", order, _LARGEST)
     bits = tuple(-1 if 0 < value < 1 else int(value) for value in values)
     count = bits.count(-1)
     if count > _LARGEST[order]:

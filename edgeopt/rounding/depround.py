@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.options import check_choice, generator
 from edgeopt.rounding.chain import SNAP
 from edgeopt.rounding.filling import FITS, fill_rows
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
@@ -166,20 +167,15 @@ def depround(
         limits = _limits(rows, sizes, budget)
     if residual == "half":
         _check_half(values, np.broadcast_to(sizes, rows.shape), limits)
-    chosen = depround_rows(
-        rows, sizes, _RESIDUAL[residual], order == "random", np.random.default_rng(rng)
-    )
+    chosen = depround_rows(rows, sizes, _RESIDUAL[residual], order == "random", generator(rng))
     if filling:
         fill_rows(chosen, sizes, limits, rows if gain is None else gain)
     return chosen.reshape(values.shape)
 
 
 def _check_options(residual: str, order: str, gain: object, budget: object) -> None:
-    if residual not in _RESIDUAL:
-        modes = ", ".join(map(repr, _RESIDUAL))
-        raise OptionError(f"residual must be one of {modes}, not {residual!r}")
-    if order not in ("index", "random"):
-        raise OptionError(f"order must be one of 'index', 'random', not {order!r}")
+    check_choice("residual", residual, _RESIDUAL)
+    check_choice("order", order, ("index", "random"))
     if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
         raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
 

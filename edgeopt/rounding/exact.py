@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.options import check_choice
 from edgeopt.rounding.chain_law import Law, Order, chain_law
 from edgeopt.rounding.exact_input import (
     Numbers,
@@ -88,10 +89,7 @@ def depround_law(
     sizes = exact_weights(weights, len(values))
     total = sum((s * v for s, v in zip(sizes, values, strict=True)), Fraction(0))
     limit = total if budget is None else exact_number("budget", budget)
-    if residual not in ("bernoulli", "drop", "fill", "half"):
-        raise OptionError(
-            f"residual must be one of 'bernoulli', 'drop', 'fill', 'half', not {residual!r}"
-        )
+    check_choice("residual", residual, ("bernoulli", "drop", "fill", "half"))
     if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
         raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
     if total > limit:
@@ -150,8 +148,7 @@ def pairwise_law(
         if number < 0:
             raise InputError("x", "must be at least 0", index=(i,), value=number)
     sizes = exact_weights(weights, len(numbers), zero=True)
-    if residual not in ("floor", "bernoulli"):
-        raise OptionError(f"residual must be one of 'floor', 'bernoulli', not {residual!r}")
+    check_choice("residual", residual, ("floor", "bernoulli"))
     if margin is not None and residual == "floor":
         raise OptionError("margin goes with 'bernoulli': 'floor' needs none")
     room = None if margin is None else exact_number("margin", margin)

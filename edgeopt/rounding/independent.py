@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.options import generator
 from edgeopt.rounding.validate import fraction_rows
 
 if TYPE_CHECKING:
@@ -55,4 +56,4 @@ def independent(y: ArrayLike, *, rng: int | np.random.Generator) -> NDArray[np.b
     array([False,  True])
     """
     values = fraction_rows("y", y)
-    return np.asarray(np.random.default_rng(rng).random(values.shape) < values)
+    return np.asarray(generator(rng).random(values.shape) < values)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
+from edgeopt.options import check_choice, generator
 from edgeopt.rounding.rows import pairwise_rows
 from edgeopt.rounding.validate import as_rows, check_range, weight_rows
 
@@ -141,8 +142,7 @@ def pairwise(
     values = as_rows("x", x)
     check_range("x", values, 0.0, _LARGEST, "must be at least 0 and below 2^52")
     sizes = weight_rows(weights, values.shape, zero=True)
-    if residual not in ("floor", "bernoulli"):
-        raise OptionError(f"residual must be one of 'floor', 'bernoulli', not {residual!r}")
+    check_choice("residual", residual, ("floor", "bernoulli"))
     if residual == "floor" and margin is not None:
         raise OptionError("margin goes with 'bernoulli': 'floor' needs none")
     if residual == "bernoulli" and margin is None and carry is not None:
@@ -154,9 +154,7 @@ def pairwise(
             raise InputError("margin", "must be at least 0", value=margin)
     if carry is not None:
         values = values + _carried(carry, values.shape)
-    counts, lost = pairwise_rows(
-        values.reshape(-1, values.shape[-1]), sizes, room, np.random.default_rng(rng)
-    )
+    counts, lost = pairwise_rows(values.reshape(-1, values.shape[-1]), sizes, room, generator(rng))
     counts = counts.reshape(values.shape)
     return counts if carry is None else (counts, lost.reshape(values.shape))
 
@@ -205,8 +203,7 @@ def reduced_limit(
     if sizes.ndim != 1:
         raise InputError("weights", "must have shape [n]", value=f"array of shape {sizes.shape}")
     sizes = weight_rows(sizes, sizes.shape, zero=True)[0]
-    if residual not in ("floor", "bernoulli"):
-        raise OptionError(f"residual must be one of 'floor', 'bernoulli', not {residual!r}")
+    check_choice("residual", residual, ("floor", "bernoulli"))
     if not np.isfinite(limit):
         raise InputError("limit", "must be finite", value=limit)
     reduced = float(limit)

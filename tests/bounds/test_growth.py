@@ -95,7 +95,7 @@ def test_interval_covers_the_true_exponent(runs):
         ([1, 3, 2], [1.0, 2.0, 3.0], "increasing"),
         ([0, 1, 2], [1.0, 2.0, 3.0], "positive and increasing"),
         ([1, 2, 3], [1.0, math.nan, 3.0], "values: must be finite"),
-        ("words", [1.0], "horizons: must be numbers"),
+        ("words", [1.0], "horizons .*must be an array of real numbers"),
         ([1, 2, 3], [[1.0, 2.0, 3.0]], "at least two runs"),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.models.edr.clusters import cluster_sites, merge_clusters, solve_clusters, solve_frame
 from edgeopt.models.edr.routing import solve_routing
+from tests.draws import draws
 from tests.edr.queries import queries
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -20,7 +21,7 @@ def near(query, *values):
     return 2e-6 * max(1.0, *map(abs, values)) + 1e-8 * max(penalties)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(queries(), SEEDS)
 def test_clusters_at_one_price_cost_what_routes_within_them_cost(query, seed):
     rng = np.random.default_rng(seed)
@@ -48,7 +49,7 @@ def test_clusters_at_one_price_cost_what_routes_within_them_cost(query, seed):
     assert together.objective == pytest.approx(whole, rel=0, abs=limit)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(queries(), SEEDS)
 def test_shares_of_the_budget_cost_at_least_as_much(query, seed):
     plain = query.case.plain
@@ -60,7 +61,7 @@ def test_shares_of_the_budget_cost_at_least_as_much(query, seed):
         assert plan.bound <= plan.objective + near(query, best)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(queries(whole=True))
 def test_slots_at_one_price_cost_what_the_frame_costs(query):
     whole = solve_routing(query.problem, elastic=query.elastic).objective

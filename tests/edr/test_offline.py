@@ -14,6 +14,7 @@ from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.served import served_cap
+from tests.draws import draws
 from tests.edr.cases import Case, cases
 from tests.oracles.edr import account, offline, programs, routing
 
@@ -35,7 +36,7 @@ def test_prices_of_what_is_not_done(case):
     assert unserved_price(case.instance) == pytest.approx(unserved, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases())
 def test_a_cap_yields_to_serving(case):
     plain = case.plain
@@ -46,7 +47,7 @@ def test_a_cap_yields_to_serving(case):
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases(**TINY))
 def test_fractions_of_rounds(case):
     """Eliminating the training of every slot is exact, and every way leads to one optimum."""
@@ -106,7 +107,7 @@ def cheaper(case):
     return Case(case.instance.replace(price=price, price_prior=0.0, delay_weight=0.25), case.seed)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(paid(**TINY))
 def test_the_best_frame_by_itself(case):
     plain, price = case.plain, prices(case)["unserved_price"]

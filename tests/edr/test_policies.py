@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy
+from tests.draws import draws
 from tests.edr.cases import cases
 from tests.edr.play import CAPPED, POLICIES, live
 from tests.oracles.edr import account, routing
@@ -20,7 +21,7 @@ LINEAR = [policy for policy in CAPPED if not isinstance(policy, Greedy)]
 SMALL = {"frames": 4, "slots": 2, "sites": 3, "tasks": 3, "types": 2}
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases(**SMALL), ANY, st.booleans())
 def test_every_frame_is_accounted_for(case, policy, foresight):
     """Rounds and flows, charged from the data alone, are what the trajectory says."""
@@ -103,7 +104,7 @@ def charged_for_unserved(plain, t, flows, price):
     return sum(price[n] * amount for n, amount in left.items())
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(cases(**SMALL), ANY)
 def test_training_keeps_caps_sites_and_windows(case, policy):
     plain = case.plain
@@ -119,7 +120,7 @@ def test_training_keeps_caps_sites_and_windows(case, policy):
     assert min([0, *left]) == 0
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases(**SMALL), st.sampled_from(CAPPED), st.booleans())
 def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
     environment = EdrEnvironment(case.instance, foresight=foresight)
@@ -128,7 +129,7 @@ def test_a_cap_comes_first_where_requests_may_be_shed(case, policy, foresight):
     assert not run.excess.any()
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases(**SMALL), st.sampled_from(LINEAR))
 def test_requests_come_first_where_caps_may_break(case, policy):
     """Who is unserved under the soft order would be so without any cap."""
@@ -141,7 +142,7 @@ def test_requests_come_first_where_caps_may_break(case, policy):
                 assert plan.unserved.sum() == pytest.approx(free.unserved, abs=1e-6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases(**SMALL), ANY, st.integers(0, 2**32 - 1))
 def test_changing_the_future_never_changes_a_past_decision(case, policy, seed):
     """Change what comes after a slot, and the price of its frame: decisions up to it stay."""
@@ -170,7 +171,7 @@ def test_changing_the_future_never_changes_a_past_decision(case, policy, seed):
     assert past[0] == past[1]
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(cases(**SMALL), ANY)
 def test_policies_are_shown_nothing_of_the_future(case, policy):
     """What they hold before the first frame is the same for every future."""
@@ -194,7 +195,7 @@ def test_policies_are_shown_nothing_of_the_future(case, policy):
         assert frame.forecast is None
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(cases(**SMALL), ANY)
 def test_the_same_seed_is_the_same_trajectory(case, policy):
     environment = EdrEnvironment(case.instance)

@@ -21,6 +21,7 @@ from edgeopt.online.edr import (
     repair_cap,
     repair_work,
 )
+from tests.draws import draws
 from tests.edr.cases import cases
 from tests.edr.play import live
 from tests.oracles.edr import policies as oracle
@@ -44,7 +45,7 @@ def repaired(plain, t, wish, left, room, *, guard=None):
     return oracle.fit_cap(plain, t, wish, room)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(cases(**LONG), st.sampled_from([None, 0.25, 1.0, 3.0]))
 def test_the_even_rate_is_guarded_and_cut_to_the_cap(case, guard):
     plain = case.exact

@@ -30,9 +30,10 @@ CASES: Final = int(os.environ.get("EDGEOPT_FUZZ_CASES", "600"))
 """Cases of all tests together."""
 
 PARTS: Final = {
-    "constructors": 0.20,
-    "generators": 0.15,
+    "constructors": 0.15,
+    "generators": 0.10,
     "special": 0.05,
+    "methods": 0.10,
     "files": 0.12,
     "traces": 0.12,
     "commands": 0.12,

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from edgeopt.instances.idn import IdnInstance
+from tests.draws import draws
 from tests.idn.cases import cases
 from tests.oracles.idn import plain
 
@@ -22,7 +23,7 @@ def same(a, b):
     return a == b
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(cases())
 def test_what_is_saved_is_loaded(case):
     with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,7 @@ import xarray
 from hypothesis import given, settings
 
 from edgeopt.instances.edr import EdrInstance, from_tables, generate, jensen, small
+from tests.draws import draws
 from tests.strategies import edr_instances
 
 ARRAYS = ("cap", "client", "server", "requests", "rate", "capable", "slo", "rounds")
@@ -19,7 +20,7 @@ def path(tmp_path):
 
 
 @given(edr_instances())
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 def test_small_instances_come_back_equal(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("saved") / "instance.nc"
     instance.save(path)

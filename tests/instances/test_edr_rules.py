@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.edr import EdrInstance, derived
+from tests.draws import draws
 from tests.strategies import edr_instances
 
 
@@ -186,7 +187,7 @@ def test_an_objective_that_no_site_meets_is_named():
 
 
 @given(edr_instances())
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 def test_objectives_are_met_exactly_where_a_route_is(instance):
     tight = instance.slo.copy()
     for t, d, n in np.ndindex(tight.shape):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from edgeopt.errors import InstanceError
 from edgeopt.instances import labelled
 from edgeopt.instances.idn import IdnInstance, from_tables, generate, shared_model, small
+from tests.draws import draws
 from tests.strategies import idn_instances
 
 
@@ -17,7 +18,7 @@ def path(tmp_path):
 
 
 @given(idn_instances(cost=None))
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_small_instances_come_back_equal(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("saved") / "instance.nc"
     instance.save(path)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import draw_activity, replay_activity
 from edgeopt.instances.oinc.activity import duty_by_slot, service_of
+from tests.draws import draws
 
 
 @pytest.mark.parametrize("duty", [0.3, 0.6])
@@ -28,7 +29,7 @@ def test_the_chances_of_switching(duty):
 
 
 @given(seed=st.integers(0, 1000), duty=st.sampled_from([0.0, 0.25, 0.6, 1.0]), swing=st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_process_device_by_device(seed, duty, swing):
     active = draw_activity(np.random.default_rng(seed), 12, 3, duty, stationary=not swing)
     share = [
@@ -59,7 +60,7 @@ def test_always_and_never():
     st.integers(1, 8),
     st.integers(0, 1000),
 )
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_recorded_requests_are_replayed(counts, devices, seed):
     table = np.array(counts)
     active = replay_activity(np.random.default_rng(seed), table, devices)

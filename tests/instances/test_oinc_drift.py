@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import PageHinkley, draw_drift
 from edgeopt.instances.oinc.jobs import JobSettings, drift_jobs
+from tests.draws import draws
 
 
 def alarms(values, tolerance, threshold):
@@ -30,7 +31,7 @@ def alarms(values, tolerance, threshold):
     st.sampled_from([0.0, 0.021, 0.1]),
     st.sampled_from([0.153, 0.517, 1.019]),
 )
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_the_test_is_a_sum_over_the_past(values, tolerance, threshold):
     rule = PageHinkley(tolerance, threshold)
     evidence, found = rule.start(2), []

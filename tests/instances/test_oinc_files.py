@@ -8,6 +8,7 @@ import xarray
 from hypothesis import given, settings
 
 from edgeopt.instances.oinc import OincInstance, crowded, from_tables, generate, small
+from tests.draws import draws
 from tests.strategies import oinc_instances
 
 ARRAYS = (
@@ -22,7 +23,7 @@ def path(tmp_path):
 
 
 @given(oinc_instances())
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 def test_small_instances_come_back_equal(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("saved") / "instance.nc"
     instance.save(path)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.oinc import OincInstance
+from tests.draws import draws
 from tests.strategies import oinc_instances
 
 
@@ -156,7 +157,7 @@ def test_shares_outside_their_range_are_named(share, index, value):
 
 
 @given(oinc_instances())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_an_objective_longer_than_a_slot_is_refused_wherever_it_stands(instance):
     longer = instance.slo.copy()
     t, i = instance.slots - 1, instance.devices // 2

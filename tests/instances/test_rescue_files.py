@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from edgeopt.errors import InstanceError, OutputError
 from edgeopt.instances import labelled
 from edgeopt.instances.rescue import ProfitModel, RescueInstance, generate, small
+from tests.draws import draws
 from tests.strategies import rescue_instances
 
 
@@ -38,7 +39,7 @@ def path(tmp_path):
 
 
 @given(rescue_instances(reserved=None, arrivals=None, beyond=None))
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_small_instances_come_back_equal(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("saved") / "instance.nc"
     instance.save(path)

@@ -18,6 +18,7 @@ from edgeopt.instances.tapfinger import (
     generate,
     shortest_durations,
 )
+from tests.draws import draws
 from tests.strategies import tapfinger_instances
 
 
@@ -58,7 +59,7 @@ def by_sums(speed, noise):
 
 
 @given(st.integers(4, 30), st.integers(1, 16))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_means_of_even_progress_are_exact(speed, part):
     gain, noise = Fraction(speed, 30), Fraction(speed, 30) * Fraction(part, 18)
     exact = by_sums(gain, noise)
@@ -109,7 +110,7 @@ def test_without_noise_nothing_changes():
 
 
 @given(tapfinger_instances(noise=True))
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_means_lie_above_the_least(instance):
     slots, least = expected_durations(instance), shortest_durations(instance)
     assert slots.dtype == np.float64
@@ -128,7 +129,7 @@ def test_means_lie_above_the_least(instance):
     st.booleans(),
     st.sampled_from([0.05, 0.1, 0.15, 0.25, 0.3, 1.0]),
 )
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_no_noise_is_faster_than_the_least(speed, slowing, noise):
     least = shortest_durations(alone([speed], slowing=slowing, noise=noise))[0, 0, 1, 0]
 

@@ -8,6 +8,7 @@ import xarray
 from hypothesis import given, settings
 
 from edgeopt.instances.tapfinger import TapFingerInstance, from_tables, generate, small
+from tests.draws import draws
 from tests.strategies import tapfinger_instances
 
 ARRAYS = ("capacity", "minimum", "speed", "slowing", "arrival", "kind", "eligible", "weight")
@@ -21,7 +22,7 @@ def path(tmp_path):
 
 
 @given(tapfinger_instances(noise=None, empty=True))
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 def test_small_instances_come_back_equal(tmp_path_factory, instance):
     path = tmp_path_factory.mktemp("saved") / "instance.nc"
     instance.save(path)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
+from tests.draws import draws
 from tests.strategies import scheduling_problems, tapfinger_instances
 
 
@@ -220,7 +221,7 @@ def test_a_broken_rule_of_a_table_is_named(field, value, index, rule):
 
 
 @given(tapfinger_instances())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_durations_follow_from_the_law(instance):
     """Progress slot by slot, in plain Python, for every bundle that a cluster can hold."""
     for n, k, cpu, gpu in np.ndindex(instance.speed.shape):

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.oinc.slot import allocate, closed_form_cost, evaluate, fits
+from tests.draws import draws
 from tests.oinc import draw
 from tests.oracles.oinc import shares
 from tests.strategies import slot_problems
@@ -133,7 +134,7 @@ def test_the_closed_form_is_exact(seed):
         assert found.band == pytest.approx(shape, rel=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(slot_problems(requests=4, sites=2, weighted=None), SEEDS)
 def test_a_plan_costs_what_its_sites_do(problem, seed):
     """An assignment is evaluated site by site, each at its best shares."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.bounds.oinc import competitive_factor, dual_certificate
 from edgeopt.models.oinc.retraining import certify
 from edgeopt.online.oinc.retraining import run_density, unfinished_weight
+from tests.draws import draws
 from tests.oinc import draw
 from tests.oracles.oinc import density, programs
 from tests.oracles.oinc.jobs import exact, least_flow
@@ -129,7 +130,7 @@ def test_every_reading_of_algorithm_4_is_followed(seed, service, largest, correc
     assert mine.cost.tolist() == [float(c) for c in found.cost]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(retraining_problems(jobs=6), BINARY)
 def test_ties_and_weights_of_zero_change_nothing(problem, epsilon):
     jobs = exact(problem)
@@ -140,7 +141,7 @@ def test_ties_and_weights_of_zero_change_nothing(problem, epsilon):
     assert mine.completion.tolist() == [float(b) for b in found.completion]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS, ANY)
 def test_what_ran_is_what_is_told(seed, epsilon):
     """Pieces do the work of every job, never two at a time, and the weight that waits is theirs."""

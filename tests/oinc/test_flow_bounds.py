@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from edgeopt import solve
 from edgeopt.bounds.oinc import certified_ratio
 from edgeopt.models.oinc.retraining import certify, flow_bound, flow_matrix
+from tests.draws import draws
 from tests.oinc import draw
 from tests.oracles.oinc import programs
 from tests.oracles.oinc.jobs import RULES, drawn, exact, follow, least_flow, wasting
@@ -131,7 +132,7 @@ def in_best_order(jobs, site):
     return min(found)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS, st.booleans())
 def test_a_dual_point_is_judged_in_every_slot(seed, middle):
     """Any prices of few slots: what they break is told, in the slots after them too."""
@@ -145,7 +146,7 @@ def test_a_dual_point_is_judged_in_every_slot(seed, middle):
     assert seen.value == pytest.approx(theta.sum() - eta.sum() - zeta.sum(), abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS)
 def test_the_middle_adds_half_of_all_weights(seed):
     jobs = exact(draw.jobs(seed, jobs=3, sites=2))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.oinc import OincEnvironment
+from tests.draws import draws
 from tests.oinc import draw
 from tests.oinc.play import POLICIES, live, wastes
 from tests.oracles.oinc import account
@@ -95,7 +96,7 @@ def check_shares(instance, run, found, flat, end):
         assert run.success()[0] == pytest.approx(1 - (late + missed) / (K + N))
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS, ANY)
 def test_jobs_are_complete_in_the_end(seed, policy):
     """With slots after the horizon all work is done, no more and no less.
@@ -149,7 +150,7 @@ def test_changing_the_future_never_changes_a_past_decision(seed, policy):
         assert lives[0].chosen(past) == lives[1].chosen(past)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(SEEDS, ANY)
 def test_policies_are_shown_nothing_of_the_future(seed, policy):
     """What they hold before the first slot is the same for every future, and each slot is new."""
@@ -169,7 +170,7 @@ def test_policies_are_shown_nothing_of_the_future(seed, policy):
 
 
 @given(SEEDS, ANY)
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_same_seed_is_the_same_trajectory(seed, policy):
     environment = OincEnvironment(draw.instance(seed, busy=True))
     one, two = (simulate(environment, policy, rng=seed, runs=runs) for runs in (1, 2))

@@ -14,6 +14,7 @@ from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc import OincEnvironment, Reservation, Runs, StaticShares
+from tests.draws import draws
 from tests.oinc import draw
 from tests.oinc.play import POLICIES
 
@@ -88,7 +89,7 @@ def test_a_reserved_share_outside_its_range_is_named(seed, share):
     assert caught.value.field == "share"
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS)
 def test_slots_and_jobs_of_their_own_are_checked(seed):
     rng = np.random.default_rng(seed)
@@ -211,7 +212,7 @@ DAMAGE = (
 )
 
 
-@settings(max_examples=120)
+@settings(max_examples=draws(120))
 @given(SEEDS, st.sampled_from(POLICIES), st.sampled_from(DAMAGE))
 def test_what_nobody_can_carry_out_is_refused_by_name(seed, policy, damage):
     """Take a decision of some slot, damage it in one place: the slot and the place are told."""

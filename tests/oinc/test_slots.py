@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.models.oinc.cones import slot_misocp
 from edgeopt.models.oinc.slot import assign, assignment_cost, evaluate, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
+from tests.draws import draws
 from tests.oinc import draw
 from tests.oracles.oinc import cones, slots
 
@@ -98,7 +99,7 @@ def test_columns_prove_which_assignment_is_best(seed):
         assert proven.plan.met.all()
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS)
 def test_a_plan_that_keeps_all_objectives_is_near_the_best(seed):
     """It is at least as dear as the best one and, with so few requests, hardly dearer."""
@@ -113,7 +114,7 @@ def test_a_plan_that_keeps_all_objectives_is_near_the_best(seed):
     assert best.cost * (1 - 1e-7) <= plan.objective <= best.cost * 1.05
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(SEEDS)
 def test_the_program_of_the_package_is_the_relaxation(seed):
     problem = draw.slot(seed, requests=3, sites=2)
@@ -127,7 +128,7 @@ def test_the_program_of_the_package_is_the_relaxation(seed):
         assert value == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(SEEDS)
 def test_no_move_and_no_swap_helps(seed):
     """The search stops where no request alone, nor two together, could do better elsewhere."""

@@ -24,6 +24,7 @@ from edgeopt.online.mirror_ascent import (
     TheoryStep,
     regret_bound,
 )
+from tests.draws import draws
 
 Floats = NDArray[np.float64]
 Map = KnapsackEntropy | KnapsackEuclidean
@@ -202,7 +203,7 @@ def play(ascent: MirrorAscent, mirror: Map, sequence: Sequence, slots: int) -> t
     return best_fixed(total, mirror) - earned, regret_bound(mirror, norms, rates)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(maps(), st.sampled_from([0.01, 0.3, 3.0]), st.sampled_from(["mirror", "leader"]))
 def test_regret_at_a_fixed_rate_keeps_its_bound(
     drawn: tuple[Map, np.random.Generator], rate: float, kind: str
@@ -213,7 +214,7 @@ def test_regret_at_a_fixed_rate_keeps_its_bound(
         assert regret <= bound + 1e-9
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(maps(), st.sampled_from([0.5, 1.0, 10.0]))
 def test_regret_of_the_leader_keeps_its_bound_at_adaptive_rates(
     drawn: tuple[Map, np.random.Generator], scale: float
@@ -225,7 +226,7 @@ def test_regret_of_the_leader_keeps_its_bound_at_adaptive_rates(
         assert regret <= bound + 1e-9
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(maps(), st.integers(1, 200))
 def test_theory_rate_gives_the_closed_form(drawn: tuple[Map, np.random.Generator], slots: int):
     mirror, _ = drawn

@@ -25,6 +25,7 @@ from edgeopt.online.primal_dual import (
     fit_bound,
     multiplier_bound,
 )
+from tests.draws import draws
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ def test_two_slots_by_hand():
     assert state.slot == 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(SEEDS)
 def test_steps_are_those_of_a_plain_loop_in_fractions(seed: int):
     rng = np.random.default_rng(seed)

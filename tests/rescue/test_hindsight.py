@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from edgeopt.bounds.rescue import exhaustive
 from edgeopt.instances.rescue import ReservedTasks
 from edgeopt.models.rescue import solve_p1_lp
+from tests.draws import draws
 from tests.oracles.rescue import hindsight, plain, policies, programs
 from tests.oracles.rescue.paths import evaluate
 from tests.rescue.cases import cases, with_reserved
@@ -77,7 +78,7 @@ def test_who_knows_the_durations_too(instance):
     assert optimum >= hindsight.arrival_clairvoyant(plain(instance, float)) - 1e-9
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(with_reserved(devices=2))
 def test_reserved_tasks_are_ignored_where_it_says_so(instance):
     bare = instance.replace(reserved=ReservedTasks.none())

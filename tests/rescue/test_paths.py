@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.online.rescue import expected_violations, policy_value
+from tests.draws import draws
 from tests.oracles.rescue import paths, plain, policies
 from tests.rescue.cases import cases, with_reserved
 from tests.rescue.play import CLASSES, play, policy_of, tuples
@@ -86,7 +87,7 @@ def all_worlds(oracle, y, kind):
 def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(guarded):
     seen = Counter()
 
-    @settings(max_examples=100)
+    @settings(max_examples=draws(100))
     @given(with_reserved(servers=2, devices=2, horizon=3, max_duration=2))
     def check(instance):
         plan = solve_p1_lp(instance, forbid_unsafe=guarded)

@@ -13,6 +13,7 @@ from edgeopt.instances.rescue import RescueInstance, generate
 from edgeopt.models.rescue import p1_lp_matrix, solve_p1_lp
 from edgeopt.online import simulate
 from edgeopt.online.rescue import Rescue, RescueEnvironment, RescuePlus, value_functions
+from tests.draws import draws
 from tests.oracles.rescue import plain
 from tests.rescue.cases import cases
 
@@ -46,7 +47,7 @@ def check_same_results(instance, again):
 
 
 # writing and reading a file takes most of the time: fewer examples than elsewhere
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(cases())
 def test_a_saved_instance_gives_the_same_results(instance):
     with tempfile.TemporaryDirectory() as folder:

@@ -146,8 +146,8 @@ def test_bad_input_is_named(y, weights, options, text, index):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"residual": "floor"}, "residual must be one of 'bernoulli', 'drop', 'fill', 'half'"),
-        ({"order": "sorted"}, "order must be one of 'index', 'random'"),
+        ({"residual": "floor"}, "residual = 'floor': must be one of 'bernoulli', 'drop'"),
+        ({"order": "sorted"}, "order = 'sorted': must be one of 'index', 'random'"),
         ({"gain": [1.0]}, "gain and budget go with 'fill' and 'half', not with 'bernoulli'"),
         ({"residual": "drop", "budget": 1.0}, "not with 'drop'"),
     ],

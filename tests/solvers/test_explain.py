@@ -16,6 +16,7 @@ from edgeopt.solvers.infeasibility.conflict import (
 )
 from edgeopt.solvers.infeasibility.relaxation import cheapest_point
 from edgeopt.solvers.infeasibility.shrinking import is_irreducible, shrink
+from tests.draws import draws
 from tests.solvers.programs import bounded_programs, glass
 
 INF = np.inf
@@ -50,7 +51,7 @@ def test_conflict_is_printed_in_labels_and_values() -> None:
     assert explanation.cost == pytest.approx(0.2)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(program=bounded_programs())
 def test_conflicts_are_irreducible_and_repairs_suffice(program: LinearProgram) -> None:
     explanation = explain(program)

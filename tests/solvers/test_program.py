@@ -11,6 +11,7 @@ from scipy import sparse
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers import LabelBlock, LinearProgram
 from edgeopt.solvers.conformance import CASES
+from tests.draws import draws
 from tests.solvers.programs import bounded_programs, glass
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def test_written_program_has_the_same_optimum(case, suffix: str, tmp_path: Path)
     assert objective == pytest.approx(case.objective, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(program=bounded_programs())
 def test_mps_holds_every_number(program: LinearProgram, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("mps") / "program.mps"

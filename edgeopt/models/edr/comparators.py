@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.models.edr.served import check_cap
@@ -136,6 +137,7 @@ def training_comparator(
     return TrainingComparator(rounds, np.where(feasible, value, np.nan), feasible)
 
 
+@checked(cap="[-inf, inf]")
 def frame_comparator(
     instance: EdrInstance,
     frame: int,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from edgeopt.checked import checked
 from edgeopt.models.edr.matrix_rows import (
     Columns,
     Places,
@@ -59,6 +60,7 @@ def colocation_columns(instance: EdrInstance) -> Columns:
     return Columns(np.argwhere(instance.active), route, np.concatenate(seconds), asked, row)
 
 
+@checked()
 def colocation_matrix(
     instance: EdrInstance,
     *,

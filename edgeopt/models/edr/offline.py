@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.offline_master import RoundsMaster
@@ -104,6 +105,7 @@ class OfflinePlan:
         return float(self.training_cost.sum() + self.request_cost.sum())
 
 
+@checked()
 def solve_offline(
     instance: EdrInstance,
     *,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.served import check_cap
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["colocation"]
 
 
+@checked()
 def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bool = False) -> Any:
     r"""Build problem P.
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from edgeopt.errors import InputError
 from edgeopt.models.edr.training_kernels import step_in_place
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -214,10 +215,10 @@ def step_data(
     InputError
         If they differ in shape.
     """
-    x = np.ascontiguousarray(point, dtype=np.float64)
-    c = np.ascontiguousarray(gradient, dtype=np.float64)
-    e = np.ascontiguousarray(energy, dtype=np.float64)
-    u = np.ascontiguousarray(upper, dtype=np.float64)
+    x = np.ascontiguousarray(real_array("point", point))
+    c = np.ascontiguousarray(real_array("gradient", gradient))
+    e = np.ascontiguousarray(real_array("energy", energy))
+    u = np.ascontiguousarray(real_array("upper", upper))
     if not x.shape == c.shape == e.shape == u.shape == (x.size,):
         for name, array in (("point", x), ("gradient", c), ("energy", e), ("upper", u)):
             if array.shape != (x.size,):
@@ -234,6 +235,9 @@ def check_step(vectors: tuple[Floats, Floats, Floats, Floats], cap: float, step:
     InputError
         At the first number that is not allowed.
     """
+    for name, number in (("cap", cap), ("step", step)):
+        if not isinstance(number, float | int | np.floating | np.integer):
+            raise InputError(name, "must be a number", value=type(number))
     if not cap >= 0:
         raise InputError("cap", "must not be negative (0: no energy, infinity: no cap)", value=cap)
     if not 0 < step < np.inf:

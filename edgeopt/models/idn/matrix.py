@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from edgeopt.checked import checked
 from edgeopt.models.idn.offers import Offers, offers
 from edgeopt.solvers import LabelBlock, LinearProgram
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["assembled", "cooperative_matrix", "placement_matrix"]
 
 
+@checked()
 def placement_matrix(
     instance: IdnInstance, demand: Demand, *, relax: bool = False, aggregate: bool = True
 ) -> LinearProgram:
@@ -59,6 +61,7 @@ def placement_matrix(
     return assembled(instance, demand, chosen, relax=relax, cooperative=False)
 
 
+@checked()
 def cooperative_matrix(
     instance: IdnInstance, demand: Demand, *, relax: bool = False, aggregate: bool = True
 ) -> LinearProgram:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
+
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["cooperative_placement", "placement"]
 
 
+@checked()
 def placement(instance: IdnInstance, demand: Demand, *, relax: bool = False) -> Any:
     r"""Build the static problem for given potential capacities.
 
@@ -59,6 +62,7 @@ def placement(instance: IdnInstance, demand: Demand, *, relax: bool = False) -> 
     return _model(instance, demand.fitting(instance), relax=relax, cooperative=False)
 
 
+@checked()
 def cooperative_placement(instance: IdnInstance, demand: Demand, *, relax: bool = False) -> Any:
     r"""Build the static problem in which types share the capacity of a model at will.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.models.idn.demand import Demand, average_gain
 from edgeopt.models.idn.matrix import assembled
 from edgeopt.models.idn.offers import offers
@@ -29,6 +30,7 @@ __all__ = ["solve_placement"]
 ROUNDING = 1e-12
 
 
+@checked()
 def solve_placement(
     instance: IdnInstance,
     demand: Demand | None = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.models.idn.checks import checked_allocation
 from edgeopt.models.idn.displacement import service_of, weighted
@@ -64,6 +65,7 @@ def marginal_gains(
     return gains
 
 
+@checked()
 def greedy(
     instance: IdnInstance, demand: Demand, *, lazy: bool = True, per_size: bool = True
 ) -> NDArray[np.bool_]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import slot_problem
-from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +69,7 @@ class WeightedSumBound:
         return self.inference + self.retraining
 
 
+@checked()
 def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> WeightedSumBound:
     """Bound the weighted sum as if requests and jobs each had all CPUs to themselves.
 
@@ -92,7 +93,6 @@ def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> Weighted
     SolverError
         If HiGHS fails.
     """
-    check_real("gap", gap, "(0, inf]")
     began = time.perf_counter()
     refusal = instance.refusal_latency
     latency = [
@@ -103,6 +103,7 @@ def weighted_sum_bound(instance: OincInstance, *, gap: float = 1e-3) -> Weighted
     return WeightedSumBound(instance, frozen(np.array(latency)), flow, time.perf_counter() - began)
 
 
+@checked(refusal="(0, inf)")
 def least_latency(problem: SlotProblem, refusal: float, *, gap: float = 1e-3) -> float:
     r"""Bound the weighted sum of latencies of a slot in which requests may be refused.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.models.oinc.slot.site import own_site
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["allocation_program", "slot_misocp"]
 
 
+@checked(room="[0, inf)")
 def allocation_program(
     transmission: ArrayLike,
     computation: ArrayLike,
@@ -95,6 +97,7 @@ def allocation_program(
     return cp.Problem(cp.Minimize(weights @ latency), constraints)
 
 
+@checked()
 def slot_misocp(problem: SlotProblem, *, objectives: bool = True, relax: bool = False) -> Any:
     r"""Build the inference of a slot: one site for every request, and shares of band and CPU there.
 

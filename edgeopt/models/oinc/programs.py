@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def enough_slots(instance: OincInstance) -> int:
     return instance.slots + int(longest.sum())
 
 
+@checked(slots=1)
 def joint(
     instance: OincInstance,
     *,

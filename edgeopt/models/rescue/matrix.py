@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from edgeopt.checked import checked
 from edgeopt.kernels import compiled
 from edgeopt.models.rescue.unsafe import unsafe_cells
 from edgeopt.solvers import LabelBlock, LinearProgram
@@ -29,6 +30,7 @@ def reserved_pairs(instance: RescueInstance) -> NDArray[np.int64]:
     return np.column_stack([task, slot]).astype(np.int64)
 
 
+@checked()
 def p1_lp_matrix(
     instance: RescueInstance, *, aggregated: bool = False, forbid_unsafe: bool = False
 ) -> LinearProgram:

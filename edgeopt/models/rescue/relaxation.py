@@ -27,6 +27,7 @@ from edgeopt.models.rescue.critical import critical_slots, touching
 from edgeopt.models.rescue.matrix import reserved_pairs
 from edgeopt.models.rescue.solution import DENSE_COLUMNS
 from edgeopt.models.rescue.unsafe import unsafe_cells
+from edgeopt.options import check_fields
 from edgeopt.solvers.gap import Sum
 
 if TYPE_CHECKING:
@@ -85,6 +86,9 @@ class P1Relaxation:
 
     instance: RescueInstance
     forbid_unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.rescue.matrix import p1_lp_matrix
 from edgeopt.models.rescue.relaxation import P1Relaxation
@@ -20,7 +21,7 @@ from edgeopt.models.rescue.structured.master import (
     compile_kernels,
     price_columns,
 )
-from edgeopt.options import check_real, check_whole
+from edgeopt.options import check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
 from edgeopt.solvers.gap import relative_gap
@@ -52,6 +53,7 @@ MAX_ROUNDS = 1_000
 FIRST_GAP = 0.3
 
 
+@checked()
 def solve_p1_lp(
     instance: RescueInstance,
     *,
@@ -109,8 +111,6 @@ def solve_p1_lp(
     """
     if method not in get_args(Method):
         raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
-    check_real("gap", gap, "(0, inf]")
-    check_real("time_limit", time_limit, "[0, inf]", none=True)
     check_whole("threads", threads, 1, none=True)
     if solver and method not in ("auto", "direct"):
         raise OptionError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.models.tapfinger.listing import best_list
@@ -77,6 +78,7 @@ class FlowBound:
         return self.value / self.instance.tasks if self.instance.tasks else float("nan")
 
 
+@checked()
 def flow_bound(
     instance: TapFingerInstance,
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.models.tapfinger.horizon import latest_completion
 from edgeopt.models.tapfinger.listing import best_list, list_schedule
 from edgeopt.models.tapfinger.matrix import assembled
@@ -60,6 +61,7 @@ class OptimalSchedule:
         return relative_gap(self.objective, self.bound)
 
 
+@checked(gap="[0, inf]")
 def optimal_schedule(
     problem: SchedulingProblem,
     *,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
@@ -31,6 +32,7 @@ REACH: Final = 16
 """Places by which `best_list` moves a task, less one, at most."""
 
 
+@checked(pressure="[0, inf)")
 def list_schedule(
     problem: SchedulingProblem, order: ArrayLike | None = None, *, pressure: float = 0.0
 ) -> Schedule:
@@ -60,8 +62,6 @@ def list_schedule(
     OptionError
         If the pressure is negative or no number.
     """
-    if not 0.0 <= pressure < np.inf:
-        raise OptionError(f"pressure = {pressure}: must be a number >= 0")
     tasks = np.arange(problem.tasks)
     order = tasks if order is None else np.asarray(order)
     if order.shape != tasks.shape or (np.sort(order) != tasks).any():
@@ -73,6 +73,7 @@ def list_schedule(
     return Schedule(cluster, bundles.bundle[option], start)
 
 
+@checked(tries=1)
 def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng = 0) -> Schedule:
     """Search for a good order of the tasks, and return the plan by `list_schedule`.
 

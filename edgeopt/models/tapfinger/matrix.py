@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from edgeopt.checked import checked
 from edgeopt.models.tapfinger.starts import (
     Choice,
     Starts,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["assembled", "start_cost", "start_matrix"]
 
 
+@checked(horizon=1)
 def start_matrix(
     problem: SchedulingProblem,
     *,

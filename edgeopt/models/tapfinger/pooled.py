@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.instances.validate import frozen, frozen_integers, require
@@ -19,7 +20,6 @@ from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
 from edgeopt.models.tapfinger.pricing import StartPricing
 from edgeopt.models.tapfinger.problem import scheduling_problem
 from edgeopt.models.tapfinger.volume import fastest
-from edgeopt.options import check_real
 from edgeopt.solvers.gap import relative_gap
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class PooledBound:
         return relative_gap(self.objective, self.value)
 
 
+@checked(block=1)
 def pooled_bound(
     problem: SchedulingProblem,
     pools: ArrayLike | None = None,
@@ -165,6 +166,7 @@ def pooled_bound(
     return _bound(problem, pool, search, gap, time_limit, preemptive=False)
 
 
+@checked(block=1)
 def pooled_preemptive_bound(
     instance: TapFingerInstance,
     pools: ArrayLike | None = None,
@@ -240,8 +242,6 @@ def _bound(
     preemptive: bool,
 ) -> PooledBound:
     """Search for prices, in more slots as long as tasks run after the last."""
-    check_real("gap", gap, "(0, inf]")
-    check_real("time_limit", time_limit, "[0, inf]", none=True)
     began = time.perf_counter()
     assert problem.weight is not None
     if not problem.weight.any():

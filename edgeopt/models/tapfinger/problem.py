@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.instances.tapfinger.rules import HEAVY, MANY
 from edgeopt.instances.validate import (
     frozen,
@@ -147,6 +148,7 @@ class SchedulingProblem:
         return frozen(np.asarray((self.duration > 0).any(axis=(2, 3))))
 
 
+@checked()
 def scheduling_problem(
     instance: TapFingerInstance,
     *,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger.starts import CHOICES, Choice, check_horizon, interchangeable
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["start_program"]
 
 
+@checked(horizon=1)
 def start_program(
     problem: SchedulingProblem,
     *,

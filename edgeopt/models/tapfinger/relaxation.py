@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.tapfinger.horizon import horizon
 from edgeopt.models.tapfinger.listing import best_list
@@ -90,6 +91,7 @@ class Relaxation:
     seconds: float
 
 
+@checked()
 def relaxation(
     problem: SchedulingProblem,
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class KnapsackFace:
     budget: float
 
     def __post_init__(self) -> None:
-        size = np.array(self.size, dtype=np.float64)
+        size = np.array(real_array("size", self.size))
         if size.ndim != 1 or size.size == 0:
             raise InputError("size", "must be a vector that is not empty")
         wrong = ~((size > 0) & (size < np.inf))
@@ -47,7 +48,8 @@ class KnapsackFace:
             raise InputError(
                 "size", "must be positive and finite", index=(index,), value=size[index]
             )
-        if not self.budget >= 0:
+        budget = real_array("budget", self.budget)
+        if budget.ndim or not budget >= 0:
             raise InputError("budget", "must not be negative", value=self.budget)
         size.flags.writeable = False
         object.__setattr__(self, "size", size)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,7 +82,7 @@ class Box:
     upper: ArrayLike
 
     def __post_init__(self) -> None:
-        low, high = np.asarray(self.lower, np.float64), np.asarray(self.upper, np.float64)
+        low, high = real_array("lower", self.lower), real_array("upper", self.upper)
         if low.ndim != 1 or low.shape != high.shape:
             raise InputError("upper", f"must have the shape {low.shape} of lower", value=high.shape)
         if not (low <= high).all():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import ProblemTypeError
 from edgeopt.solvers.infeasibility.conflict import Bound, find_conflict, is_infeasible
 from edgeopt.solvers.infeasibility.explanation import Explanation, Side
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
+@checked()
 def explain(problem: Any, *, time_limit: float | None = None) -> Explanation:
     """Say why a problem is infeasible, in labels and values.
 

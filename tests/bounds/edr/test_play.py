@@ -13,6 +13,7 @@ from edgeopt.bounds.edr.families import moving, steady
 from edgeopt.bounds.edr.play import play, theory_sizes
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.online.primal_dual import StepSizes
+from tests.draws import draws
 
 
 @st.composite
@@ -97,7 +98,7 @@ def test_run_is_that_of_a_plain_loop(problem, index, size):
     assert run.regret == pytest.approx((problem.cost * (points - problem.rate)).sum(), abs=1e-8)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problems())
 def test_current_cap_is_kept_in_every_frame(problem):
     run = play(problem, "current")
@@ -108,7 +109,7 @@ def corners(most):
     return [np.array(corner) for corner in itertools.product(*([0.0, top] for top in most))]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problems())
 def test_constants_are_the_largest_over_the_corners_of_the_box(problem):
     """Norms are convex, and each entry of a positive part too: their maxima are at corners."""
@@ -132,7 +133,7 @@ def test_constants_are_the_largest_over_the_corners_of_the_box(problem):
         assert problem.drift[t] == pytest.approx(most)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problems())
 def test_most_rounds_of_a_task_are_those_it_can_do_alone(problem):
     for i, most in enumerate(problem.most):
@@ -143,7 +144,7 @@ def test_most_rounds_of_a_task_are_those_it_can_do_alone(problem):
         assert most == max(alone)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_no_point_that_is_played_leaves_the_box(problem, seed):
     draw = np.random.default_rng(seed)
@@ -152,7 +153,7 @@ def test_no_point_that_is_played_leaves_the_box(problem, seed):
         assert (run.points <= problem.most * (1 + 1e-9) + 1e-12).all()
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(problems())
 def test_slack_is_the_optimum_of_a_program(problem):
     from tests.certified import linprog

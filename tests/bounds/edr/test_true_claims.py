@@ -13,6 +13,7 @@ from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.rounded import Frame
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.instances.edr.special import small
+from tests.draws import draws
 from tests.strategies import edr_instances
 
 ABOUT = {
@@ -35,13 +36,13 @@ def refuted(ids, instance):
     return [found for found in check(ids, instance) if found.verdict == "violated"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(edr_instances())
 def test_instances(instance):
     assert refuted(FAST, instance) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(edr_instances(frames=3, slots=2, sites=3))
 def test_instances_solved(instance):
     assert refuted(SOLVED, instance) == []
@@ -58,7 +59,7 @@ def always_open(draw):
     return tiled(instance, draw(st.integers(1, 4)), keep_rate=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(always_open())
 def test_instances_with_open_windows(instance):
     assert refuted(FAST, instance) == []
@@ -74,7 +75,7 @@ def planned(draw):
     return Planned(instance, rounds * instance.active)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(planned())
 def test_instances_with_fixed_rounds(given):
     about = [id for id in ABOUT if id.startswith(("edr.theorem1", "edr.fit", "edr.equation8"))]
@@ -90,7 +91,7 @@ def frames(draw):
     return Frame.of(rounds, energy)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(frames())
 def test_rounding_of_single_frames(frame):
     assert refuted(ROUNDED, frame) == []

@@ -8,6 +8,7 @@ from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.submodularity import most_violated
 from edgeopt.models.idn import gain, serving_cost, supergradient
 from tests.bounds.idn.test_true_claims import adversaries
+from tests.draws import draws
 from tests.oracles.idn import gains, plain
 
 
@@ -16,7 +17,7 @@ def by_type(instance, potential):
     return [potential[ranking.options(rho)].tolist() for rho in range(instance.types)]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(adversaries(cost=None, whole=False))
 def test_forms_of_the_gain_by_plain_sums(given):
     """In floats, on multiples of 1/64, where sums are exact."""
@@ -39,7 +40,7 @@ def test_forms_of_the_gain_by_plain_sums(given):
             assert slot.supergradient(x[n]) == pytest.approx(np.ravel(slope), abs=1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(adversaries(cost=None))
 def test_the_package_computes_the_same(given):
     view, instance = Evaluation(given), given.instance
@@ -61,7 +62,7 @@ def test_the_package_computes_the_same(given):
             assert slope == pytest.approx(supergradient(*chosen, table), abs=1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(adversaries(cost=None))
 def test_capped_forms_are_the_plain_ones_when_repositories_are_whole(given):
     """Nothing is capped below a whole repository, and nothing counts behind it."""
@@ -74,7 +75,7 @@ def test_capped_forms_are_the_plain_ones_when_repositories_are_whole(given):
         assert np.all(slot.bounding(x[whole]) <= slot.ranked(x[whole]) + 1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(adversaries(cost=None))
 def test_bounding_function_is_the_expectation_of_independent_whole_service(given):
     """If each option serves all or nothing, with probability z / r, by its own coin."""

@@ -12,6 +12,7 @@ from edgeopt.bounds.idn.adversary import Adversary
 from edgeopt.bounds.idn.families import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.special import adversarial, small
+from tests.draws import draws
 from tests.strategies import idn_instances
 
 ABOUT = {
@@ -69,19 +70,19 @@ def test_networks(instance):
 
 
 @given(adversaries(cost=None))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_adversaries(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(cost=None, whole=False))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_adversaries_that_split_the_repositories(given):
     assert refuted(OBLIVIOUS, given) == []
 
 
 @given(adversaries(nodes=3, models=3, types=2, horizon=2, slots=24))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_regret(given):
     assert refuted(PLAYED, given) == []
 

@@ -16,6 +16,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.models.oinc import special
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
+from tests.draws import draws
 from tests.strategies import retraining_problems
 
 SPEEDS = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 2.0])
@@ -50,7 +51,7 @@ def plain_excess(problem, theta, price, time):
     return max(found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=5), SPEEDS)
 def test_point_is_that_of_plain_loops(problem, epsilon):
     run = run_density(problem, epsilon=epsilon)
@@ -72,7 +73,7 @@ def test_point_is_that_of_plain_loops(problem, epsilon):
     assert point.violation <= 1e-9
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(
     # At a single site nothing is broken without a price.
     st.one_of(retraining_problems(jobs=5), retraining_problems(jobs=5, sites=1)),
@@ -115,7 +116,7 @@ def test_only_jobs_of_a_site_pay_there(duration):
     assert point.violation_in_time == pytest.approx(1.6 / 2.5 - 0.5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=5, sites=2, zero_weights=False), SPEEDS)
 def test_constant_weights_by_the_plain_run(problem, epsilon):
     """With a slot to every deadline, weights at the arrival are the jobs' own."""
@@ -146,7 +147,7 @@ def test_point_is_refused_where_there_is_none():
         dual_certificate(problem, run_density(problem, horizon=3), 0.0)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(retraining_problems(jobs=4), st.integers(0, 10**6), st.booleans())
 def test_no_schedule_beats_its_bound(problem, seed, whole_slots):
     assume(problem.weight.any())

@@ -11,6 +11,7 @@ from edgeopt.bounds.oinc import counterexamples as named
 from edgeopt.bounds.oinc.schedule import Schedule, drawn_schedule
 from edgeopt.errors import InputError
 from edgeopt.models.oinc import special
+from tests.draws import draws
 from tests.strategies import retraining_problems
 
 
@@ -54,7 +55,7 @@ def test_potential_by_hand():
     assert named.moved().potential() == pytest.approx([wanted])
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=4), st.integers(0, 10**6), st.booleans(), st.booleans())
 def test_drawn_schedules_are_schedules(problem, seed, move, whole_slots):
     """The constructor checks them; potentials agree with an integral over fine steps."""

@@ -11,6 +11,7 @@ from edgeopt.bounds import check
 from edgeopt.bounds.rescue.dual import occupancy_dual
 from edgeopt.bounds.rescue.evaluation import Evaluation
 from edgeopt.instances.rescue import generate, small
+from tests.draws import draws
 from tests.strategies import rescue_instances
 
 
@@ -68,7 +69,7 @@ def test_a_larger_multiplier_is_infeasible():
     assert refused >= 5
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(rescue_instances(reserved=True, arrivals="exclusive"))
 def test_occupancy_follows_from_plan_and_durations(instance):
     view = Evaluation(instance)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 
 from edgeopt.bounds import check, claims
 from edgeopt.instances.rescue import generate, small
+from tests.draws import draws
 from tests.strategies import rescue_instances
 
 TRUE = [id for id, claim in claims("rescue").items() if not claim.counterexample]
@@ -24,13 +25,13 @@ def refuted(ids, instance):
 
 
 @given(rescue_instances(reserved=None, arrivals="exclusive", beyond=None))
-@settings(max_examples=120)
+@settings(max_examples=draws(120))
 def test_exclusive_arrivals(instance):
     assert refuted(FAST, instance) == []
 
 
 @given(rescue_instances(reserved=None, arrivals="independent", beyond=None, horizon=3))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_independent_arrivals(instance):
     assert refuted(FAST, instance) == []
 
@@ -41,7 +42,7 @@ def test_offline_optimum_that_owes_reserved_tasks_on_average(instance):
 
 
 @given(rescue_instances(servers=1, horizon=3, devices=2))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_every_optimal_plan_keeps_the_guarantee(instance):
     assert refuted(["rescue.plan_choice"], instance) == []
 

@@ -18,6 +18,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, gener
 from edgeopt.models.tapfinger import Schedule, horizon, scheduling_problem
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
+from tests.draws import draws
 from tests.strategies import scheduling_problems, tapfinger_instances
 
 
@@ -39,7 +40,7 @@ def options(problem, j, end):
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(scheduling_problems(tasks=3, capacity=2, longest=3, combinations=300))
 def test_no_plan_is_better(problem):
     plans = [plan for plan in every_plan(problem) if plan.carried_out] if problem.tasks else []
@@ -67,7 +68,7 @@ def every_run(instance, slots):
                 break
 
 
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(tapfinger_instances(tasks=1, clusters=1, kinds=1, capacity=2, weighted=False))
 def test_no_run_of_a_single_task_is_better(instance):
     alone = instance.replace(arrival=np.array([0]))
@@ -76,7 +77,7 @@ def test_no_run_of_a_single_task_is_better(instance):
     assert found == min(flows) if flows else found == 6
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(tapfinger_instances(tasks=3, clusters=2, capacity=3), st.integers(0, 99))
 def test_changes_never_hurt_and_no_drawn_run_is_better(instance, seed):
     try:

@@ -16,6 +16,7 @@ from edgeopt.bounds.tapfinger.plan import Plan, drawn_plan
 from edgeopt.bounds.tapfinger.rounds import Agents
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import SchedulingProblem
+from tests.draws import draws
 from tests.strategies import scheduling_problems, tapfinger_instances
 
 TRUE = {id: claim for id, claim in claims("tapfinger").items() if not claim.counterexample}
@@ -35,19 +36,19 @@ def refuted(ids, instance):
     return [found for found in verdicts(ids, instance) if found.verdict == "violated"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(scheduling_problems(tasks=3, empty=True))
 def test_tasks(problem):
     assert refuted(about(SchedulingProblem), problem) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(tasks=3, clusters=2, noise=None, empty=True))
 def test_instances(instance):
     assert refuted(about(TapFingerInstance), instance) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(scheduling_problems(), st.integers(0, 10**6))
 def test_plans(problem, seed):
     ids = [id for id in about(Plan) if not id.startswith("tapfinger.bound")]
@@ -56,14 +57,14 @@ def test_plans(problem, seed):
     assert {found.claim for found in verdicts(ids, plan) if found.verdict == "holds"} == set(ids)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 5), st.booleans()), min_size=1))
 def test_rivals(clusters):
     rivals = Rivals(*zip(*clusters, strict=True))
     assert refuted(about(Rivals), rivals) == []
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=5))
 def test_loops(tasks):
     assert {found.verdict.value for found in verdicts(about(Agents), Agents(tuple(tasks)))} == {

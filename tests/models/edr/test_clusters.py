@@ -23,6 +23,7 @@ from edgeopt.models.edr.clusters import (
 from edgeopt.models.edr.routing import RoutingProblem, solve_routing
 from edgeopt.models.edr.routing.highs import solve_whole
 from edgeopt.models.edr.routing.network import solve_by_network
+from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan
 from tests.strategies import edr_instances
 
@@ -43,7 +44,7 @@ def within(problem, label):
 # --- forming -----------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(st.integers(1, 30), st.integers(1, 12), st.integers(0, 2**32))
 def test_clusters_are_few_and_not_too_large(sites, size, seed):
     at = np.random.default_rng(seed).integers(0, 4, (sites, 2)).astype(float)
@@ -88,7 +89,7 @@ def spread(apart, chosen):
     return total
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(cases(), st.data())
 def test_joined_clusters_leave_nobody_without_a_route(case, data):
     problem = case.problem
@@ -130,7 +131,7 @@ def test_bad_distances_are_named():
         cluster_sites([[0.0]], size=0)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(edr_instances(frames=2, tasks=0))
 def test_sites_are_as_far_apart_as_signals_take(instance):
     apart = site_distance(instance)
@@ -143,7 +144,7 @@ def test_sites_are_as_far_apart_as_signals_take(instance):
 # --- routing within ------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(cases(), ELASTIC, BUDGETS, st.data())
 def test_clusters_cost_no_less_than_the_whole_and_say_so(case, elastic, budget, data):
     problem = case.problem
@@ -157,7 +158,7 @@ def test_clusters_cost_no_less_than_the_whole_and_say_so(case, elastic, budget, 
     assert plan.bound <= whole.objective + close
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(cases(), ELASTIC, st.data())
 def test_one_price_is_optimal_within_clusters(case, elastic, data):
     problem = case.problem
@@ -169,7 +170,7 @@ def test_one_price_is_optimal_within_clusters(case, elastic, data):
     assert plan.objective == pytest.approx(best.objective, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(cases(), ELASTIC)
 def test_clusters_that_no_flow_would_leave_cost_nothing(case, elastic):
     problem = case.problem
@@ -283,7 +284,7 @@ def test_unknown_ways_to_share_are_named():
 # --- the common price ----------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(150))
 @given(st.integers(0, 2**32), st.integers(1, 6), st.floats(0.0, 1.2), st.floats(0.0, 30.0))
 def test_the_common_price_is_the_dual_optimum(seed, parts, tightness, start):
     """Parts that choose among some (energy, cost): the optimum over mixtures is a tiny LP."""

@@ -13,11 +13,12 @@ from edgeopt.models.edr.comparators import frame_comparator, training_comparator
 from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
 from edgeopt.solvers import solve
 from tests.certified import linprog
+from tests.draws import draws
 from tests.strategies import edr_instances
 
 
 @given(edr_instances(), st.sampled_from([1.0, 0.5, 0.0]))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_training_comparator_is_the_cheapest_training(instance, share):
     least = share * instance.even_rate
     found = training_comparator(instance, minimum=least)
@@ -49,7 +50,7 @@ def test_the_training_comparator_is_the_cheapest_training(instance, share):
 
 
 @given(edr_instances(frames=2), st.data())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_frame_comparator_is_the_optimum_of_its_frame(instance, data):
     frame = data.draw(st.integers(0, instance.frames - 1))
     least = data.draw(st.sampled_from([1.0, 0.5, 0.0])) * instance.even_rate

@@ -20,13 +20,14 @@ from edgeopt.models.edr.routing import (
     solve_routing,
 )
 from edgeopt.models.edr.routing.network import solve_by_network
+from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan, printed
 
 ELASTIC = st.sampled_from(["soft", "shed"])
 BUDGETS = ("even", "proportional", "price")
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(cases(split="even"), ELASTIC)
 def test_one_price_is_optimal_for_the_frame(case, elastic):
     problem = case.problem
@@ -37,7 +38,7 @@ def test_one_price_is_optimal_for_the_frame(case, elastic):
     assert plan.bound == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(cases(split="even"), ELASTIC, st.sampled_from(["even", "proportional"]))
 def test_parts_of_a_budget_are_kept_slot_by_slot(case, elastic, budget):
     instance, problem = case.instance, case.problem

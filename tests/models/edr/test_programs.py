@@ -17,6 +17,7 @@ from edgeopt.models.edr.penalties import late_price, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.models.edr.served import served_cap
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.models.twins import assert_twins
 from tests.strategies import edr_instances
 
@@ -37,7 +38,7 @@ AXES = {
 
 
 @given(edr_instances(), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
     assert_twins(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
@@ -83,7 +84,7 @@ def spread_evenly(instance, values):
 
 
 @given(edr_instances(frames=2, slots=2, sites=2, tasks=2))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_the_optimum_is_that_of_the_best_rounds(instance):
     program = colocation_matrix(instance)
     best = solve(program, gap=1e-9).objective
@@ -101,7 +102,7 @@ def test_the_optimum_is_that_of_the_best_rounds(instance):
 
 
 @given(edr_instances())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_penalties_are_dearer_than_what_they_replace(instance):
     late, lost = late_price(instance), unserved_price(instance)
     assert (late >= 0).all()
@@ -119,7 +120,7 @@ def test_the_penalties_are_dearer_than_what_they_replace(instance):
 
 
 @given(edr_instances())
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_a_raised_cap_leaves_just_enough_to_serve_all_that_can_be(instance):
     # From the linear program: as many requests as can be, then with the least energy.
     program = colocation_matrix(instance, cap=np.full(instance.frames, np.inf), relax=True)

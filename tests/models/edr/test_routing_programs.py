@@ -11,6 +11,7 @@ from edgeopt.models.edr.routing import Penalties, dual_bound
 from edgeopt.models.edr.routing.matrix import prices_of, routing_columns, routing_matrix
 from edgeopt.models.edr.routing.programs import routing_lp
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.models.edr.routing_cases import cases, printed
 from tests.models.twins import assert_twins
 
@@ -27,7 +28,7 @@ AXES = {
 ORDERS = st.sampled_from(["soft", "shed", Penalties(7.0, 3.0)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(cases(), ORDERS)
 def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
     problem = case.problem
@@ -35,7 +36,7 @@ def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
     assert_twins(model, program, AXES)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(cases(), ORDERS)
 def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
     problem = case.problem
@@ -50,7 +51,7 @@ def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
         assert solve(model).objective == pytest.approx(best, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(cases(), st.randoms(use_true_random=False))
 def test_columns_of_some_routes_are_those_of_the_whole(case, random):
     problem = case.problem
@@ -66,7 +67,7 @@ def test_columns_of_some_routes_are_those_of_the_whole(case, random):
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(cases(), st.sampled_from(["soft", "shed"]))
 def test_duals_become_prices_that_prove_the_optimum(case, elastic):
     problem = case.problem

@@ -18,11 +18,12 @@ from edgeopt.models.edr import frame_comparator, solve_offline, take_step
 from edgeopt.models.edr.clusters import solve_frame
 from edgeopt.models.edr.routing import solve_routing
 from edgeopt.models.edr.training import step_residual
+from tests.draws import draws
 from tests.models.edr.routing_cases import Case, cases
 from tests.scales import ANY, POWERS
 from tests.strategies import edr_instances
 
-FEW = settings(max_examples=15)
+FEW = settings(max_examples=draws(15))
 
 
 def dearer(instance, factor):

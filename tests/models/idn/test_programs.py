@@ -22,6 +22,7 @@ from edgeopt.models.idn import (
 )
 from edgeopt.online.idn import serve
 from edgeopt.solvers import Status, solve
+from tests.draws import draws
 from tests.models.idn.cases import demands, maximal_placements, placements, within_budgets
 from tests.models.twins import CLOSE, assert_twins
 from tests.strategies import idn_instances
@@ -55,7 +56,7 @@ def test_counting_replicas_changes_no_optimum(instance, data, twins, relax):
     assert counted == pytest.approx(single, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())
 def test_twins_reach_the_same_optimum(instance, data, twins, relax):
     demand = data.draw(demands(instance))
@@ -77,7 +78,7 @@ def test_no_allocation_beats_the_optimum_and_one_attains_it(instance, data, aggr
     assert found.gap == pytest.approx(0.0, abs=1e-6)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(idn_instances(), st.data(), st.booleans())
 def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
     demand = data.draw(demands(instance))
@@ -91,7 +92,7 @@ def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
     assert found.bound >= solve_placement(instance, demand).objective - 1e-6
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(idn_instances(), st.data())
 def test_the_concave_program_has_the_value_of_the_linear_one(instance, data):
     demand = data.draw(demands(instance))

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from edgeopt.models.idn import Demand, greedy, solve_placement
 from edgeopt.models.idn.cooperative import solve_cooperative
 from edgeopt.solvers import Quality, Status
+from tests.draws import draws
 from tests.models.idn.cases import within_budgets
 from tests.scales import ANY, POWERS
 from tests.strategies import idn_instances
 
-FEW = settings(max_examples=15)
+FEW = settings(max_examples=draws(15))
 
 
 def dearer(instance, factor):

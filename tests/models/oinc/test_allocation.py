@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError
 from edgeopt.models.oinc.slot import allocate, closed_form_cost, fits
+from tests.draws import draws
 from tests.strategies import slot_problems
 
 SITES = slot_problems(requests=6, sites=1, objectives=None, weighted=None)
@@ -45,7 +46,7 @@ def needed_by_bisection(A, E, S):
 
 
 @given(slot_problems(requests=5, sites=1, objectives=True, zeros=False))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_needed_cpu_is_what_bisection_finds(problem):
     A, E, S, room = site_of(problem)
     found = fits(A, E, S, room)
@@ -56,7 +57,7 @@ def test_needed_cpu_is_what_bisection_finds(problem):
 
 
 @given(slot_problems(requests=6, sites=1, objectives=True))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_every_verdict_is_proven(problem):
     A, E, S, room = site_of(problem)
     found = fits(A, E, S, room)
@@ -73,7 +74,7 @@ def test_every_verdict_is_proven(problem):
 
 
 @given(SITES)
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_prices_prove_the_shares_best(problem):
     A, E, S, room = site_of(problem)
     w = problem.weight
@@ -101,7 +102,7 @@ def test_prices_prove_the_shares_best(problem):
 
 
 @given(SITES, st.integers(0, 2**32 - 1))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_no_drawn_shares_are_better(problem, seed):
     A, E, S, room = site_of(problem)
     found = allocate(A, E, S, room=room, weight=problem.weight)
@@ -115,7 +116,7 @@ def test_no_drawn_shares_are_better(problem, seed):
 
 
 @given(slot_problems(requests=6, sites=1, objectives=False, weighted=None))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_without_objectives_the_cost_is_two_squares(problem):
     A, E, _, room = site_of(problem)
     w = problem.weight

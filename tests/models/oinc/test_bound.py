@@ -15,6 +15,7 @@ from edgeopt.models.oinc import joint, least_latency, weighted_sum_bound
 from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.models.oinc.test_joint import drawn
 from tests.strategies import oinc_instances, slot_problems
 
@@ -38,7 +39,7 @@ def cheapest(problem, refusal):
 
 
 @given(slot_problems(weighted=None), st.sampled_from([100.0, 3.0, 1.0, 0.3]))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_no_plan_of_a_slot_costs_less(problem, refusal):
     best, bound = cheapest(problem, refusal), least_latency(problem, refusal)
     assert bound <= best * (1.0 + 1e-9) + 1e-12
@@ -65,7 +66,7 @@ def test_the_optimum_of_the_whole_problem_is_not_below_the_bound(seed):
 
 
 @given(oinc_instances())
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_the_parts_are_those_of_slots_and_jobs(instance):
     bound = weighted_sum_bound(instance)
     flow = flow_bound(retraining_problem(instance)).value

@@ -26,6 +26,7 @@ from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.columns.roots import roots_of
 from edgeopt.solvers import Status, solve
 from tests.certified import linprog
+from tests.draws import draws
 from tests.strategies import slot_problems
 
 
@@ -78,7 +79,7 @@ def proven(problem, cost, prices):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
     cost = all_columns(problem, objectives)
     optimum, mix = least_assignment(problem, cost), least_mix(problem, cost)
@@ -98,7 +99,7 @@ def test_the_bound_is_the_best_that_prices_prove(problem, objectives):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_plan_is_the_best_of_all(problem, objectives):
     optimum = least_assignment(problem, all_columns(problem, objectives))
     found = solve_by_columns(problem, objectives=objectives)
@@ -140,7 +141,7 @@ def test_the_plan_is_found_from_a_bad_one_and_rough_prices(monkeypatch):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_the_cone_program_lies_below(problem, objectives):
     bound = slot_bound(problem, objectives=objectives, gap=1e-7)
     program = slot_misocp(problem, objectives=objectives, relax=True)
@@ -154,7 +155,7 @@ def test_the_cone_program_lies_below(problem, objectives):
 @given(
     problem=slot_problems(requests=4, sites=3, weighted=None), exponent=st.sampled_from([-20, 40])
 )
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_units_do_not_matter(problem, exponent):
     scale = 2.0**exponent
     other = replace(
@@ -172,7 +173,7 @@ def test_units_do_not_matter(problem, exponent):
 
 @pytest.mark.parametrize("objectives", [False, True])
 @given(problem=slot_problems(requests=5, sites=1, weighted=None))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_sets_below_a_cutoff(problem, objectives):
     cost = all_columns(problem, objectives)
     (a, e, s), unit = roots_of(problem, objectives)

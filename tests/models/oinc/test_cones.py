@@ -14,6 +14,7 @@ from edgeopt.errors import InputError
 from edgeopt.models.oinc.cones import allocation_program, slot_misocp
 from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
+from tests.draws import draws
 from tests.strategies import slot_problems
 
 
@@ -131,7 +132,7 @@ def test_splitting_requests_bounds_the_optimum(seed):
 
 
 @given(slot_problems(requests=5, sites=1, weighted=None, objectives=None), st.integers(0, 10**6))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_compiled_allocation_finds_what_the_program_has(problem, seed):
     given_to = problem.transmission[:, 0], problem.computation[:, 0], problem.slo
     keywords = {"room": float(problem.room[0]), "weight": problem.weight}

@@ -15,6 +15,7 @@ from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import enough_slots, joint
 from edgeopt.solvers import Quality, Status, solve
 from tests.certified import linprog
+from tests.draws import draws
 from tests.strategies import oinc_instances
 
 
@@ -195,7 +196,7 @@ def test_requests_alone_are_slots_alone():
 
 
 @given(oinc_instances(slots=3, devices=2, sites=2, jobs=2))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_a_plain_schedule_is_a_point_of_the_model(instance):
     # Requests share their site alike; jobs follow one another after the last slot, at site 0.
     model = joint(instance, objectives=False)

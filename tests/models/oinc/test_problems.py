@@ -10,6 +10,7 @@ from edgeopt.errors import InputError, InstanceError, OptionError
 from edgeopt.instances.oinc import overtaking
 from edgeopt.models.oinc.retraining import RetrainingProblem, retraining_problem
 from edgeopt.models.oinc.slot import SlotPlan, SlotProblem, slot_problem
+from tests.draws import draws
 from tests.strategies import oinc_instances
 
 
@@ -108,7 +109,7 @@ def test_reserved_shares_outside_their_range_are_named(reserved, index, value):
 
 
 @given(oinc_instances())
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 def test_the_requests_of_a_slot(instance):
     t = instance.slots - 1
     reserved = np.linspace(0, 0.75, instance.sites)
@@ -132,7 +133,7 @@ def test_the_requests_of_a_slot(instance):
 
 
 @given(oinc_instances())
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 def test_the_jobs_under_fixed_shares(instance):
     share = np.linspace(1, 0.25, instance.sites)
     problem = retraining_problem(instance, share)

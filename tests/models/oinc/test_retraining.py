@@ -17,6 +17,7 @@ from edgeopt.models.oinc.retraining import (
     largest_theta,
 )
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.models.oinc.schedules import least_flow, priority_flow
 from tests.strategies import retraining_problems
 
@@ -24,7 +25,7 @@ CLOSE = {"rel": 1e-6, "abs": 1e-6}
 
 
 @given(retraining_problems(empty=True), *[st.booleans()] * 3)
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_a_bound_is_the_optimum_over_all_slots(problem, strong, slotted, patterns):
     service = "slot" if slotted else "fluid"
     method = "patterns" if patterns else "highs"
@@ -42,7 +43,7 @@ def test_a_bound_is_the_optimum_over_all_slots(problem, strong, slotted, pattern
 
 
 @given(retraining_problems(jobs=3, sites=2), st.booleans(), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_no_schedule_has_less_flow_than_the_bound(problem, strong, slotted):
     least = least_flow(problem, slotted=slotted)
     bound = flow_bound(problem, service="slot" if slotted else "fluid", strong=strong)
@@ -57,7 +58,7 @@ def test_no_schedule_has_less_flow_than_the_bound(problem, strong, slotted):
 
 
 @given(retraining_problems(jobs=4, sites=3), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_middle_of_slots_raises_the_bound_by_half_the_weights(problem, strong):
     early, late = (
         flow_bound(problem, service="slot", strong=strong, midpoint=middle)
@@ -67,7 +68,7 @@ def test_the_middle_of_slots_raises_the_bound_by_half_the_weights(problem, stron
 
 
 @given(retraining_problems(jobs=4, sites=3))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_one_site_at_a_time_never_lowers_the_bound(problem):
     plain, strong = (flow_bound(problem, strong=each).value for each in (False, True))
     assert plain <= strong * (1.0 + 1e-9) + 1e-9
@@ -166,7 +167,7 @@ def test_prices_that_are_too_high_are_found_out():
 
 
 @given(retraining_problems(), st.integers(0, 8), st.booleans(), st.integers(0, 10**6))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_any_prices_of_slots_become_a_proof(problem, slots, midpoint, seed):
     rng = np.random.default_rng(seed)
     eta, zeta = (

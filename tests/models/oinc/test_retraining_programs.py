@@ -20,6 +20,7 @@ from edgeopt.models.oinc.retraining import (
 from edgeopt.models.oinc.retraining.coarse import coarse_prices, grid_points
 from edgeopt.models.oinc.retraining.pricing import Pricing
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.strategies import retraining_problems
 
 AXES = {
@@ -52,7 +53,7 @@ def linear(expression):
 
 
 @given(retraining_problems(), *[st.booleans()] * 3, st.sampled_from([None, 5, 7]))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_the_compiled_twins_hold_the_declared_rows(problem, midpoint, one_site, dual, slots):
     keywords = {"midpoint": midpoint, "one_site": one_site, "horizon": slots}
     declared, compiled = (flow_dual, dual_matrix) if dual else (flow_lp, flow_matrix)
@@ -91,7 +92,7 @@ def test_the_compiled_twins_hold_the_declared_rows(problem, midpoint, one_site, 
 
 
 @given(retraining_problems(), st.booleans(), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_the_dual_proves_the_optimum(problem, midpoint, one_site):
     keywords = {"midpoint": midpoint, "one_site": one_site}
     primal, dual = solve(flow_matrix(problem, **keywords)), solve(dual_matrix(problem, **keywords))
@@ -104,7 +105,7 @@ def test_the_dual_proves_the_optimum(problem, midpoint, one_site):
 
 
 @given(retraining_problems(jobs=4), st.booleans(), st.booleans(), st.integers(1, 9))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_prices_from_a_coarse_grid_are_a_proof_themselves(problem, midpoint, one_site, step):
     slots = flow_slots(problem)
     keywords = {"midpoint": midpoint, "one_site": one_site}
@@ -123,7 +124,7 @@ def flow_slots(problem):
 
 
 @given(retraining_problems(), st.integers(6, 60), st.integers(1, 20))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_a_grid_stands_for_all_slots(problem, slots, step):
     point, share = grid_points(problem, slots, step)
     assert point[0] == 0
@@ -139,7 +140,7 @@ def test_a_grid_stands_for_all_slots(problem, slots, step):
 
 
 @given(retraining_problems(jobs=5), st.integers(0, 10**6), st.booleans(), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_slots_are_priced_at_their_best_assignment(problem, seed, midpoint, one_site):
     from scipy.optimize import linear_sum_assignment
 

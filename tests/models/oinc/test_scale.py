@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound
 from edgeopt.models.oinc.slot import SlotProblem, allocate, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
+from tests.draws import draws
 from tests.scales import ANY, POWERS
 from tests.strategies import retraining_problems, slot_problems
 
@@ -41,7 +42,7 @@ def heavier(problem: SlotProblem, factor: float) -> SlotProblem:
 
 @pytest.mark.parametrize("change", [slower, heavier])
 @given(problem=slot_problems(objectives=None, weighted=None), factor=st.sampled_from(POWERS))
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_bound_and_best_plan_of_a_slot_keep_every_bit(change, problem, factor):
     other = change(problem, factor)
     for objectives in (False, True):
@@ -66,7 +67,7 @@ def test_bound_and_best_plan_of_a_slot_keep_every_bit(change, problem, factor):
 
 @pytest.mark.parametrize("change", [slower, heavier])
 @given(problem=slot_problems(objectives=None, weighted=None), factor=st.sampled_from(ANY))
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_best_plan_of_a_slot_is_proven_in_any_unit(change, problem, factor):
     for objectives in (False, True):
         best = solve_by_columns(problem, objectives=objectives)
@@ -106,7 +107,7 @@ def weighing(problem: RetrainingProblem, factor: float) -> RetrainingProblem:
 
 @pytest.mark.parametrize("method", ["patterns", "highs"])
 @given(problem=retraining_problems(), factor=st.sampled_from(POWERS))
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_bound_of_retraining_keeps_every_bit(method, problem, factor):
     known = flow_bound(problem, method=method)
     found = flow_bound(weighing(problem, factor), method=method)
@@ -118,7 +119,7 @@ def test_bound_of_retraining_keeps_every_bit(method, problem, factor):
 
 @pytest.mark.parametrize("method", ["patterns", "highs"])
 @given(problem=retraining_problems(), factor=st.sampled_from(ANY))
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_bound_of_retraining_is_proven_in_any_unit(method, problem, factor):
     known = flow_bound(problem, method=method)
     found = flow_bound(weighing(problem, factor), method=method)
@@ -130,7 +131,7 @@ def test_bound_of_retraining_is_proven_in_any_unit(method, problem, factor):
 
 
 @given(problem=slot_problems(objectives=False), factor=st.sampled_from((1.0, *POWERS)))
-@settings(max_examples=10)
+@settings(max_examples=draws(10))
 def test_no_time_at_all_still_gives_a_plan_and_a_bound(problem, factor):
     problem = slower(problem, factor)
     found = solve_by_columns(problem, time_limit=0.0)

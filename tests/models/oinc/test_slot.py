@@ -23,6 +23,7 @@ from edgeopt.models.oinc.slot import (
 )
 from edgeopt.models.oinc.slot.exact_search import site_cost
 from edgeopt.models.oinc.slot.search import measure
+from tests.draws import draws
 from tests.strategies import slot_problems
 
 
@@ -84,7 +85,7 @@ def exact_cost_of(problem, site):
 
 
 @given(slot_problems(requests=4, sites=3, objectives=None, weighted=None))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_no_move_and_no_swap_helps_beside_objectives(problem):
     plan = solve_slot(problem)
     if not plan.met.all():
@@ -103,7 +104,7 @@ def test_no_move_and_no_swap_helps_beside_objectives(problem):
 
 
 @given(slot_problems(requests=6, sites=1, objectives=None, weighted=None))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_the_cost_that_the_search_weighs_is_that_of_the_best_shares(problem):
     terms = measure(
         problem.transmission, problem.computation, problem.slo, problem.weight, problem.room
@@ -118,7 +119,7 @@ def test_the_cost_that_the_search_weighs_is_that_of_the_best_shares(problem):
 
 
 @given(slot_problems(requests=4, sites=3, objectives=True, weighted=None))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_brute_force_is_never_beaten_and_often_met(problem):
     plan = solve_slot(problem)
     within_capacity(plan)
@@ -149,7 +150,7 @@ def test_tiny_slots_are_solved_to_the_optimum_as_a_rule():
 
 
 @given(slot_problems(requests=6, sites=2, objectives=None))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_who_gives_up_an_objective(problem):
     site = np.arange(problem.requests) % problem.sites
     late, refused = evaluate(problem, site), evaluate(problem, site, unfit="refuse")
@@ -174,7 +175,7 @@ def test_who_gives_up_an_objective(problem):
 
 
 @given(slot_problems(requests=6, sites=2, objectives=True, zeros=False))
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 def test_late_requests_keep_the_limit_where_it_can_be_kept(problem):
     site = np.arange(problem.requests) % problem.sites
     limit = 12.0

@@ -25,6 +25,7 @@ from edgeopt.models.tapfinger.exact import schedule_of
 from edgeopt.models.tapfinger.horizon import latest_completion
 from edgeopt.models.tapfinger.starts import interchangeable, starts
 from edgeopt.solvers import Status, solve
+from tests.draws import draws
 from tests.strategies import scheduling_problems
 
 SMALL = {"combinations": 30_000}
@@ -90,7 +91,7 @@ def best_plans(problem):
 
 
 @given(scheduling_problems(**SMALL))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_the_best_plan_is_that_of_all_plans(problem):
     least, plans = best_plans(problem)
     found = optimal_schedule(problem)
@@ -114,7 +115,7 @@ def test_the_best_plan_is_that_of_all_plans(problem):
 
 
 @given(scheduling_problems(tasks=4, **SMALL))
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 def test_the_search_starts_from_any_plan(problem):
     # One task after the other is as bad as a plan can be, and excludes little.
     order = np.lexsort((problem.arrival, -problem.kind))
@@ -176,7 +177,7 @@ def test_a_known_plan_that_cannot_be_carried_out_is_refused():
 
 
 @given(scheduling_problems(tasks=6, kinds=1, empty=True), st.booleans())
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_tasks_are_interchangeable_when_they_agree_in_all(problem, grouped):
     def traits(j):
         return (

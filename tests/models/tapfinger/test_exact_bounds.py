@@ -23,6 +23,7 @@ from edgeopt.models.tapfinger import (
     verify,
 )
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.strategies import scheduling_problems
 
 UNIT = {"capacity": [[1, 1]], "duration": [[[[0, 0], [0, 3]]]], "eligible": [[True]] * 2}
@@ -61,7 +62,7 @@ def plain_bound(problem, resource, single):
 
 
 @given(scheduling_problems(combinations=30_000), st.integers(0, 10**6))
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_any_prices_prove_a_bound(problem, seed):
     rng = np.random.default_rng(seed)
     slots = int(rng.integers(0, 12))
@@ -79,7 +80,7 @@ def test_any_prices_prove_a_bound(problem, seed):
 
 
 @given(scheduling_problems(combinations=30_000, empty=True))
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 def test_even_a_solver_without_time_proves_something(problem):
     found = relaxation(problem, time_limit=0.0)
     relaxed = solve(start_matrix(problem, relax=True)).objective if problem.tasks else 0.0
@@ -160,7 +161,7 @@ def plain_list(problem, order, pressure):
 
 
 @given(scheduling_problems(tasks=6), st.randoms(use_true_random=False), st.sampled_from([0, 1, 4]))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_tasks_are_placed_where_they_are_complete_first(problem, random, pressure):
     order = random.sample(range(problem.tasks), problem.tasks)
     plan = list_schedule(problem, order, pressure=pressure)

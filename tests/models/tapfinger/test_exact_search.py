@@ -27,11 +27,12 @@ from edgeopt.models.tapfinger.relaxation import priced
 from edgeopt.models.tapfinger.starts import interchangeable, starts
 from edgeopt.models.tapfinger.windows import improved, replanned, value_step
 from edgeopt.solvers import solve
+from tests.draws import draws
 from tests.strategies import scheduling_problems
 
 
 @given(scheduling_problems(tasks=5, combinations=10**5), st.integers(1, 6))
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 def test_windows_improve_plans(problem, size):
     plan = list_schedule(problem, np.arange(problem.tasks)[::-1])
     best = optimal_schedule(problem)
@@ -47,7 +48,7 @@ def test_windows_improve_plans(problem, size):
 
 
 @given(scheduling_problems(combinations=10**5), st.integers(0, 4))
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 def test_starts_left_out_of_the_search_are_in_no_plan_as_good(problem, worse):
     value = optimal_schedule(problem).objective + worse
     groups, relaxed = interchangeable(problem), relaxation(problem)
@@ -119,7 +120,7 @@ def plain_search(problem, tries, seed):
 
 
 @given(scheduling_problems(tasks=6), st.sampled_from([0, 5, 60]), st.integers(0, 9))
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_orders_are_searched_by_moving_tasks(problem, tries, seed):
     plan = best_list(problem, tries=tries, rng=seed)
     verify(problem, plan)

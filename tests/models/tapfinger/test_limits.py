@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import SchedulingProblem, list_schedule
 from edgeopt.models.tapfinger.limits import rounded_sizes, shared_limits
+from tests.draws import draws
 from tests.strategies import scheduling_problems
 
 
@@ -37,7 +38,7 @@ def pools_of(data, clusters):
 
 
 @given(scheduling_problems(capacity=5), st.data())
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_every_plan_obeys_the_limits(problem, data):
     order = data.draw(st.permutations(range(problem.tasks)))
     plan = list_schedule(problem, order, pressure=data.draw(st.sampled_from([0.0, 2.0])))
@@ -56,7 +57,7 @@ def test_every_plan_obeys_the_limits(problem, data):
 
 
 @given(scheduling_problems(running=False), st.data())
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_limits_left_out_follow_from_others(problem, data):
     pool = pools_of(data, problem.clusters)
     used = (problem.duration > 0).any(axis=(0, 1))

@@ -19,6 +19,7 @@ from edgeopt.models.tapfinger import (
     volume_bound,
 )
 from edgeopt.models.tapfinger.mixed import largest_gain
+from tests.draws import draws
 from tests.strategies import tapfinger_instances
 
 
@@ -50,7 +51,7 @@ def volume_by_enumeration(instance, n, k, r, most):
 
 
 @given(tapfinger_instances(capacity=3, clusters=2, noise=None))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_least_volumes_are_those_of_all_sequences(instance):
     volumes = mixed_volumes(instance)
     for n, k in np.argwhere((instance.duration > 0).any(axis=(2, 3))).tolist():
@@ -87,7 +88,7 @@ def test_more_progress_or_speed_is_never_worse(low, high, slow, fast, factor, sl
 
 
 @given(tapfinger_instances(noise=None))
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_mixing_never_takes_more(instance):
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     assert mixed_volume_bound(instance) + (instance.weight == 0).all() > 0.0

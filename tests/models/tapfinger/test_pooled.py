@@ -22,6 +22,7 @@ from edgeopt.models.tapfinger import (
     trivial_bound,
     volume_bound,
 )
+from tests.draws import draws
 from tests.strategies import scheduling_problems, tapfinger_instances
 
 GAP = 1e-4
@@ -49,7 +50,7 @@ def proven(problem, bound):
 
 
 @given(scheduling_problems(empty=True), st.data())
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_bounds_come_in_order_below_the_optimum(problem, data):
     drawn = data.draw(
         st.lists(st.integers(0, 2), min_size=problem.clusters, max_size=problem.clusters)
@@ -70,7 +71,7 @@ def test_bounds_come_in_order_below_the_optimum(problem, data):
 
 
 @given(scheduling_problems(single_start=None), st.data())
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 def test_prices_prove_the_bound_term_by_term(problem, data):
     pools = np.arange(problem.clusters) * data.draw(st.sampled_from([0, 1]))
     bound = pooled_bound(problem, pools)
@@ -93,7 +94,7 @@ def test_whole_bundles_prove_more_than_parts_of_them():
 
 
 @given(tapfinger_instances(capacity=3))
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 def test_changing_bundles_can_only_help(instance):
     problem = scheduling_problem(instance)
     pools = np.arange(instance.clusters)

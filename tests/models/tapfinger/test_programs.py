@@ -15,6 +15,7 @@ from edgeopt.models.tapfinger import (
     start_program,
 )
 from edgeopt.solvers import Status, solve
+from tests.draws import draws
 from tests.models.twins import assert_twins
 from tests.strategies import scheduling_problems
 
@@ -33,7 +34,7 @@ BUILDERS = [start_program, start_matrix]
     *[st.booleans()] * 2,
     st.integers(0, 2),
 )
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_the_compiled_twin_holds_the_declared_rows(problem, bundles, relax, grouped, longer):
     slots = horizon(problem) + longer if longer else None
     keywords = {"bundles": bundles, "relax": relax, "grouped": grouped, "horizon": slots}
@@ -66,7 +67,7 @@ def test_a_cluster_that_has_started_a_task_needs_a_slot_more():
 
 
 @given(scheduling_problems(combinations=2000), st.integers(1, 6))
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 def test_a_longer_horizon_is_of_no_use(problem, longer):
     slots = horizon(problem)
     enough = solve(start_matrix(problem))
@@ -76,7 +77,7 @@ def test_a_longer_horizon_is_of_no_use(problem, longer):
 
 
 @given(scheduling_problems(combinations=5000), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 def test_large_slow_bundles_and_names_of_tasks_are_of_no_use(problem, relax):
     values = [
         solve(start_matrix(problem, bundles=bundles, grouped=grouped, relax=relax)).objective
@@ -87,7 +88,7 @@ def test_large_slow_bundles_and_names_of_tasks_are_of_no_use(problem, relax):
 
 
 @given(scheduling_problems(empty=True))
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_bundles_are_efficient_when_no_smaller_one_is_as_fast(problem):
     chosen = efficient(problem.duration)
     for n in range(problem.clusters):

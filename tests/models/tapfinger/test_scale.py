@@ -20,10 +20,11 @@ from edgeopt.models.tapfinger import (
     trivial_bound,
 )
 from edgeopt.models.tapfinger.windows import improved, value_step
+from tests.draws import draws
 from tests.scales import ANY, POWERS
 from tests.strategies import scheduling_problems, tapfinger_instances
 
-FEW = settings(max_examples=15)
+FEW = settings(max_examples=draws(15))
 
 
 def heavier(problem, factor):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Flows, Frame, Settled
+from tests.draws import draws
 from tests.online.edr.lives import POLICIES, delays, live, table
 from tests.strategies import edr_instances
 
@@ -117,7 +118,7 @@ def hold(instance: EdrInstance, trajectory: Any, rounds: np.ndarray, flows: np.n
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(edr_instances(), st.integers(0, 2**32 - 1))
 def test_books_of_any_feasible_decisions_equal_the_raw_data(
     instance: EdrInstance, seed: int
@@ -166,7 +167,7 @@ def test_books_of_any_feasible_decisions_equal_the_raw_data(
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(edr_instances())
 def test_books_of_every_policy_equal_the_raw_data_and_requests_are_conserved(
     policy: EdrPolicy[Any], instance: EdrInstance

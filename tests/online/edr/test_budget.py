@@ -14,6 +14,7 @@ from edgeopt.online.edr.budget import BUDGETS, expected_needs, mean_need, slot_b
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
+from tests.draws import draws
 from tests.online.edr.lives import live, table, two_sites
 from tests.strategies import edr_instances
 
@@ -92,7 +93,7 @@ def frame_cost(instance: EdrInstance, frame: int, decisions: list[Any], terms: f
     return total
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(edr_instances(frames=1, tasks=0, capped=True, negative=False), st.integers(2, 4))
 def test_one_price_with_foresight_is_the_best_split_where_delays_stay(
     drawn: EdrInstance, demand: int

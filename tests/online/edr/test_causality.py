@@ -15,6 +15,7 @@ from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, Decision, Frame, Served, Settled, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
+from tests.draws import draws
 from tests.online.edr.lives import POLICIES, live, other_future, table, two_sites
 from tests.strategies import edr_instances
 
@@ -40,7 +41,7 @@ def same(one: Decision, two: Decision) -> bool:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(edr_instances(), st.data())
 def test_changing_the_future_changes_no_past_decision(
     policy: EdrPolicy[Any], instance: EdrInstance, data: st.DataObject
@@ -55,7 +56,7 @@ def test_changing_the_future_changes_no_past_decision(
 
 
 @pytest.mark.parametrize("policy", FORESEEING, ids=lambda policy: policy.name)
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(edr_instances(capped=True), st.data())
 def test_foresight_ends_with_the_frame(
     policy: EdrPolicy[Any], instance: EdrInstance, data: st.DataObject
@@ -140,7 +141,7 @@ def by_hand(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[Decision]:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(edr_instances())
 def test_stepped_by_hand_it_decides_as_in_the_simulator(
     policy: EdrPolicy[Any], instance: EdrInstance

@@ -16,6 +16,7 @@ from edgeopt.online.edr.policies.lyapunov import Lyapunov
 from edgeopt.online.edr.policies.oasdr import Oasdr
 from edgeopt.online.edr.policies.quantile_threshold import QuantileThreshold
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
+from tests.draws import draws
 from tests.online.edr.lives import live, other_future, table, two_sites
 from tests.strategies import edr_instances
 
@@ -34,7 +35,7 @@ CONTROLS: tuple[EdrPolicy[Any], ...] = (
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(edr_instances(), st.sampled_from(CONTROLS), st.integers(0, 2**32 - 1))
 def test_no_decision_depends_on_the_future(
     instance: EdrInstance, policy: EdrPolicy[Any], seed: int
@@ -57,7 +58,7 @@ def test_no_decision_depends_on_the_future(
             )
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(edr_instances(), st.sampled_from(CONTROLS))
 def test_training_keeps_caps_and_windows(instance: EdrInstance, policy: EdrPolicy[Any]):
     """What is carried out keeps the cap whatever the wish; deadlines yield to it."""

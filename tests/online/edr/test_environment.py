@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, Frame, Served, Settled, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
+from tests.draws import draws
 from tests.online.edr.lives import ALL, NOTHING, at_slot, live, two_sites
 from tests.strategies import edr_instances
 
@@ -155,7 +156,7 @@ def test_a_broken_cap_is_carried_out_and_counted() -> None:
     assert trajectory.served_share() == pytest.approx([3 * 6 / 36])
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(edr_instances())
 def test_what_a_policy_is_shown_says_nothing_of_the_instance(instance: EdrInstance) -> None:
     shown = EdrEnvironment(instance).instance

@@ -15,6 +15,7 @@ from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Slot
 from edgeopt.online.edr.policies.lyapunov import Lyapunov
 from tests.certified import linprog
+from tests.draws import draws
 from tests.online.edr.frames import drive
 from tests.online.edr.lives import two_sites
 from tests.strategies import edr_instances
@@ -44,7 +45,7 @@ def test_the_weight_is_twice_the_typical_rate_by_cost():
     assert drive(Lyapunov(), cheaper)[0].wished.weight == 24.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(edr_instances(frames=6, tasks=4))
 def test_a_frame_maximises_queues_less_cost(instance: EdrInstance):
     """Against a linear program; whole rounds are next to it, on the safe side of a cap."""

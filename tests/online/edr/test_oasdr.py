@@ -14,12 +14,13 @@ from edgeopt.instances.edr import EdrInstance, falling_cap
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Settled, Slot
 from edgeopt.online.edr.policies.oasdr import Oasdr
+from tests.draws import draws
 from tests.online.edr.frames import drive
 from tests.online.edr.lives import two_sites
 from tests.strategies import edr_instances
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(edr_instances())
 def test_the_queue_follows_the_energy_cost(instance: EdrInstance):
     """By default the budget is the mean cost of an average plan over the frames so far."""

@@ -17,6 +17,7 @@ from edgeopt.online.edr.events import Frame, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
 from edgeopt.online.edr.policies.greedy import Greedy
 from edgeopt.online.edr.policies.policy import EdrPolicy
+from tests.draws import draws
 from tests.online.edr.lives import delays, live, table, two_sites
 from tests.strategies import edr_instances
 
@@ -43,7 +44,7 @@ class Wishing(EdrPolicy[None]):
 # --- the even rate -------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(edr_instances(capped=False))
 def test_even_rate_spreads_what_is_left_and_is_done_in_time(instance: EdrInstance) -> None:
     roomy = instance.replace(capacity=np.full(instance.sites, 1e3))
@@ -68,7 +69,7 @@ def test_even_rate_rounds_up_early() -> None:
 # --- greedy --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(edr_instances())
 def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
     policy = Greedy(guard=None, reserve=None)
@@ -116,7 +117,7 @@ def test_greedy_wishes_by_deadline_then_number(
 
 
 @pytest.mark.parametrize("reserve", ["last", None])
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(edr_instances())
 def test_greedy_serves_in_order_where_a_request_takes_least_energy(
     reserve: Any, instance: EdrInstance

@@ -14,6 +14,7 @@ from edgeopt.online.edr.events import Frame, Settled, Slot
 from edgeopt.online.edr.policies.even_rate import EvenRate
 from edgeopt.online.edr.policies.greedy import Greedy
 from tests.certified import linprog
+from tests.draws import draws
 from tests.online.edr.lives import delays, live, table, two_sites
 from tests.strategies import edr_instances
 
@@ -77,7 +78,7 @@ def slots(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[tuple[Slot, np.
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(edr_instances(capped=True))
 def test_soft_serves_all_that_can_be_served_then_keeps_the_budget(instance: EdrInstance) -> None:
     for seen, flows in slots(instance, EvenRate(elastic="soft")):
@@ -90,7 +91,7 @@ def test_soft_serves_all_that_can_be_served_then_keeps_the_budget(instance: EdrI
             assert energy == pytest.approx(max(program.least_energy(), budget), abs=1e-6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(edr_instances(capped=True))
 def test_shed_keeps_the_budget_then_serves_all_that_it_allows(instance: EdrInstance) -> None:
     for seen, flows in slots(instance, EvenRate(elastic="shed")):
@@ -115,7 +116,7 @@ def test_shed_keeps_the_budget_then_serves_all_that_it_allows(instance: EdrInsta
     ],
     ids=lambda policy: policy.name,
 )
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(edr_instances(capped=True))
 def test_whoever_sheds_never_breaks_a_cap(policy: EdrPolicy[Any], instance: EdrInstance) -> None:
     trajectory = simulate(EdrEnvironment(instance), policy, runs=1)
@@ -128,7 +129,7 @@ def test_whoever_sheds_never_breaks_a_cap(policy: EdrPolicy[Any], instance: EdrI
     [Greedy(), EvenRate(), EvenRate(guard=0.5), EvenRate(elastic="shed", guard=1.0)],
     ids=lambda policy: policy.name,
 )
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(edr_instances(capped=True))
 def test_training_leaves_what_inference_used_last_and_deadlines_yield_to_the_cap(
     policy: EdrPolicy[Any], instance: EdrInstance

@@ -12,6 +12,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, never_trained
 from edgeopt.online.edr.policies.even_rate import EvenRate
 from edgeopt.online.edr.policies.quantile_threshold import QuantileThreshold
+from tests.draws import draws
 from tests.online.edr.frames import drive, show
 from tests.strategies import edr_instances
 
@@ -39,7 +40,7 @@ def test_it_waits_for_cheap_frames():
     assert wishes(priced(*costs), multiple=4.0) == [1, 1, 0, 0, 2, 0, 0, 0, 0, 0]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(edr_instances(frames=6, tasks=4))
 def test_a_plain_reading(instance: EdrInstance):
     policy = QuantileThreshold(multiple=2.0, bias=1.2)

@@ -14,6 +14,7 @@ from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
 from edgeopt.online.edr.forecast import GivenPrices
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from edgeopt.online.primal_dual import FixedStep
+from tests.draws import draws
 from tests.online.edr.frames import drive, show, tell, wide
 from tests.strategies import edr_instances
 
@@ -89,7 +90,7 @@ def plain_loop(instance: EdrInstance, policy: SaddlePoint, wishes: list[Any]) ->
     return points
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(
     edr_instances(frames=6, tasks=4),
     st.sampled_from(["current", "stale"]),

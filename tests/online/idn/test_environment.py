@@ -15,6 +15,7 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.models.idn import gain
 from edgeopt.online import simulate
 from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, serve
+from tests.draws import draws
 from tests.strategies import idn_instances
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def dearer_only_when_full(
     return True
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(idn_instances(), st.sampled_from(ORDERS))
 def test_more_runs_begin_with_the_same_worlds(instance: IdnInstance, order: Order) -> None:
     environment = IdnEnvironment(instance, order)

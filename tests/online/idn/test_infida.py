@@ -17,6 +17,7 @@ from edgeopt.models.idn.supergradient import supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
 from edgeopt.online.idn.policies import infida_kernels as kernels
+from tests.draws import draws
 from tests.strategies import idn_instances
 
 SAFE = ("drop", "fill", "half")
@@ -254,7 +255,7 @@ def test_common_coins_change_a_deployment_only_with_the_fractions() -> None:
     assert any((x != fresh[0][1]).any() for _, x, _ in fresh)
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(st.integers(0, 2**32 - 1))
 def test_common_coins_fetch_less(seed: int) -> None:
     instance = generate(rng=seed, horizon=30, tasks=4, replicas=2)

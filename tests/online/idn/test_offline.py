@@ -16,6 +16,7 @@ from edgeopt.models.idn import Demand, average_gain
 from edgeopt.online import simulate
 from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, node_constants, offline_infida
 from tests.certified import linprog
+from tests.draws import draws
 from tests.strategies import idn_instances
 
 
@@ -109,7 +110,7 @@ def best_fraction(instance: IdnInstance) -> float:
     return float(demand.sum(axis=0) @ ranking.repository_cost / T - found.fun)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(st.integers(0, 2**32 - 1))
 def test_mean_allocation_keeps_the_bound_of_the_proposition(seed: int) -> None:
     """Types that share no model: potential capacities do not depend on what is deployed."""

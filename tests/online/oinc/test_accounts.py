@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.online.oinc.environment import OincEnvironment
+from tests.draws import draws
 from tests.online.oinc.lives import Wild, decision, live, runs, two_sites
 from tests.strategies import oinc_instances
 
@@ -25,7 +26,7 @@ def lived(instance: OincInstance, seed: int) -> tuple[list[Step], OincTrajectory
     return steps, environment.trajectory("wild", [episode], seconds=0.0, record=True)
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(oinc_instances(), st.integers(0, 9))
 def test_jobs_are_complete_when_their_runs_have_done_their_work(
     instance: OincInstance, seed: int
@@ -61,7 +62,7 @@ def test_jobs_are_complete_when_their_runs_have_done_their_work(
     assert (trajectory.job_load <= trajectory.reserved + 1e-9).all()
 
 
-@settings(max_examples=80)
+@settings(max_examples=draws(80))
 @given(oinc_instances(), st.integers(0, 9))
 def test_costs_and_broken_promises_are_booked_where_they_arrived(
     instance: OincInstance, seed: int
@@ -112,7 +113,7 @@ def test_costs_and_broken_promises_are_booked_where_they_arrived(
     assert trajectory.decisions[0, :-1].tolist() == [1] * (instance.slots - 1)
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(oinc_instances(), st.integers(0, 9))
 def test_no_site_is_loaded_beyond_what_it_has(instance: OincInstance, seed: int) -> None:
     steps, trajectory = lived(instance, seed)
@@ -131,7 +132,7 @@ def test_no_site_is_loaded_beyond_what_it_has(instance: OincInstance, seed: int)
         assert trajectory.reserved[0, t].tolist() == step.decision.reserved.tolist()
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(oinc_instances(), st.integers(0, 9))
 def test_what_is_recorded_does_all_the_work_of_complete_jobs(
     instance: OincInstance, seed: int

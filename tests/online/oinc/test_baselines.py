@@ -23,6 +23,7 @@ from edgeopt.online.oinc import (
     StaticShares,
     Zhang,
 )
+from tests.draws import draws
 from tests.online.oinc.lives import live, other_future, same
 from tests.online.oinc.served_alone import serve_alone
 from tests.strategies import oinc_instances
@@ -43,7 +44,7 @@ everywhere = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: poli
 
 
 @everywhere
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(oinc_instances(slots=6, devices=4, jobs=5))
 def test_everybody_is_answered_and_all_work_is_done_once(
     policy: Any, instance: OincInstance
@@ -70,7 +71,7 @@ def test_everybody_is_answered_and_all_work_is_done_once(
 
 
 @pytest.mark.parametrize("policy", POLICIES[2:], ids=lambda policy: policy.name)
-@settings(max_examples=12)
+@settings(max_examples=draws(12))
 @given(oinc_instances(slots=6, jobs=5), st.integers(0, 5), st.integers(0, 99))
 def test_changing_the_future_changes_no_past_decision(
     policy: Any, instance: OincInstance, slot: int, seed: int
@@ -83,7 +84,7 @@ def test_changing_the_future_changes_no_past_decision(
 
 
 @pytest.mark.parametrize("part", [Dedas(), Zhang()], ids=lambda part: part.name)
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(oinc_instances(slots=6, jobs=5))
 def test_jobs_run_in_the_loop_as_they_do_alone(part: Any, instance: OincInstance) -> None:
     """Nobody is interrupted either: a job that has begun runs on until it is complete."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.online.oinc.environment import OincEnvironment
+from tests.draws import draws
 from tests.online.oinc.lives import live, other_future, same
 from tests.online.oinc.test_loop import POLICIES
 from tests.strategies import oinc_instances
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=10)
+@settings(max_examples=draws(10))
 @given(oinc_instances(), st.data())
 def test_changing_the_future_changes_no_past_decision(
     policy: Oinc, instance: OincInstance, data: st.DataObject
@@ -33,7 +34,7 @@ def test_changing_the_future_changes_no_past_decision(
         assert same(one.decision, two.decision)
 
 
-@settings(max_examples=10)
+@settings(max_examples=draws(10))
 @given(oinc_instances(slots=4, empty=False))
 def test_the_future_that_is_drawn_does_change_what_happens(instance: OincInstance) -> None:
     changed = other_future(instance, -1, seed=1)
@@ -45,7 +46,7 @@ def test_the_future_that_is_drawn_does_change_what_happens(instance: OincInstanc
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=10)
+@settings(max_examples=draws(10))
 @given(oinc_instances())
 def test_a_policy_can_be_stepped_by_hand_and_forgets_nothing_it_was_handed(
     policy: Oinc, instance: OincInstance

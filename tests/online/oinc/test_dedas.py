@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.retraining.dedas import Dedas
+from tests.draws import draws
 from tests.online.oinc.served_alone import serve_alone, waiting
 from tests.strategies import oinc_instances
 
@@ -144,7 +145,7 @@ def plain(
 
 
 @pytest.mark.parametrize("service", ["fluid", "slot"])
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(jobs=6))
 def test_every_place_was_tried(service: Service, instance: OincInstance) -> None:
     """Shares of a half keep all times binary fractions, and ties exact."""
@@ -160,7 +161,7 @@ def test_every_place_was_tried(service: Service, instance: OincInstance) -> None
     assert np.isfinite(life.completion).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(jobs=6), st.integers(0, 3))
 def test_later_jobs_change_nothing_before_they_come(instance: OincInstance, slot: int) -> None:
     later = instance.arrival > slot

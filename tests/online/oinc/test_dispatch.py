@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining.density.run import run_density, unfinished_weight
+from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
 from tests.strategies import retraining_problems
 
@@ -52,7 +53,7 @@ def random_jobs(seed: int, jobs: int, sites: int, rest: int) -> RetrainingProble
     )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(retraining_problems(jobs=9, empty=True), OPTIONS, st.sampled_from([None, None, 3]))
 def test_compiled_and_plain_are_the_same_to_the_last_digit(
     problem: RetrainingProblem, options: dict[str, Any], horizon: int | None
@@ -63,7 +64,7 @@ def test_compiled_and_plain_are_the_same_to_the_last_digit(
     assert found == {name: getattr(plain, name) for name in found}
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.25, 0.5]), OPTIONS)
 def test_compiled_and_plain_agree_where_nothing_is_round(
     seed: int, epsilon: float, options: dict[str, Any]
@@ -78,7 +79,7 @@ def test_compiled_and_plain_agree_where_nothing_is_round(
     assert len(run.runs.job) == len(plain.runs)
 
 
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 @given(retraining_problems(jobs=9), st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]), st.booleans())
 def test_fluid_flow_is_the_sum_of_costs(
     problem: RetrainingProblem, epsilon: float, late_binding: bool
@@ -98,7 +99,7 @@ def test_costs_add_up_however_many_jobs_wait(rest: int, late_binding: bool) -> N
     assert run.saved.any() == late_binding
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=9), OPTIONS)
 def test_runs_are_a_schedule(problem: RetrainingProblem, options: dict[str, Any]) -> None:
     run = run_density(problem, **options)
@@ -121,7 +122,7 @@ def test_runs_are_a_schedule(problem: RetrainingProblem, options: dict[str, Any]
     assert (begin >= problem.arrival[job]).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=9))
 def test_no_site_idles_while_a_job_waits_there(problem: RetrainingProblem) -> None:
     run = run_density(problem)
@@ -199,7 +200,7 @@ def test_service_in_slots_forgives_rounding() -> None:
     assert run_density(problem, service="slot").completion.tolist() == [3.0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=6), st.integers(0, 12))
 def test_unfinished_weight_is_the_integral_over_each_slot(
     problem: RetrainingProblem, horizon: int
@@ -217,7 +218,7 @@ def test_unfinished_weight_is_the_integral_over_each_slot(
             assert weight[j, t] == pytest.approx(here @ stays)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=9), OPTIONS, st.integers(1, 5))
 def test_what_comes_later_changes_nothing_before(
     problem: RetrainingProblem, options: dict[str, Any], seen: int

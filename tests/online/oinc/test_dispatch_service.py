@@ -14,6 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.online.oinc.events import Jobs
 from edgeopt.online.oinc.policies.parts import Queues
 from edgeopt.online.oinc.retraining.service import run_in_order
+from tests.draws import draws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def told(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
 
 
 @pytest.mark.parametrize("service", ["fluid", "slot"])
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.data())
 def test_runs_are_those_of_a_site_that_serves_second_after_second(
     service: Service, data: st.DataObject

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.online.oinc.retraining.density import waiting as trees
 from edgeopt.online.oinc.retraining.density.waiting import NOBODY, nobody_waits
+from tests.draws import draws
 
 if TYPE_CHECKING:
     from edgeopt.online.oinc.retraining.density.waiting import Waiting
@@ -48,7 +49,7 @@ def check(waiting: Waiting, lists: list[LIST]) -> None:
             assert behind == sum(one[2] for one in listed.values() if one[0] < density)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.data())
 def test_trees_hold_what_lists_hold(data: st.DataObject) -> None:
     jobs, lists = 16, [LIST(), LIST()]

@@ -13,6 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.policies.ekya import Ekya, _settle, _steal
+from tests.draws import draws
 from tests.online.oinc.lives import live, other_future, same
 from tests.strategies import oinc_instances
 
@@ -236,7 +237,7 @@ def thefts(need: list[float], requests: int, free: float, room: float, size: flo
     return share
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(
     st.lists(st.sampled_from([0.0, 1.0, 2.0, 7.0, 30.0]), min_size=1, max_size=5),
     st.integers(0, 5),
@@ -277,7 +278,7 @@ def test_several_new_jobs_need_room_for_a_step_each() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"step": 0.12, "largest": 0.5}], ids=str)
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(devices=4, jobs=5))
 def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> None:
     policy = Ekya(**options)
@@ -285,7 +286,7 @@ def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> N
     plain(policy, instance, steps)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(oinc_instances(jobs=5), st.integers(0, 3), st.integers(0, 99))
 def test_changing_the_future_changes_no_past_decision(
     instance: OincInstance, slot: int, seed: int

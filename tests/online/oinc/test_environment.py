@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Runs, Slot
+from tests.draws import draws
 from tests.online.oinc.lives import Wild, decision, live, runs, two_sites
 from tests.strategies import oinc_instances
 
@@ -194,7 +195,7 @@ def test_observing_twice_changes_nothing_and_what_is_shown_cannot_be_changed() -
             array[:] = 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(oinc_instances(), st.integers(0, 99))
 def test_the_same_seed_gives_the_same_run(instance: OincInstance, seed: int) -> None:
     environment = OincEnvironment(instance)

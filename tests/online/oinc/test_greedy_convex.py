@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc.inference.greedy_convex import GreedyConvex
+from tests.draws import draws
 from tests.oracles.oinc import shares
 from tests.strategies import oinc_instances, slot_problems
 
@@ -97,7 +98,7 @@ def test_it_remembers_nothing_and_answers_nobody() -> None:
 # --- drawn ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(slot_problems(requests=6, weighted=None))
 def test_each_goes_where_equal_shares_add_least(problem: SlotProblem) -> None:
     plan, _ = GreedyConvex().answer(None, problem)
@@ -124,7 +125,7 @@ def test_each_goes_where_equal_shares_add_least(problem: SlotProblem) -> None:
         placed[j].append(i)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(slot_problems(requests=4, sites=1, weighted=None, zeros=False), st.data())
 def test_no_other_shares_are_better(problem: SlotProblem, data: st.DataObject) -> None:
     """Neither with objectives, where they can be met, nor without, where they cannot."""
@@ -149,7 +150,7 @@ def test_no_other_shares_are_better(problem: SlotProblem, data: st.DataObject) -
         assert not better.any()
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(slot_problems(requests=3, sites=1, zeros=False, objectives=True))
 def test_objectives_are_given_up_only_where_they_must(problem: SlotProblem) -> None:
     plan, _ = GreedyConvex().answer(None, problem)
@@ -163,7 +164,7 @@ def test_objectives_are_given_up_only_where_they_must(problem: SlotProblem) -> N
     assert plan.met.all() == (need < room)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(), st.sampled_from([0.0, 0.5, 0.95]))
 def test_nobody_is_refused_and_nothing_is_given_twice(
     instance: OincInstance, reserved: float

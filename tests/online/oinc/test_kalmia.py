@@ -13,6 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.policies.kalmia import Kalmia
+from tests.draws import draws
 from tests.online.oinc.lives import live, other_future, same
 from tests.strategies import oinc_instances
 
@@ -227,7 +228,7 @@ def serve_by_deadline(step: Step, site: int) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"spare": 0.5, "smallest": 0.3}], ids=str)
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(devices=4, jobs=5))
 def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> None:
     policy = Kalmia(**options)  # type: ignore[arg-type]
@@ -237,7 +238,7 @@ def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> N
     assert np.isfinite(episode.completion).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(oinc_instances(jobs=5), st.integers(0, 3), st.integers(0, 99))
 def test_changing_the_future_changes_no_past_decision(
     instance: OincInstance, slot: int, seed: int

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
 from edgeopt.online.oinc.inference.liu import Liu
+from tests.draws import draws
 from tests.strategies import slot_problems
 
 
@@ -88,7 +89,7 @@ def test_options_and_names() -> None:
 
 
 @pytest.mark.parametrize("step", [0.0, 0.3, 5.0])
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(slot_problems(requests=6, weighted=None))
 def test_a_plain_reading(step: float, problem: SlotProblem) -> None:
     plan, _ = Liu(step=step).answer(None, problem)

@@ -19,6 +19,7 @@ from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
+from tests.draws import draws
 from tests.online.oinc.lives import live, two_sites
 from tests.strategies import oinc_instances
 
@@ -70,7 +71,7 @@ def test_a_site_without_jobs_keeps_nothing_until_the_next_arrival() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(oinc_instances())
 def test_any_combination_can_be_carried_out_and_completes_all_jobs(
     policy: Oinc, instance: OincInstance
@@ -84,7 +85,7 @@ def test_any_combination_can_be_carried_out_and_completes_all_jobs(
         assert (trajectory.met | trajectory.refused).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(oinc_instances(empty=False), st.booleans())
 def test_shares_are_kept_from_dispatch_to_the_last_completion(
     instance: OincInstance, optimise: bool
@@ -110,7 +111,7 @@ def test_shares_are_kept_from_dispatch_to_the_last_completion(
         assert (kept[before > 0] > 0).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(
     oinc_instances(empty=False),
     st.sampled_from([0.25, 0.5]),
@@ -133,7 +134,7 @@ def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
     assert (trajectory.reserved == share).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(oinc_instances())
 def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> None:
     steps, _ = live(OincEnvironment(instance), Oinc())
@@ -143,7 +144,7 @@ def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> No
         assert step.decision.plan.latency.tolist() == plan.latency.tolist()
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(oinc_instances())
 def test_one_run_that_counts_for_all_is_the_plain_loop(instance: OincInstance) -> None:
     environment = OincEnvironment(instance)

@@ -18,6 +18,7 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
+from tests.draws import draws
 from tests.online.oinc.lives import two_sites
 from tests.strategies import oinc_instances, slot_problems
 
@@ -53,7 +54,7 @@ def test_late_requests_are_answered_within_the_latency_of_a_refusal_if_possible(
     assert late.met.tolist() == [False, True]
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(
     slot_problems(requests=4, sites=2),
     st.sampled_from(["late", "refuse"]),
@@ -81,7 +82,7 @@ def test_no_plan_that_answers_and_meets_as_much_is_better_than_its_bound(
     assert plan.bound <= best * (1 + 1e-6) + 1e-12
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(oinc_instances())
 def test_a_trajectory_tells_the_gap_of_every_slot(instance: Any) -> None:
     policy = Oinc(inference=NearOptimalInference(certify=True))

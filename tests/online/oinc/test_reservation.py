@@ -19,6 +19,7 @@ from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.reservation.by_ratio import Reservation
 from edgeopt.online.oinc.reservation.forecast import Forecast, needed_speed
 from edgeopt.online.oinc.reservation.static import StaticShares
+from tests.draws import draws
 from tests.online.oinc.lives import two_sites
 from tests.strategies import slot_problems
 
@@ -194,7 +195,7 @@ def drawn(seed: int) -> tuple[SlotProblem, np.ndarray, list[float], list[int]]:
     )  # fmt: skip
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(st.integers(0, 10**6), st.booleans())
 def test_a_promise_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
     problem, speed, work, chosen = drawn(seed)
@@ -205,7 +206,7 @@ def test_a_promise_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
     assert prospect.score == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(slot_problems(requests=4, sites=1), st.booleans(), st.sampled_from([0.5, 3.0, 40.0]))
 def test_optimised_shares_are_best_on_a_single_site(
     problem: SlotProblem, busy: bool, work: float
@@ -231,7 +232,7 @@ def test_optimised_shares_are_best_on_a_single_site(
     assert 0.05 <= kept[0] <= 0.95
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(st.integers(0, 10**6), st.sampled_from(["slot", "busy"]))
 def test_optimised_shares_promise_no_less_than_the_best_ratio(seed: int, span: Any) -> None:
     problem, speed, work, idle = drawn(seed)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.retraining.zhang import Zhang, _knapsack
+from tests.draws import draws
 from tests.online.oinc.served_alone import serve_alone, waiting
 from tests.strategies import oinc_instances
 
@@ -106,7 +107,7 @@ def test_options_and_names() -> None:
 AMOUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=7)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(AMOUNTS, st.integers(0, 20))
 def test_the_knapsack_holds_half_of_the_most_profit(
     items: list[tuple[int, int]], room: int
@@ -158,7 +159,7 @@ def plain(instance: OincInstance, life: Life) -> list[list[list[int]]]:
 
 
 @pytest.mark.parametrize("service", ["fluid", "slot"])
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(slots=9, jobs=6))
 def test_a_plain_reading(service: Service, instance: OincInstance) -> None:
     life = serve_alone(Zhang(service=service), instance)
@@ -176,7 +177,7 @@ def test_a_plain_reading(service: Service, instance: OincInstance) -> None:
         assert slot & (slot - 1) == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(oinc_instances(slots=9, jobs=6), st.integers(0, 8))
 def test_later_jobs_change_nothing_before_they_come(instance: OincInstance, slot: int) -> None:
     later = instance.arrival > slot

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.rescue import RescueEnvironment
+from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of
 from tests.strategies import rescue_instances
 
@@ -107,7 +108,7 @@ def test_compiled_policies_do_not_look_ahead_either(instance, seed, guarded):
                 assert np.array_equal(booked[slot, :, now], booked[-1, :, now])
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(rescue_instances(arrivals=None), st.integers(0, 2**32 - 1))
 def test_durations_show_only_when_runs_end(instance, seed):
     """With other durations nothing differs until a run that was going on may have ended."""

@@ -23,6 +23,7 @@ from edgeopt.online.rescue import (
     value_functions,
 )
 from edgeopt.online.rescue.joint import follow
+from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of
 from tests.strategies import rescue_instances
 
@@ -75,7 +76,7 @@ def test_simulation_agrees_with_exact_values(seed, guarded, arrivals):
         assert abs(failed - expected) <= width * len(instance.reserved), policy.name
 
 
-@settings(max_examples=50)
+@settings(max_examples=draws(50))
 @given(rescue_instances(arrivals=None), st.booleans(), st.data())
 def test_choices_follow_the_law(instance, guarded, data):
     """Coins on a fine grid: every placement takes its share of them."""

@@ -25,6 +25,7 @@ from edgeopt.online.tapfinger.adapters import (
     decision_of,
     features,
 )
+from tests.draws import draws
 from tests.online.tapfinger.lives import Wild, named, plainly, two_clusters
 from tests.online.tapfinger.plain import PlainEnvironment
 from tests.strategies import tapfinger_instances
@@ -93,7 +94,7 @@ def hold_to(instance: TapFingerInstance, seen: Round, observation: Observation) 
     assert sorted(nodes.values()) == list(range(len(nodes)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(tapfinger_instances(tasks=8, noise=None), st.integers(0, 999))
 def test_arrays_say_what_a_round_says(instance: TapFingerInstance, seed: int) -> None:
     episode = TapFingerEnvironment(instance).episode(seed)
@@ -203,7 +204,7 @@ def lived(env: Any, seed: int) -> Life:
 ENVIRONMENTS = st.sampled_from([TapFingerEnv, TapFingerParallelEnv])
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(tapfinger_instances(tasks=6, noise=None), ENVIRONMENTS, st.integers(0, 999))
 def test_steps_make_the_run_that_decisions_make(
     instance: TapFingerInstance, kind: Any, seed: int
@@ -223,7 +224,7 @@ def test_steps_make_the_run_that_decisions_make(
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
-@settings(max_examples=20)
+@settings(max_examples=draws(20))
 @given(
     tapfinger_instances(tasks=6, noise=None),
     ENVIRONMENTS,

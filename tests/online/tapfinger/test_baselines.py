@@ -17,6 +17,7 @@ from edgeopt.online.tapfinger.policies.optimus import Optimus
 from edgeopt.online.tapfinger.policies.speed_fit import fitted_slots
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
+from tests.draws import draws
 from tests.online.tapfinger import plain_baselines as plain
 from tests.strategies import tapfinger_instances
 
@@ -69,7 +70,7 @@ def followed(policy: Any, instance: TapFingerInstance, *, with_twin: bool = Fals
     return rounds
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(tapfinger_instances(tasks=6, noise=None), st.sampled_from(POLICIES))
 def test_like_its_plain_twin(instance: TapFingerInstance, policy: Any) -> None:
     followed(policy, instance, with_twin=True)
@@ -80,7 +81,7 @@ def test_like_its_plain_twin_in_a_crowd(policy: Any) -> None:
     followed(policy, generate(rng=1, tasks=24, rate=8.0, pending=4), with_twin=True)
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(tapfinger_instances(tasks=6, noise=None), st.sampled_from(POLICIES), st.integers(0, 2))
 def test_later_tasks_change_nothing_before_they_come(
     instance: TapFingerInstance, policy: Any, slot: int
@@ -96,7 +97,7 @@ def test_later_tasks_change_nothing_before_they_come(
     assert all(not any(plan) for _, _, plan in lives[0][len(lives[1]) :])
 
 
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 @given(tapfinger_instances(tasks=6, noise=None), st.sampled_from(POLICIES))
 def test_one_seed_one_trajectory_and_all_tasks_complete(
     instance: TapFingerInstance, policy: Any

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
+from tests.draws import draws
 from tests.online.tapfinger.lives import Wild, named, two_clusters
 from tests.strategies import tapfinger_instances
 
@@ -352,7 +353,7 @@ def test_observing_twice_changes_nothing() -> None:
     assert one.tasks.waits.tolist() == [True, True, True]
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(noise=None), st.integers(0, 99))
 def test_the_same_seed_gives_the_same_run(instance: TapFingerInstance, seed: int) -> None:
     environment = TapFingerEnvironment(instance)
@@ -366,7 +367,7 @@ def test_the_same_seed_gives_the_same_run(instance: TapFingerInstance, seed: int
         assert np.array_equal(left, right)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(tasks=6, noise=None), st.integers(1, 4), st.integers(0, 99))
 def test_nothing_shows_before_it_arrives(instance: TapFingerInstance, slot: int, seed: int) -> None:
     known = instance.arrival < slot
@@ -388,7 +389,7 @@ def test_nothing_shows_before_it_arrives(instance: TapFingerInstance, slot: int,
             assert np.array_equal(left, right)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(noise=None), st.integers(0, 99))
 def test_tasks_in_the_system_sum_to_the_flow_times(instance: TapFingerInstance, seed: int) -> None:
     trajectory = simulate(TapFingerEnvironment(instance), Wild(), rng=seed, runs=2)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.online.tapfinger import TapFingerEnvironment, TapFingerEpisode
+from tests.draws import draws
 from tests.online.tapfinger.lives import Wild, named, two_clusters
 from tests.strategies import tapfinger_instances
 
@@ -26,7 +27,7 @@ def same(one: Round, two: Round) -> None:
             assert np.array_equal(a, b)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(
     tapfinger_instances(tasks=8, noise=False),
     st.sampled_from(["slot", "round"]),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.priced import PricedSpt
+from tests.draws import draws
 from tests.online.tapfinger.plain_schedulers import bundle_lists, priced
 from tests.online.tapfinger.served import gpus, held, lived
 from tests.strategies import tapfinger_instances
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(tapfinger_instances(tasks=6, noise=None), st.sampled_from([1.0, 0.0, 0.3, 4.0]))
 def test_like_its_plain_twin(instance: TapFingerInstance, pressure: float) -> None:
     policy = PricedSpt(pressure=pressure)

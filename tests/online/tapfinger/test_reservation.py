@@ -13,6 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.estimates import estimates
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from tests.draws import draws
 from tests.online.tapfinger.plain_schedulers import bundle_lists, reserved
 from tests.online.tapfinger.served import gpus, held, lived
 from tests.strategies import tapfinger_instances
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(
     tapfinger_instances(tasks=6, noise=None),
     st.sampled_from([1.0, 0.0, 0.3, 4.0]),

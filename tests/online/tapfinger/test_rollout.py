@@ -15,6 +15,7 @@ from edgeopt.online.tapfinger.policies.priced import PricedSpt
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from edgeopt.online.tapfinger.policies.rollout import Rollout
 from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
+from tests.draws import draws
 from tests.online.tapfinger.served import gpus, held, lived
 from tests.strategies import tapfinger_instances
 
@@ -25,7 +26,7 @@ GENEROUS = PricedSpt(pressure=0.0)
 STUCK = ReservationSpt(look=1)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(tapfinger_instances(tasks=5, weighted=None), st.integers(1, 3))
 def test_no_worse_than_the_best_where_all_tasks_are_known(
     instance: TapFingerInstance, every: int

@@ -15,6 +15,7 @@ from scipy.optimize import curve_fit
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online.tapfinger.policies.speed_fit import fitted_slots
+from tests.draws import draws
 from tests.strategies import tapfinger_instances
 
 
@@ -87,7 +88,7 @@ def projected(rows: list[list[Fraction]], wanted: list[Fraction]) -> list[Fracti
 weights = st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=5, max_size=5).filter(any)
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(weights, st.booleans())
 def test_speeds_that_follow_the_formula_are_met(theta: list[float], slowing: bool) -> None:
     cpu, gpu = np.maximum(np.indices((6, 5)), 1)
@@ -100,7 +101,7 @@ def test_speeds_that_follow_the_formula_are_met(theta: list[float], slowing: boo
     assert np.isinf(fitted[:, 0]).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 @given(tapfinger_instances())
 def test_least_squares_without_negative_coefficients(instance: TapFingerInstance) -> None:
     fitted = fitted_slots(instance)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import TapFingerEnvironment
+from tests.draws import draws
 from tests.online.tapfinger.lives import Wild, side_by_side
 from tests.strategies import tapfinger_instances
 
@@ -26,7 +27,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(
     tapfinger_instances(tasks=8, noise=None, empty=True),
     OPTIONS,

@@ -13,6 +13,7 @@ from edgeopt import simulate
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
+from tests.draws import draws
 from tests.online.tapfinger.plain_baselines import Coins, seen, written
 from tests.strategies import tapfinger_instances
 
@@ -101,7 +102,7 @@ def test_empty_pending_sets() -> None:
     st.sampled_from(["slot", "round"]),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=40)
+@settings(max_examples=draws(40))
 def test_compiled_runs_are_those_of_the_plain_loop(instance, policy, refill, seed) -> None:
     environment = TapFingerEnvironment(instance, refill=refill, patience=50)
     fast = simulate(environment, policy, rng=seed, runs=2)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,6 +44,7 @@ def site_distance(instance: EdrInstance) -> Floats:
     return np.asarray(travel + travel.T)
 
 
+@checked(size=1)
 def cluster_sites(distance: ArrayLike, *, size: int = 50) -> Integers:
     """Split sites into clusters of limited size, each close to one of its sites, the medoid.
 
@@ -139,7 +142,7 @@ def numbered(label: NDArray[np.integer]) -> Integers:
 
 
 def _own_distance(distance: ArrayLike) -> Floats:
-    apart = np.asarray(distance, dtype=np.float64)
+    apart = real_array("distance", distance)
     if apart.ndim != 2 or apart.shape[0] != apart.shape[1] or apart.shape[0] == 0:
         raise InputError("distance", "must be a square, one row per site", value=apart.shape)
     wrong = np.argwhere(~(np.isfinite(apart) & (apart >= 0.0)))

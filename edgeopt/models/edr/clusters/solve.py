@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from edgeopt import processes
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.clusters.blocks import Block, expected_energy, joined, split
 from edgeopt.models.edr.clusters.partition import merge_clusters
@@ -32,6 +33,7 @@ __all__ = ["Budget", "solve_clusters", "solve_frame"]
 Budget = Literal["even", "proportional", "price"]
 
 
+@checked(workers=-1)
 def solve_clusters(
     problem: RoutingProblem,
     label: ArrayLike,
@@ -88,6 +90,7 @@ def solve_clusters(
     return _shared(problem, blocks, "clusters", began, elastic, budget, start, workers, gap)
 
 
+@checked(workers=-1)
 def solve_frame(
     problem: RoutingProblem,
     *,

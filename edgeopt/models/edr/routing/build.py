@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.models.edr.routing.kernels import cost_routes
 from edgeopt.models.edr.routing.problem import RoutingProblem
 from edgeopt.models.edr.routing.routes import Conditions, find_routes
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +30,7 @@ DUST = 1e-12
 """Share of a capacity that rounding may leave when training takes all of it."""
 
 
+@checked(budget="[-inf, inf]")
 def routing_problem(
     instance: EdrInstance,
     slots: Conditions | Sequence[Conditions],
@@ -71,9 +74,10 @@ def routing_problem(
     Raises
     ------
     InputError
-        If training is negative or has another shape, or a number is not finite.
+        If training is negative or has another shape.
     OptionError
-        If the split is unknown, or is ``"free"`` for a part of a frame.
+        If a number is none, a price or weight is not finite, or the split is unknown, or is
+        ``"free"`` for a part of a frame.
 
     Notes
     -----
@@ -81,11 +85,9 @@ def routing_problem(
     negative prices more would pay.
     """
     shown = [slots] if isinstance(slots, Conditions) else list(slots)
-    load = np.zeros(instance.sites) if training is None else np.asarray(training, np.float64)
+    load = np.zeros(instance.sites) if training is None else real_array("training", training)
     if load.shape != (instance.sites,) or not (load >= 0).all():
         raise InputError("training", f"must be {instance.sites} amounts that are not negative")
-    if np.isnan(budget) or not np.isfinite(price) or not np.isfinite(energy_price):
-        raise InputError("price", "prices must be finite, and the budget a number")
     each, room = training_room(instance, load, len(shown), split)
     routes = find_routes(instance, shown)
     energy = instance.request_energy

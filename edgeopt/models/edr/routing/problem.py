@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from typing import Self
@@ -197,8 +197,7 @@ class RoutingProblem:
         OptionError
             If there is no such order.
         """
-        if elastic not in ("soft", "shed"):
-            raise OptionError(f"elastic = {elastic!r}: must be 'soft' or 'shed'")
+        check_choice("elastic", elastic, ("soft", "shed"))
         spent = self.energy[self.energy > 0]
         least, most = (float(spent.min()), float(spent.max())) if spent.size else (1.0, 1.0)
         dearest = float(np.abs(self.cost).max(initial=0.0)) or 1.0

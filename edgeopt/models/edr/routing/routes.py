@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.kernels import compiled
+from edgeopt.options import check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,14 @@ def conditions(instance: EdrInstance, frame: int, slot: int) -> Conditions:
         The instance.
     frame, slot
         Numbers of the frame and of the slot within it, from 0.
+
+    Raises
+    ------
+    OptionError
+        If there is no such frame or slot.
     """
+    check_whole("frame", frame, 0, instance.frames - 1)
+    check_whole("slot", slot, 0, instance.slots - 1)
     return Conditions(
         instance.requests[frame, slot],
         instance.propagation[frame, slot],

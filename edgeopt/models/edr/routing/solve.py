@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.routing.network import solve_by_network
 
@@ -17,6 +18,7 @@ METHODS = ("network", "highs", "columns")
 ORDERS = ("penalty", "lexicographic")
 
 
+@checked()
 def solve_routing(
     problem: RoutingProblem,
     *,

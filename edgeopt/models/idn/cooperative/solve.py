@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.idn.cooperative.building import cooperative_program
 from edgeopt.models.idn.cooperative.master import CooperativeMaster, compile_kernels
@@ -16,7 +17,6 @@ from edgeopt.models.idn.demand import Demand
 from edgeopt.models.idn.matrix import assembled
 from edgeopt.models.idn.offers import Offers, offers
 from edgeopt.models.idn.solution import PlacementSolution
-from edgeopt.options import check_real
 from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
 from edgeopt.solvers.columns import generate_columns
 
@@ -33,6 +33,7 @@ SMALL = 2_000
 """Up to this many columns a simplex vertex takes milliseconds and is exact."""
 
 
+@checked()
 def solve_cooperative(
     instance: IdnInstance,
     demand: Demand | None = None,
@@ -94,8 +95,6 @@ def solve_cooperative(
     """
     if method not in get_args(Method):
         raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
-    check_real("gap", gap, "(0, inf]")
-    check_real("time_limit", time_limit, "[0, inf]", none=True)
     if solver and method == "structured":
         raise OptionError(
             f"method {method!r} uses no backend and takes no options {sorted(solver)}; "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import horizons
 from edgeopt.models.oinc.retraining.certificate import certify, largest_theta
@@ -96,6 +97,7 @@ class FlowBound:
         ).violation
 
 
+@checked(horizon=1)
 def flow_bound(
     problem: RetrainingProblem,
     *,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ ServiceMode = Literal["fluid", "slot"]
 SERVICES: Final = ("fluid", "slot")
 
 
+@checked()
 def horizon(problem: RetrainingProblem, service: ServiceMode = "fluid") -> int:
     r"""Return a number of slots within which some optimal schedule ends.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from edgeopt.checked import checked
 from edgeopt.models.oinc.retraining.horizons import check_horizon
 from edgeopt.solvers import LabelBlock, LinearProgram
 
@@ -54,6 +55,7 @@ def unit_cost(problem: RetrainingProblem, service: Service, *, midpoint: bool) -
     return cost
 
 
+@checked(horizon=1)
 def flow_matrix(
     problem: RetrainingProblem,
     *,
@@ -123,6 +125,7 @@ def flow_matrix(
     )
 
 
+@checked(horizon=1)
 def dual_matrix(
     problem: RetrainingProblem,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen_array, frozen_integers, require
 
@@ -83,6 +84,7 @@ class RetrainingProblem:
         return int(self.duration.shape[1])
 
 
+@checked()
 def retraining_problem(
     instance: OincInstance, share: ArrayLike = 1.0, weights: Weights = "constant"
 ) -> RetrainingProblem:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.models.oinc.retraining.horizons import check_horizon
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["flow_dual", "flow_lp"]
 
 
+@checked(horizon=1)
 def flow_lp(
     problem: RetrainingProblem,
     *,
@@ -106,6 +108,7 @@ def flow_lp(
     return model
 
 
+@checked(horizon=1)
 def flow_dual(
     problem: RetrainingProblem,
     *,

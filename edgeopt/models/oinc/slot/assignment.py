@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.models.oinc.slot.search import improve, insert, measure, shake
 
@@ -20,6 +21,7 @@ MOST = 10_000
 __all__ = ["assign", "assignment_cost", "own_assignment"]
 
 
+@checked(urgency="[0, inf)")
 def assign(
     problem: SlotProblem,
     *,

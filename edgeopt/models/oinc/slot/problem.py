@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.instances.validate import frozen_array, frozen_integers, require
 
@@ -95,6 +96,7 @@ class SlotProblem:
         return int(self.room.size)
 
 
+@checked()
 def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -> SlotProblem:
     """Return the requests of a slot beside reserved CPU.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.oinc.slot.kernels import sound
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,10 +42,7 @@ def own_site(
 
 
 def _floats(name: str, values: ArrayLike) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        return frozen_array(name, values, ("request",), empty=True)  # says what is wrong
+    return np.ascontiguousarray(real_array(name, values))
 
 
 def _complain(A: Floats, E: Floats, S: Floats, w: Floats, room: float) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.assignment import MOST, assign, assignment_cost, own_assignment
@@ -32,6 +33,7 @@ Unfit = Literal["late", "refuse"]
 """What becomes of requests whose objectives do not fit: answered late, or not at all."""
 
 
+@checked(late="(0, inf]")
 def solve_slot(
     problem: SlotProblem,
     *,
@@ -105,6 +107,7 @@ def _order(plan: SlotPlan) -> tuple[int, float]:
     return -int(plan.met.sum()), plan.objective
 
 
+@checked(late="(0, inf]")
 def evaluate(
     problem: SlotProblem,
     site: Ints,

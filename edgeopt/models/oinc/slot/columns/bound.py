@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot.columns.evidence import gap_of, gather
-from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,7 @@ class SlotBound:
         return gap_of(self.upper, self.value)
 
 
+@checked()
 def slot_bound(
     problem: SlotProblem,
     *,
@@ -105,8 +106,6 @@ def slot_bound(
     -----
     On problem (3) of Zeng et al. It lies between that of the continuous relaxation and the optimum.
     """
-    check_real("gap", gap, "(0, inf]")
-    check_real("time_limit", time_limit, "[0, inf]", none=True)
     began = time.perf_counter()
     evidence = gather(
         problem,

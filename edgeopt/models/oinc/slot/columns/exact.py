@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from edgeopt.checked import checked
 from edgeopt.models.oinc.slot.columns.evidence import MANY, gap_of, gather
 from edgeopt.models.oinc.slot.columns.master import Pool
 from edgeopt.models.oinc.slot.columns.pricing import search
 from edgeopt.models.oinc.slot.solve import evaluate
-from edgeopt.options import check_real
 from edgeopt.solvers import LinearProgram, Status, solve
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class ProvenPlan(NamedTuple):
         return gap_of(self.objective, self.bound)
 
 
+@checked()
 def solve_by_columns(
     problem: SlotProblem,
     *,
@@ -106,8 +107,6 @@ def solve_by_columns(
     -----
     Problem (3) of Zeng et al.
     """
-    check_real("gap", gap, "(0, inf]")
-    check_real("time_limit", time_limit, "[0, inf]", none=True)
     began = time.perf_counter()
     evidence = gather(problem, objectives=objectives, gap=gap, site=None, time_limit=time_limit)
     bound, columns = evidence.bound, 0

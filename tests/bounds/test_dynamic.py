@@ -89,7 +89,7 @@ def test_fit_interval_covers_the_true_fit():
         (np.zeros((0, 2)), "expected shape"),
         ([[math.nan]], "must be finite"),
         ([[[1.0]]], "at least two runs"),
-        ("words", "must be numbers"),
+        ("words", "must be an array of real numbers"),
     ],
 )
 def test_bad_constraints_are_named(constraints, words):

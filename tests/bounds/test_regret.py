@@ -87,7 +87,7 @@ def test_interval_covers_the_true_regret():
         ([1.0, 2.0], 3.0, 1.5, "psi"),
         ([], 3.0, 0.5, "expected shape"),
         ([[[1.0]]], 3.0, 0.5, "expected shape"),
-        ("words", 3.0, 0.5, "must be numbers"),
+        ("words", 3.0, 0.5, "must be an array of real numbers"),
     ],
 )
 def test_bad_input_is_named(gains, static, psi, words):

@@ -157,6 +157,16 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         {"profits": np.ones((3, 4)), "bound": 2.0 * np.ones(3), "confidence": 0.9},
     ),
     (bounds.paired_difference, (), {"a": ONES, "b": 2.0 * ONES, "confidence": 0.9}),
+    (bounds.dynamic_fit, (), {"constraints": np.ones((3, 4, 2)), "confidence": 0.9}),
+    (
+        bounds.dynamic_regret, (),
+        {"costs": np.ones((3, 4)), "comparators": np.ones(4), "confidence": 0.9},
+    ),
+    (
+        bounds.regret, (),
+        {"outcomes": ONES, "benchmark": 2.0 * ONES, "cost": True, "confidence": 0.9},
+    ),
+    (bounds.psi_regret, (), {"gains": ONES, "best_static": 2.0, "psi": 0.5, "confidence": 0.9}),
     (
         bounds.growth_exponent, (),
         {"horizons": np.arange(1.0, 5.0), "values": np.ones((3, 4)), "confidence": 0.9,

@@ -187,7 +187,7 @@ def test_stopped_early_the_point_is_feasible_and_the_bound_holds(method, iterati
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "guess"}, "method is 'guess'; it must be one of auto, direct"),
+        ({"method": "guess"}, "method = 'guess': must be one of 'auto', 'direct'"),
         ({"gap": -1.0}, "gap = -1.0: must be positive"),
         ({"threads": 0}, "threads = 0: must be at least 1"),
         ({"method": "columns", "algorithm": "ipm"}, r"takes no options \['algorithm'\]"),

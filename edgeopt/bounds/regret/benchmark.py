@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class PsiRegret(Regret):
     psi: float
 
 
+@checked(psi="(0, 1]")
 def psi_regret(
     gains: ArrayLike,
     best_static: float | tuple[float, float],
@@ -136,14 +138,20 @@ def psi_regret(
     >>> found.value, found.within
     (0.0, True)
     """
-    if not 0 < psi <= 1:
-        raise OptionError(f"psi: must lie in (0, 1], got {psi}")
-    in_hand, bound = _pair(best_static)
+    in_hand, bound = (finite_numbers("best_static", part) for part in _pair(best_static))
+    if in_hand.ndim or bound.ndim:
+        raise OptionError("best_static: must be one number, or one in hand and one proven")
     plain = regret(gains, (psi * in_hand, psi * bound), guarantee=guarantee, confidence=confidence)
-    proof = {**plain.certificate, "static_value": in_hand, "static_bound": bound, "psi": psi}
+    proof = {
+        **plain.certificate,
+        "static_value": float(in_hand),
+        "static_bound": float(bound),
+        "psi": psi,
+    }
     return PsiRegret(**{**vars(plain), "certificate": proof}, psi=psi)
 
 
+@checked()
 def regret(
     outcomes: ArrayLike,
     benchmark: ArrayLike | tuple[ArrayLike, ArrayLike],

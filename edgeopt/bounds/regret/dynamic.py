@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.bounds.ratio import finite_numbers, mean_with_interval
 from edgeopt.bounds.regret.benchmark import Regret, regret
+from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class DynamicFit:
         return None if self.guarantee is None else self.high <= self.guarantee
 
 
+@checked()
 def dynamic_regret(
     costs: ArrayLike,
     comparators: ArrayLike | tuple[ArrayLike, ArrayLike],
@@ -132,6 +134,7 @@ def dynamic_regret(
     return DynamicRegret(**vars(plain), path=np.cumsum(mean - bound))
 
 
+@checked()
 def dynamic_fit(
     constraints: ArrayLike, *, guarantee: float | None = None, confidence: float = 0.95
 ) -> DynamicFit:
@@ -174,14 +177,9 @@ def dynamic_fit(
     >>> found.value, found.missing.tolist()
     (3.0, [3.0, -2.0])
     """
-    try:
-        table = np.asarray(constraints, dtype=float)
-    except (TypeError, ValueError):
-        raise OptionError("constraints: must be numbers") from None
+    table = finite_numbers("constraints", constraints)
     if table.ndim not in (2, 3) or table.shape[-2] == 0:
         raise OptionError(f"constraints: expected shape [runs, T, m] or [T, m], got {table.shape}")
-    if not np.isfinite(table).all():
-        raise OptionError("constraints: must be finite")
     mean = table if table.ndim == 2 else table.mean(axis=0)
     path = np.linalg.norm(np.maximum(np.cumsum(mean, axis=0), 0.0), axis=1)
     missing, reach = mean.sum(axis=0), np.zeros(table.shape[-1])

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
 
 __all__ = [
-    "HEAVY",
     "MANY",
     "check_bundles",
     "check_durations",
@@ -41,9 +40,6 @@ __all__ = [
 
 MANY: Final = 1_000_000
 """Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
-
-HEAVY: Final = 1e200
-"""Largest weight of a task: sums of weighted flow times stay within the range of doubles."""
 
 
 def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -147,7 +143,6 @@ def check_tasks(instance: TapFingerInstance) -> None:
     known = (kind >= 0) & (kind < instance.task_kinds)
     require("kind", known, kind, f"must be one of the {instance.task_kinds} kinds of tasks")
     require("weight", weight >= 0, weight, "must not be negative")
-    require("weight", weight <= HEAVY, weight, f"must be at most {HEAVY:g}")
 
 
 def own_eligibility(instance: TapFingerInstance, sizes: Mapping[str, int]) -> NDArray[np.bool_]:

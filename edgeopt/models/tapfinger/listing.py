@@ -73,7 +73,7 @@ def list_schedule(
     return Schedule(cluster, bundles.bundle[option], start)
 
 
-@checked(tries=1)
+@checked()
 def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng = 0) -> Schedule:
     """Search for a good order of the tasks, and return the plan by `list_schedule`.
 

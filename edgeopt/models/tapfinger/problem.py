@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.instances.tapfinger.rules import HEAVY, MANY
+from edgeopt.instances.tapfinger.rules import MANY
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,
@@ -97,8 +97,7 @@ class SchedulingProblem:
         require("eligible", runs, runs, "must name a cluster where some bundle is allowed")
         weight = np.ones(arrival.size) if self.weight is None else self.weight
         weight = frozen_array("weight", weight, ("task",), sizes, empty=True)
-        sound = (weight >= 0) & (weight <= HEAVY)
-        require("weight", sound, weight, f"must lie between 0 and {HEAVY:g}")
+        require("weight", weight >= 0, weight, "must not be negative")
         single = bool(frozen_flags("single_start", self.single_start, ()))
         self._set(arrival=arrival, kind=kind, eligible=eligible, weight=weight, single_start=single)
 

@@ -12,7 +12,7 @@ from edgeopt.instances.idn import IdnInstance
 from edgeopt.online.idn.episode import IdnEpisode
 from edgeopt.online.idn.serving import ORDERS, Order
 from edgeopt.online.idn.trajectory import IdnTrajectory
-from edgeopt.options import check_choice, check_kind
+from edgeopt.options import check_choice, check_kind, check_room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +71,7 @@ class IdnEnvironment:
         Shape [runs, T, R] for the sequential order, else [runs, T].
         """
         slots, types = self.truth.requests.shape
+        check_room("runs * slots", runs, slots * types if self.order == "sequential" else slots)
         if self.order == "sequential":
             return np.argsort(rng.random((runs, slots, types)), axis=2, kind="stable")
         if self.order == "random":

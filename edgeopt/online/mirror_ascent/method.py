@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.options import check_choice
+from edgeopt.options import check_able, check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,7 +124,7 @@ class MirrorAscent:
     Raises
     ------
     OptionError
-        If the ascent is unknown.
+        If the ascent is unknown, or the map or the rule is none.
 
     Examples
     --------
@@ -142,6 +142,8 @@ class MirrorAscent:
     ascent: Literal["mirror", "leader"] = "mirror"
 
     def __post_init__(self) -> None:
+        check_able("mirror", self.mirror, "centre", "project", "step")
+        check_able("rule", self.rule, "rate")
         check_choice("ascent", self.ascent, ("mirror", "leader"))
 
     def start(self) -> AscentState:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.options import check_able
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -102,6 +103,11 @@ class PrimalDual:
     rule
         The step sizes.
 
+    Raises
+    ------
+    OptionError
+        If the rule is none.
+
     Notes
     -----
     Chen, Ling, Giannakis, An online convex optimization approach to proactive network resource
@@ -125,6 +131,9 @@ class PrimalDual:
     """
 
     rule: StepRule
+
+    def __post_init__(self) -> None:
+        check_able("rule", self.rule, "sizes")
 
     def start(self, point: ArrayLike, constraints: int | ArrayLike) -> SaddleState:
         """Return the state before the first slot.

@@ -19,7 +19,7 @@ from edgeopt.online.rescue.blocks import SlotTable, slot_blocks
 from edgeopt.online.rescue.episode import RescueEpisode
 from edgeopt.online.rescue.trajectory import RescueTrajectory
 from edgeopt.online.rescue.values import steps_per_slot
-from edgeopt.options import check_kind
+from edgeopt.options import check_kind, check_room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +94,7 @@ class RescueEnvironment:
         -------
         Shape [runs, T, S, 3].
         """
+        check_room("runs * slots", runs, 3 * self.instance.horizon * self.steps)
         return rng.random((runs, self.instance.horizon, self.steps, 3))
 
     def episode(self, world: NDArray[np.float64], *, record: bool = False) -> RescueEpisode:

@@ -277,7 +277,7 @@ def test_a_stuck_interior_point_hands_over_to_a_vertex_method(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "guess"}, "method is 'guess'; it must be one of auto, direct, structured"),
+        ({"method": "guess"}, "method = 'guess': must be one of 'auto', 'direct', 'structured'"),
         ({"gap": 0.0}, "gap = 0.0: must be positive"),
         ({"method": "structured", "algorithm": "ipm"}, r"takes no options \['algorithm'\]"),
     ],

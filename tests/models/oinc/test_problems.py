@@ -150,7 +150,7 @@ def test_the_jobs_under_fixed_shares(instance):
 
 
 def test_jobs_need_a_share():
-    with pytest.raises(OptionError, match="must be 'constant' or 'deadline'"):
+    with pytest.raises(OptionError, match="must be one of 'constant', 'deadline'"):
         retraining_problem(overtaking(), weights="dynamic")
     with pytest.raises(InstanceError, match="no site can serve the job"):
         retraining_problem(overtaking(), 0.0)

@@ -183,5 +183,5 @@ def test_wrong_orders_and_pressures_are_refused():
     problem = SchedulingProblem(**UNIT, arrival=[0, 0], kind=[0, 0])
     with pytest.raises(InputError, match="order: must name each of the 2 tasks once"):
         list_schedule(problem, [0, 0])
-    with pytest.raises(OptionError, match="pressure = -1: must be a number >= 0"):
+    with pytest.raises(OptionError, match="pressure = -1: must be finite and not negative"):
         list_schedule(problem, pressure=-1)

@@ -128,7 +128,7 @@ def test_orders_are_searched_by_moving_tasks(problem, tries, seed):
 
 
 def test_a_negative_number_of_moves_is_refused():
-    with pytest.raises(OptionError, match="tries = -1: must not be negative"):
+    with pytest.raises(OptionError, match="tries = -1: must be at least 0, or None"):
         best_list(queue(3), tries=-1)
 
 

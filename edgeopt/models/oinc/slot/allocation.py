@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.checked import checked
 from edgeopt.models.oinc.slot.feasibility import Fit, fits
 from edgeopt.models.oinc.slot.kernels import lagrangian, share_out, total_latency
 from edgeopt.models.oinc.slot.site import own_site
@@ -54,7 +53,6 @@ class Allocation(NamedTuple):
         return relative_gap(self.objective, self.bound)
 
 
-@checked(room="[0, inf)")
 def closed_form_cost(
     transmission: ArrayLike,
     computation: ArrayLike,
@@ -75,7 +73,6 @@ def closed_form_cost(
     return float(np.sqrt(w * A).sum() ** 2 + np.sqrt(w * E).sum() ** 2 / phi)
 
 
-@checked(room="[0, inf)")
 def allocate(
     transmission: ArrayLike,
     computation: ArrayLike,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.checked import checked
 from edgeopt.models.oinc.slot.kernels import SLACK, stretch
 from edgeopt.models.oinc.slot.site import own_site
 
@@ -44,7 +43,6 @@ class Fit(NamedTuple):
     proof: tuple[float, float]
 
 
-@checked(room="[0, inf)")
 def fits(transmission: ArrayLike, computation: ArrayLike, slo: ArrayLike, room: float = 1.0) -> Fit:
     r"""Decide whether the requests of one site can be answered in time, exactly.
 

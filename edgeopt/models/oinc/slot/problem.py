@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.instances.validate import frozen_array, frozen_integers, require
+from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,7 +81,7 @@ class SlotProblem:
 
     def beside(self, reserved: ArrayLike) -> SlotProblem:
         """Return the same requests beside other reserved shares, in [0, 1), shape [J]."""
-        shares = np.array(np.broadcast_to(np.asarray(reserved, dtype=float), self.room.shape))
+        shares = np.array(np.broadcast_to(real_array("reserved", reserved), self.room.shape))
         require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
         return replace(self, room=1.0 - shares)
 
@@ -96,7 +96,6 @@ class SlotProblem:
         return int(self.room.size)
 
 
-@checked()
 def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -> SlotProblem:
     """Return the requests of a slot beside reserved CPU.
 
@@ -118,14 +117,15 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
     InputError
         If there is no such slot, or a share lies outside [0, 1).
     """
-    if not 0 <= slot < instance.slots:
+    whole = isinstance(slot, int | np.integer) and not isinstance(slot, bool)
+    if not whole or not 0 <= slot < instance.slots:
         raise InputError("slot", f"must be one of the {instance.slots} slots", value=slot)
     device = np.flatnonzero(instance.active[slot])
-    whole = SlotProblem(
+    problem = SlotProblem(
         transmission=instance.transmission_seconds[slot, device],
         computation=instance.computation_seconds[slot, device],
         slo=instance.slo[slot, device],
         room=np.ones(instance.sites),
         device=device,
     )
-    return whole.beside(reserved)
+    return problem.beside(reserved)

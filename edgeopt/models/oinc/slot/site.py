@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.errors import InputError
 from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.oinc.slot.kernels import sound
 from edgeopt.options import real_array
@@ -35,6 +36,7 @@ def own_site(
     A, E = _floats("transmission", transmission), _floats("computation", computation)
     S = np.full(A.size, np.inf) if slo is None else _floats("slo", slo)
     w = np.ones(A.size) if weight is None else _floats("weight", weight)
+    room = _number("room", room)
     flat = A.ndim == E.ndim == S.ndim == w.ndim == 1
     if not flat or not 0.0 < room <= 1.0 or not sound(A, E, S, w):
         _complain(A, E, S, w, room)
@@ -43,6 +45,15 @@ def own_site(
 
 def _floats(name: str, values: ArrayLike) -> Floats:
     return np.ascontiguousarray(real_array(name, values))
+
+
+def _number(name: str, value: object) -> float:
+    if type(value) is float:
+        return value
+    array = real_array(name, value)
+    if array.ndim:
+        raise InputError(name, "must be one number", value=f"shape {array.shape}")
+    return float(array)
 
 
 def _complain(A: Floats, E: Floats, S: Floats, w: Floats, room: float) -> None:

@@ -80,7 +80,7 @@ def test_interval_covers_the_true_regret():
     [
         ([[1.0, 2.0]], 3.0, 0.5, "at least two runs"),
         ([[1.0, 2.0], [1.0, math.nan]], 3.0, 0.5, "outcomes: must be finite"),
-        ([1.0, 2.0], (3.0, math.inf), 0.5, "benchmark: must be finite"),
+        ([1.0, 2.0], (3.0, math.inf), 0.5, "must be finite"),
         ([1.0, 2.0], (3.0, 2.0), 0.5, "better than its bound"),
         ([1.0, 2.0], (3.0, 4.0, 5.0), 0.5, "value in hand, proven bound"),
         ([1.0, 2.0], 3.0, 0.0, "psi"),

@@ -192,3 +192,26 @@ def test_a_seed_is_a_set_of_common_coins():
     assert np.array_equal(depround(y, rng=8), depround(y, rng=8))
     assert (depround(y, rng=8) != depround(near, rng=8)).mean() < 0.02
     assert (depround(y, rng=8) != depround(near, rng=9)).mean() > 0.2
+
+
+class _Zeros(np.random.Generator):
+    """Draws the smallest number that there is, each time."""
+
+    def random(self, size=None, *_, **__):  # type: ignore[override]
+        return np.zeros(size)
+
+
+def test_what_has_no_chance_is_never_chosen():
+    zeros = _Zeros(np.random.PCG64(0))
+    assert independent([0.0, 2.0**-60, 1.0], rng=zeros).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("power", [-40, 40])
+def test_the_unit_of_weights_decides_nothing(power):
+    rng = np.random.default_rng(power + 100)
+    y, weights = rng.random((50, 8)), rng.uniform(0.5, 3, 8)
+    scaled = weights * 2.0**power
+    for residual in ("bernoulli", "drop"):
+        first, again = (depround(y, w, rng=1, residual=residual) for w in (weights, scaled))
+        assert (first == again).all()
+    assert (pairwise(3 * y, weights, rng=1) == pairwise(3 * y, scaled, rng=1)).all()

@@ -13,6 +13,7 @@ from edgeopt.bounds.idn.coins import by_item, by_step, common_by_step, law_of_co
 from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.law import joint_law, mean, node_law
 from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model
+from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 PSI = 1 - 1 / math.e
 REFUTED = [
@@ -161,3 +162,23 @@ def test_expert_constant_speaks_about_expert_advice_only(change):
     }[change]
     [found] = check("idn.theorem5_1.experts", other)
     assert found.verdict == "vacuous"
+
+
+def test_projections_checked_by_hand_are_those_of_the_entropy():
+    expected = {
+        projection.hand_checked: (2 / 11, 9 / 11, 1, 1 / 22),
+        projection.whole_catalogue: (1, 1),
+        projection.tied: (0.4, 1, 1),
+    }
+    for case, result in expected.items():
+        body = KnapsackEntropy(case().size, case().budget)
+        assert body.project(np.array(case().point)) == pytest.approx(result, rel=1e-12)
+
+
+def test_a_nearly_whole_repository_costs_twelve_by_itself():
+    """Nine requests at cost 1 and one at 3; with the edge's tenth of a model, the one at 2."""
+    case = named.nearly_whole_repository()
+    potential = case.instance.ranking.potential(case.instance.requests)
+    assert potential.shape[0] == 1
+    alone = Evaluation(case).instance.cost
+    assert sorted(set(alone.ravel()[np.isfinite(alone.ravel())].tolist())) == [1.0, 2.0, 3.0, 4.0]

@@ -8,15 +8,18 @@ import pytest
 
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.oinc import counterexamples as named
+from edgeopt.bounds.oinc.families import drawn_due, drawn_jobs
 from edgeopt.bounds.oinc.modelling import Served, moved_devices
 from edgeopt.bounds.oinc.periods import two_shares
 from edgeopt.bounds.oinc.radio import Link
 from edgeopt.bounds.oinc.reservation import Split
 from edgeopt.bounds.oinc.reward import few_or_many
+from edgeopt.bounds.oinc.searching import JOBS
 from edgeopt.bounds.oinc.theorem2 import cut_short
-from edgeopt.bounds.oinc.theorem3 import Counts
+from edgeopt.bounds.oinc.theorem3 import Counts, count_steps
 from edgeopt.bounds.oinc.urgency import run_urgent
 from edgeopt.models.oinc import special
+from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
 
 REFUTED = [
@@ -165,3 +168,32 @@ def test_common_latency_of_two_requests_by_hand():
     assert (found.verdict, found.measured) == ("holds", pytest.approx(0.4 / 0.41))
     [found] = check("oinc.theorem2.beside_jobs", special.two_requests(0.46, 0.8))
     assert (found.verdict, found.measured) == ("holds", pytest.approx(0.45 / 0.46))
+
+
+def test_steps_of_theorem_3_are_counted_at_the_speed_of_the_sites():
+    """Jobs of 3, 3 and 1 s on sites as fast as they are: faster ones have shorter queues."""
+    jobs = RetrainingProblem(np.zeros(3, int), np.array([[3.0, 4.0], [3.0, 4.0], [1.0, 2.0]]))
+    run = run_density(jobs, epsilon=0.0)
+    counted = count_steps(jobs, run.site, run.completion)
+    (found,) = check("oinc.theorem3", jobs)
+    assert found.measured == counted.dispatch + counted.sequence
+    faster = run_density(jobs, epsilon=1.0)
+    other = count_steps(jobs, faster.site, faster.completion)
+    assert found.measured != other.dispatch + other.sequence
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_jobs_with_deadlines_take_longer_than_those_drawn_alone(seed):
+    alone, due = drawn_jobs(seed), drawn_due(seed).problem
+    finite = np.isfinite(alone.duration)
+    ratio = due.duration[finite] / alone.duration[finite]
+    assert (ratio >= 1).all()
+    assert (ratio <= 6).all()
+    assert (ratio > 1).any() == bool(seed % 3)
+
+
+def test_the_simplest_jobs_take_a_second_and_weigh_one():
+    jobs = JOBS.build(JOBS.named(JOBS.settled(one.target for one in JOBS.parameters)))
+    assert (jobs.duration == 1).all()
+    assert (jobs.weight == 1).all()
+    assert (jobs.jobs, jobs.sites) == (1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
 from edgeopt.bounds.registry import claims
 from edgeopt.bounds.search import Family, Parameter, families, rebuild, registry, search
 from edgeopt.bounds.verdict import Finding, Relation, Source
-from edgeopt.errors import InstanceError, OptionError, OutputError
+from edgeopt.errors import EdgeOptError, InstanceError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,3 +234,20 @@ def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:
         rebuild(path, BOX)
     with pytest.raises(OutputError, match="cannot be written"):
         found.save(tmp_path / "nowhere" / "found.json")
+
+
+SYSTEMS = ("rescue", "idn", "edr", "oinc", "tapfinger")
+FAMILIES = [family for system in SYSTEMS for family in families(system).values()]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_every_family_builds_what_it_says(family: Family) -> None:
+    """The simplest instance of a family and one in the middle are of its type."""
+    rng = np.random.default_rng(0)
+    simplest = family.settled(parameter.target for parameter in family.parameters)
+    built = []
+    for point in (simplest, *(family.drawn(rng) for _ in range(20))):
+        with contextlib.suppress(EdgeOptError):
+            built.append(family.build(family.named(point)))
+    assert built
+    assert all(isinstance(one, family.instance_type) for one in built)

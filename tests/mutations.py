@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SWAPS = {
@@ -225,7 +226,7 @@ class Coverage:
     """Which tests run which lines, as a run of the suite under pytest-cov has left it.
 
     Lines of compiled kernels and of constants are run by no test that could be seen: theirs are the
-    tests of the lines where their names stand.
+    tests of the lines where their names stand, and those of modules that name them.
 
     Parameters
     ----------
@@ -244,6 +245,15 @@ class Coverage:
         self.sources = {
             path.relative_to(tree).as_posix(): path.read_text()
             for path in sorted((tree / "edgeopt").rglob("*.py"))
+        }
+        self.modules: dict[str, set[str]] = {}
+        for name in self.data.measured_contexts():
+            test = name.rpartition("|")[0]
+            self.modules.setdefault(test.partition("::")[0], set()).add(test)
+        self.tests_said = {
+            path: (tree / path).read_text()
+            for path in self.modules
+            if path.startswith("tests/") and (tree / path).exists()
         }
 
     @cache  # noqa: B019 - there is one of it, as long as the driver runs
@@ -273,21 +283,30 @@ class Coverage:
     def tests(self, path: str, line: int) -> set[str]:
         """Return the tests that run a line, or else the lines that use what it helps to define."""
         seen, waiting = {(path, line)}, [(path, line)]
+        naming: set[str] = set()
         for _ in range(DEPTH):
-            if found := set().union(*(self._lines(at).get(n, set()) for at, n in waiting)):
+            if found := set().union(*(self._lines(at).get(n, set()) for at, n in waiting), naming):
                 return found
-            names = {name for at, n in waiting if (name := self._names(at).get(n))}
+            names = {(name, at) for at, n in waiting if (name := self._names(at).get(n))}
             if not names:
                 break
-            word = re.compile(rf"\b(?:{'|'.join(names)})\b")
-            waiting = [
-                (at, n)
-                for at, text in self.sources.items()
-                for n, code in enumerate(text.splitlines(), 1)
-                if word.search(code) and (at, n) not in seen
-            ]
+            # What begins with a line below is named in its own file alone.
+            open_words = _word({name for name, _ in names if not name.startswith("_")})
+            naming = set().union(
+                *(self.modules[at] for at, said in self.tests_said.items() if open_words(said))
+            )
+            waiting = []
+            for at, text in self.sources.items():
+                own = _word({n for n, home in names if home == at or not n.startswith("_")})
+                lines = enumerate(text.splitlines(), 1)
+                waiting += [(at, n) for n, code in lines if own(code) and (at, n) not in seen]
             seen.update(waiting)
         return set().union(*self._lines(path).values())
+
+
+def _word(names: set[str]) -> Callable[[str], object]:
+    """Return what finds one of some names in a text."""
+    return re.compile(rf"\b(?:{'|'.join(sorted(names))})\b").search if names else (lambda _: None)
 
 
 def kinship(source: str, test: str) -> int:

@@ -135,3 +135,14 @@ def test_what_cannot_be_taken_is_said() -> None:
         solve(disc(), "casadi:nosuchsolver")
     with pytest.raises(OptionError, match="threads"):
         solve(disc(), "ipopt", threads=3)
+
+
+def test_a_point_without_slopes_proves_nothing() -> None:
+    x = casadi.SX.sym("x")
+    problem = CasadiNlp(x, casadi.sqrt(x), lower=0.0, upper=4.0)
+    found = solve(CasadiNlp(x, (x - 1) ** 2 + 1, lower=0.0, upper=4.0, convex=True), "ipopt")
+    nowhere = replace(found, problem=problem, values={"x[0]": 0.0}, duals={})
+    label = next(iter(problem.column_names))
+    nowhere = replace(nowhere, values={label: 0.0})
+    assert nowhere.dual_residual() == np.inf
+    assert nowhere.primal_residual() == np.inf

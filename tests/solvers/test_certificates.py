@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import ProblemTypeError, QualityWarning, SolverError
 from edgeopt.solvers import LinearProgram, Quality, Status, solve
+from edgeopt.solvers.certificates import recomputed_objective
 from edgeopt.solvers.certificates.linear import (
     bound_from_duals,
     dual_violation,
@@ -153,3 +154,9 @@ def test_text_tells_what_matters() -> None:
     text = str(solve(glass()))
     for part in ("optimal", "highs", "36", "gap"):
         assert part in text
+
+
+def test_a_constant_counts_among_the_terms_of_an_objective() -> None:
+    program = LinearProgram([2.0, -3.0], [[1.0, 1.0]], -np.inf, 4.0, offset=-7.0)
+    found = recomputed_objective(replace(solve(program), values=np.array([1.0, 2.0])))
+    assert found == (2.0 - 6.0 - 7.0, 2.0 + 6.0 + 7.0)

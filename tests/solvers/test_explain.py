@@ -193,3 +193,19 @@ def test_shrinking_finds_the_needed_members(core: set[int]) -> None:
     assert is_irreducible(sorted(core), conflicting)
     if len(core) < 10:
         assert not is_irreducible([*core, 11], conflicting)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_repair_of_constraints_names_what_gives_way_and_nothing_else(size: float) -> None:
+    x = cvxpy.Variable(2, name="x")
+    rows = [x[0] >= 3 * size, x[0] <= size, x[1] >= size, x[1] <= 2 * size]
+    labelled = [row.set_label(name) for row, name in zip(rows, "abcd", strict=True)]
+    found = explain(cvxpy.Problem(cvxpy.Minimize(0), labelled))
+    assert {side.label[0] for side in found.conflict} == {"a", "b"}
+    assert {side.label[0] for side in found.repair} <= {"a", "b"}
+    assert found.repair
+
+
+def test_a_set_without_a_conflict_is_no_irreducible_one() -> None:
+    assert not is_irreducible([1, 2], lambda members: len(members) > 2)
+    assert is_irreducible([1, 2], lambda members: len(members) > 1)

@@ -216,3 +216,11 @@ def test_a_job_of_no_weight_ends_all_the_same() -> None:
     assert live(instance, ResidualDensity(), 0.5).completion.tolist() == [[2.0, 1.0]]
     unweighted = replace(instance, weight=np.zeros(2))
     assert live(unweighted, ResidualDensity(), 0.5).completion.tolist() == [[1.0, 2.0]]
+
+
+def test_a_job_is_urgent_by_the_time_that_it_was_given():
+    """At 3 s a job of 1 s left and 8 s given meets one of 2 s of work and 2 s given: 1/8 < 1/4."""
+    instance = jobs_only([4.0, 2.0], [0, 3], [2.0], deadline=[8.0, 5.0])
+    lived = live(instance, ResidualDensity(weights="deadline"), [0.5])
+    assert lived.completion[0].tolist() == [6.0, 5.0]
+    assert live(instance, ResidualDensity(), [0.5]).completion[0].tolist() == [4.0, 6.0]

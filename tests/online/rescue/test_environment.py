@@ -227,3 +227,11 @@ def test_finished_runs_explain_the_reward(instance, seed):
         assert one.slot + one.duration <= two.slot + two.duration
     unheard = len(placed) - len(told)
     assert 0 <= unheard <= instance.servers
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_run_says_how_long_it_took(compiled):
+    environment = RescueEnvironment(generate(rng=1, horizon=30))
+    run = simulate(environment, RandomPolicy(), runs=3, rng=0, compiled=compiled)
+    assert run.compiled is compiled
+    assert 0 < run.seconds < 3600

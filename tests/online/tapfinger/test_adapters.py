@@ -25,6 +25,7 @@ from edgeopt.online.tapfinger.adapters import (
     decision_of,
     features,
 )
+from edgeopt.online.tapfinger.adapters.encoding import idle
 from tests.draws import draws
 from tests.online.tapfinger.lives import Wild, named, plainly, two_clusters
 from tests.online.tapfinger.plain import PlainEnvironment
@@ -369,3 +370,9 @@ def test_packages_are_imported_only_when_used_and_missed_by_name(
             getattr(importlib.import_module(adapters), name)
     with pytest.raises(AttributeError, match="no attribute 'Env'"):
         _ = importlib.import_module(adapters).Env
+
+
+def test_where_there_is_no_task_the_only_action_is_to_do_nothing() -> None:
+    truth = two_clusters(pending=3)
+    mask = idle(truth).mask
+    assert np.argwhere(mask).tolist() == [[0, 3, 0, 0], [1, 3, 0, 0]]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import optimal_schedule, scheduling_problem
 from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger.policies.estimates import free_ahead
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from tests.draws import draws
 from tests.online.tapfinger.served import gpus, held, lived
@@ -110,3 +111,14 @@ def test_options_and_names() -> None:
     for option, value in (("tasks", 0), ("echo", -1), ("gap", -0.1), ("time_limit", -1.0)):
         with pytest.raises(OptionError, match=f"{option} = {value}"):
             RollingHorizon(**{option: value})
+
+
+def test_what_running_tasks_hold_is_free_when_they_end() -> None:
+    """Two tasks of half a slot's speed and a quarter's: 3 cores are free, then 5, then 6 and 1."""
+    speed = np.zeros((1, 1, 4, 4))
+    speed[0, 0, 2, 0], speed[0, 0, 1, 1] = 0.5, 0.25
+    ahead = free_ahead(
+        np.array([[3, 0]]), np.array([0, 0]), np.array([[2, 0], [1, 1]]), np.array([0.0, 0.0]),
+        np.array([0, 1]), np.array([0, 0]), speed, np.array([False]), 6,
+    )  # fmt: skip
+    assert ahead[0].tolist() == [[3, 0], [3, 0], [5, 0], [5, 0], [6, 1], [6, 1]]

@@ -80,3 +80,13 @@ def test_bounds_carry_what_the_rows_do_not() -> None:
     )
     assert pair.dual_residual() == 0.0
     assert pair.dual_value() == (5.0, 5.0)
+
+
+@pytest.mark.parametrize(("beside", "outside"), [(-0.6, 0.2), (0.6, 0.0)])
+def test_the_sign_of_what_stands_beside_the_diagonal_counts(beside: float, outside: float) -> None:
+    """Ones with -0.6 beside them have the eigenvalue 1 - 1.2, with 0.6 beside them 1 - 0.6."""
+    off = ROOT * beside
+    orders = {"lower": [1.0, off, off, 1.0, off, 1.0], "upper": [1.0, off, 1.0, off, off, 1.0]}
+    for order, triangle in orders.items():
+        found = _pair(triangle, order, psd=[3]).dual_residual()
+        assert found == pytest.approx(outside / max(1.0, abs(off)), abs=1e-12)

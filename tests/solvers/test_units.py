@@ -32,6 +32,7 @@ from edgeopt.solvers import (
 from edgeopt.solvers.backend import highs
 from edgeopt.solvers.certificates.linear import bound_from_duals
 from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.solvers.units import _Entries
 from tests.draws import draws
 from tests.solvers.programs import bounded_programs
 
@@ -355,3 +356,11 @@ def test_costs_that_change_their_unit_are_rescaled_in_place() -> None:
     assert again.quality is Quality.OPTIMAL
     assert again.objective == pytest.approx(first.objective * 1e-9, rel=1e-12)
     assert 1.0 <= np.abs(model._model.getLp().col_cost_).max() < 2.0
+
+
+def test_means_of_exponents_are_rounded_down_wherever_they_lie() -> None:
+    """So that they move along when all entries do: -3/2 becomes -2, as 1/2 becomes 0."""
+    entries = _Entries(sparse.csc_array(np.array([[0.5, 0.25], [2.0, 1.0]])))
+    none = np.zeros(2, dtype=np.int32)
+    assert entries.mean(entries.by_row, none).tolist() == [-2, 0]
+    assert entries.mean(entries.by_column, none).tolist() == [0, -1]

@@ -51,6 +51,9 @@ DURATION = r"(?m)^([\d.]+)s (call|setup|teardown)\s+(\S.*)$"
 SHORT, FEW = 0.5, 40
 """So many tests that take less than so many seconds go first, and alone."""
 
+COMPILING = 240.0
+"""Seconds that a changed kernel, and those that call it, take to be compiled, on a slow machine."""
+
 MOST = 400
 """Tests that a mutant meets at most."""
 
@@ -175,6 +178,7 @@ class Bench:
             for some in filter(None, (quick, [test for test in tests if test not in set(quick)])):
                 control = sum(map(self._takes, some))
                 limit = max(self.limit, MARGIN * control * 1.1)
+                limit += COMPILING if b"@compiled" in before else 0.0
                 code, said = self._pytest(tree, ["-x", "--doctest-modules", *some], limit)
                 if code != 0:
                     break

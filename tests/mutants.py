@@ -74,6 +74,7 @@ class Bench:
     def __init__(self, root: Path, place: Path, jobs: int, limit: float, budget: float) -> None:
         self.root, self.place, self.limit, self.budget = root, place, limit, budget
         self.seconds: dict[str, float] = {}
+        self.running: set[int] = set()
         self.all = [place / f"tree-{number}" for number in range(jobs)]
         self.trees: SimpleQueue[Path] = SimpleQueue()
         for tree in self.all:
@@ -101,14 +102,15 @@ class Bench:
                 [*command, *arguments], cwd=tree, env=environ, stdin=subprocess.DEVNULL,
                 stdout=sink, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
+            self.running.add(process.pid)
             try:
                 code = process.wait(limit)
             except subprocess.TimeoutExpired:
                 return None, ""
             finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                _end(process.pid)
                 process.wait()
+                self.running.discard(process.pid)
             sink.seek(0)
             return code, sink.read().decode(errors="replace")
 
@@ -198,6 +200,11 @@ class Bench:
         return Outcome(mutant, "killed", seconds, (lines or [said[-160:]])[0].split(" - ")[0])
 
 
+def _end(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
 def drawn(root: Path, rooms: tuple[str, ...], sample: int, seed: int) -> list[Mutant]:
     """Draw as many mutants of each subpackage; one stays drawn as long as its text stays."""
     found = []
@@ -261,6 +268,15 @@ def main() -> int:
         mutants = drawn(ROOT, rooms, given.sample, given.seed)
     known = equivalents(ROOT)
     bench = Bench(ROOT, given.place, given.jobs, given.limit, given.budget)
+
+    def stop(*_: object) -> None:
+        for group in list(bench.running):
+            _end(group)
+        os._exit(130)
+
+    # Who ends the driver ends the tests, some of which would never do so by themselves.
+    for wish in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(wish, stop)
     files = len({mutant.path for mutant in mutants})
     print(f"{len(mutants)} mutants in {files} files; first the control", flush=True)
     begun = time.monotonic()

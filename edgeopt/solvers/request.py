@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from edgeopt.errors import OptionError
-from edgeopt.options import check_fields, check_whole
+from edgeopt.options import check_flag, check_text, check_whole
 
 __all__ = ["Progress", "ProgressCallback", "Request"]
 
@@ -71,7 +71,9 @@ class Request:
             if value is not None and not (isinstance(value, Real) and float(value) >= 0):
                 raise OptionError(f"{name} is {value!r}; it must be a number >= 0")
         check_whole("threads", self.threads, 1, none=True)
-        check_fields(self)
+        check_flag("log", self.log)
+        if self.algorithm is not None:
+            check_text("algorithm", self.algorithm)
 
     def record(self) -> dict[str, Any]:
         """Return what was asked for, as it is kept in the solution."""

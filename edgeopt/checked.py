@@ -79,9 +79,7 @@ def checked(**spans: str | int) -> Callable[[FunctionT], FunctionT]:
 def _check_kinds(
     name: str, value: object, kinds: tuple[Any, ...], none: bool, span: str | int | None
 ) -> None:
-    if none and value is None:
-        return
-    if len(kinds) != 1:
+    if (none and value is None) or len(kinds) != 1:
         return
     if get_origin(kinds[0]) is Literal:
         check_choice(name, value, get_args(kinds[0]), otherwise="None" if none else "")

@@ -256,7 +256,8 @@ class Coverage:
             if path.startswith("tests/") and (tree / path).exists()
         }
 
-    @cache  # noqa: B019 - there is one of it, as long as the driver runs
+    # There is one object of this class, for as long as the driver runs: what is kept leaks nothing.
+    @cache  # noqa: B019
     def _lines(self, path: str) -> dict[int, set[str]]:
         found = self.data.contexts_by_lineno(str(self.tree / path))
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -109,8 +109,6 @@ def solve_p1_lp(
     -----
     Huang, Liu, Shan: RESCUE, problem P1-LP.
     """
-    if method not in get_args(Method):
-        raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
     check_whole("threads", threads, 1, none=True)
     if solver and method not in ("auto", "direct"):
         raise OptionError(

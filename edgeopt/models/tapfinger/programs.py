@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.checked import checked
-from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger.starts import CHOICES, Choice, check_horizon, interchangeable
 
 if TYPE_CHECKING:
@@ -77,8 +76,6 @@ def start_program(
     """
     import pyomo.environ as pyo
 
-    if bundles not in CHOICES:
-        raise OptionError(f"bundles = {bundles!r}: must be one of {', '.join(CHOICES)}")
     slots = check_horizon(problem, horizon)
     assert problem.weight is not None
     occupied, started = problem.occupied, problem.started

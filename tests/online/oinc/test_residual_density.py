@@ -221,6 +221,6 @@ def test_a_job_of_no_weight_ends_all_the_same() -> None:
 def test_a_job_is_urgent_by_the_time_that_it_was_given():
     """At 3 s a job of 1 s left and 8 s given meets one of 2 s of work and 2 s given: 1/8 < 1/4."""
     instance = jobs_only([4.0, 2.0], [0, 3], [2.0], deadline=[8.0, 5.0])
-    lived = live(instance, ResidualDensity(weights="deadline"), [0.5])
-    assert lived.completion[0].tolist() == [6.0, 5.0]
+    urgent = live(instance, ResidualDensity(weights="deadline"), [0.5])
+    assert urgent.completion[0].tolist() == [6.0, 5.0]
     assert live(instance, ResidualDensity(), [0.5]).completion[0].tolist() == [4.0, 6.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -93,8 +93,6 @@ def solve_cooperative(
     Si Salem et al., Toward inference delivery networks, problem (14), with potential capacities
     that cooperate instead of given ones.
     """
-    if method not in get_args(Method):
-        raise OptionError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
     if solver and method == "structured":
         raise OptionError(
             f"method {method!r} uses no backend and takes no options {sorted(solver)}; "

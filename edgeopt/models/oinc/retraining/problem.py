@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen_array, frozen_integers, require
 
 if TYPE_CHECKING:
@@ -111,8 +110,6 @@ def retraining_problem(
     InstanceError
         If a share lies outside [0, 1], or all are 0.
     """
-    if weights not in ("constant", "deadline"):
-        raise OptionError(f"weights = {weights!r}: must be 'constant' or 'deadline'")
     weight = instance.weight
     assert weight is not None
     if weights == "deadline":

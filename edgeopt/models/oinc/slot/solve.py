@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot.assignment import MOST, assign, assignment_cost, own_assignment
 from edgeopt.models.oinc.slot.exact_search import improve_exactly
@@ -147,10 +146,6 @@ def evaluate(
     OptionError
         If an option is unknown or out of range.
     """
-    if unfit not in get_args(Unfit):
-        raise OptionError(f"unfit = {unfit!r}: must be one of {get_args(Unfit)}")
-    if not late > 0.0:
-        raise OptionError(f"late = {late}: must be positive")
     site = own_assignment(problem, site, refused=True)
     weight = problem.weight
     assert weight is not None

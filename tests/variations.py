@@ -135,7 +135,7 @@ def _environment(variation: Variation, folder: Path, tree: Path) -> Path:
             "newest": ["--resolution", "highest", "--upgrade"],
         }[variation.packages]
         quiet = [_uv(), "--quiet"]
-        subprocess.run([*quiet, "venv", "--python", base, folder / "venv"], check=True)
+        subprocess.run([*quiet, "venv", "--seed", "--python", base, folder / "venv"], check=True)
         install = [*quiet, "pip", "install", "--python", python, *how, "--editable"]
         subprocess.run([*install, f"{tree}[dev]"], check=True)
         stamp.write_text(wanted)
@@ -143,10 +143,11 @@ def _environment(variation: Variation, folder: Path, tree: Path) -> Path:
 
 
 def _surroundings(variation: Variation, python: Path, tree: Path) -> dict[str, str]:
-    """Return the variables of a run, without what a user may have set."""
+    """Return the variables of a run, without what a user may have set but the share of draws."""
     environ = {"PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": os.environ.get("HOME", "/")}
     environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_OPT": "1"}
     environ |= {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"} | variation.environ
+    environ |= {name: os.environ[name] for name in ("EDGEOPT_DRAWS",) if name in os.environ}
     data = os.environ.get("EDGEOPT_DATA") or ROOT.parent / "shared/data"
     if variation.data and Path(data).is_dir():
         environ["EDGEOPT_DATA"] = str(Path(data).resolve())

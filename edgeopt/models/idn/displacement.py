@@ -124,8 +124,10 @@ def _serve(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     left = np.empty(weight.size)
     for n in range(tail.size):
-        left[:] = requests[:, n]
-        waiting = np.count_nonzero(left)
+        waiting = 0
+        for t in range(weight.size):
+            left[t] = requests[t, n]
+            waiting += left[t] != 0.0
         dearest[n] = -1
         for k in range(first[n], first[n + 1]):
             if not hosted[cell[k]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.tapfinger.kernels import place, refill
 from edgeopt.online.tapfinger.state import ARRIVED, LOST, NUMBER
 
@@ -43,7 +43,8 @@ def _free_after(
     rules: Rules, state: State, changed: Ints, other: Ints, free: Ints
 ) -> tuple[int, int, int]:
     """Check the changes of bundles and write what would be free."""
-    free[:] = state.free
+    for n in range(free.shape[0]):
+        put(state.free[n], free[n])
     for i in range(changed.size):
         j = changed[i]
         if not rules.preemption:

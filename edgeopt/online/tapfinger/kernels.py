@@ -165,7 +165,9 @@ def pass_slot(rules: Rules, truth: Truth, state: State, log: Log) -> None:
     if clock[ARRIVED] > clock[COMPLETED]:
         at = clock[BOOKED]
         log.alive[at], log.rounds[at] = clock[ARRIVED] - clock[COMPLETED], clock[NUMBER]
-        log.used[at] = rules.capacity - state.free
+        for n in range(state.free.shape[0]):
+            for r in range(2):
+                log.used[at, n, r] = rules.capacity[n, r] - state.free[n, r]
         clock[BOOKED] += 1
         _elapse(rules, truth, state)
     if clock[ARRIVED] == clock[COMPLETED] and clock[ARRIVED] < truth.arrival.size:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.models.oinc.slot.kernels import SLACK
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
     trial = site.copy()
     seed = np.uint64(88172645463325252)
     for _ in range(kicks):
-        trial[:] = site
+        put(site, trial)
         for _ in range(min(n, KICK)):
             seed = _next(seed)
             i = int((seed >> np.uint64(11)) % np.uint64(n))
@@ -186,7 +186,7 @@ def shake(terms: Floats, site: Ints, penalty: float, kicks: int, most: int) -> N
         cost = total_cost(terms, trial, penalty)
         if cost < best * (1.0 - LEAST):
             best = cost
-            site[:] = trial
+            put(trial, site)
 
 
 @compiled

@@ -186,13 +186,18 @@ def _share_out_all(
             S[:] = np.inf
         late = admit(A, E, S, room[j], limit)
         if refuse:
-            site[mine[late]] = -1
+            for n in range(mine.size):
+                if late[n]:
+                    site[mine[n]] = -1
             kept = np.flatnonzero(~late)
             mine, A, E, S, w = mine[kept], A[kept], E[kept], S[kept], w[kept]
         elif late.all():
             S[:] = np.inf
         else:
-            S[late] = np.maximum(S[late], limit)
+            for n in range(mine.size):
+                if late[n]:
+                    S[n] = max(S[n], limit)
         v, z = np.empty(mine.size), np.empty(mine.size)
         share_out(A, E, S, w, room[j], v, z)
-        band[mine], cpu[mine] = v, z
+        for n in range(mine.size):
+            band[mine[n]], cpu[mine[n]] = v[n], z[n]

@@ -66,7 +66,10 @@ def assemble_band(
     block = np.empty((cells, cells))
     spread = np.empty((cells, longest * servers))
     along = np.empty((servers, longest))
-    lifetime = np.array([np.count_nonzero(survival[profile]) for profile in range(profiles)])
+    lifetime = np.zeros(profiles, dtype=np.int64)
+    for profile in range(profiles):
+        for a in range(longest):
+            lifetime[profile] += survival[profile, a] != 0.0
     for t in range(slots):
         reach = min(longest, slots - t)
         block[:] = 0.0

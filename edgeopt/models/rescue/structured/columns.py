@@ -220,9 +220,13 @@ def _top_columns(
                     count = min(count + 1, per_row)
             best[t, j] = top
             width[row] = count
-            order = np.argsort(cell[row, :count])
-            cell[row, :count] = cell[row, :count][order]
-            gain[row, :count] = gain[row, :count][order]
+            # The short list by cell: an insertion sort, for which no sort is compiled.
+            for last in range(1, count):
+                own, earned, at = cell[row, last], gain[row, last], last
+                while at > 0 and cell[row, at - 1] > own:
+                    cell[row, at], gain[row, at] = cell[row, at - 1], gain[row, at - 1]
+                    at -= 1
+                cell[row, at], gain[row, at] = own, earned
 
 
 @compiled(writes="indptr cell profit origin")

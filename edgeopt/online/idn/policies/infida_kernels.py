@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.knapsack_projection import ascend_in_place
 from edgeopt.rounding.kernels import fill_row
 
@@ -31,7 +31,7 @@ def ascend(
 ) -> None:
     """Write into `out` where a step from `point` leads; nodes without a decision stay."""
     for v in range(point.shape[0]):
-        out[v] = point[v]
+        put(point[v], out[v])
         if free[v] and rates[v] > 0.0:
             ascend_in_place(out[v], gradient[v], size[v], rates[v], budget[v])
 

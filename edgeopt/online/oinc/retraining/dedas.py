@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.naming import named
 from edgeopt.online.oinc.retraining.fixed_order import (
     no_orders,
@@ -182,7 +182,8 @@ def _best_place(
     """Return the entries of the best `Change` of a site, the first `locked` jobs left in front."""
     q = duration.size
     durations, deadlines = np.empty(q + 1), np.empty(q + 1)
-    durations[:q], deadlines[:q] = duration, deadline
+    put(duration, durations)
+    put(deadline, deadlines)
     durations[q], deadlines[q] = new_duration, new_deadline
     old = np.arange(q)
     met_before, completion_before = _outcome(old, durations, deadlines, now, whole)
@@ -193,11 +194,13 @@ def _best_place(
         # Taking the place of the last job is to be inserted before it.
         last = q - 2 if replaces else q
         for place in range(last, locked - 1, -1):
-            order[:place], order[place] = old[:place], q
+            put(old[:place], order)
+            order[place] = q
             if replaces:
-                order[place + 1 : q], order[q] = old[place + 1 :], place
+                put(old[place + 1 :], order[place + 1 :])
+                order[q] = place
             else:
-                order[place + 1 :] = old[place:]
+                put(old[place:], order[place + 1 :])
             met, completion = _outcome(order, durations, deadlines, now, whole)
             met, completion = met - met_before, completion - completion_before
             if best[1] == np.inf or _better(met, completion, best[0], best[1]):

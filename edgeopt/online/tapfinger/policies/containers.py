@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
@@ -190,5 +190,6 @@ def _equal_share(
             given[r] = min(share, free[n, r], largest[r])
             fits &= given[r] >= least
         if fits:
-            task[n], bundle[n] = j, given
+            task[n] = j
+            put(given, bundle[n])
     return task, bundle

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
 from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
@@ -100,7 +100,8 @@ def _share(
         hand_out_by_gain(slots[n], kinds, remaining, bundle, cpus, gpus)
         for i in range(number.size):
             if place[i] >= 0:
-                other[place[i]] = bundle[i]
+                put(bundle[i], other[place[i]])
             else:
-                new[n], new_bundle[n] = number[i], bundle[i]
+                new[n] = number[i]
+                put(bundle[i], new_bundle[n])
     return new, new_bundle, other

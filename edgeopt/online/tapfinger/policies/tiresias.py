@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
 from edgeopt.options import check_choice
 
@@ -98,9 +98,10 @@ def _share(
         _cpus(bundle, minimum, kinds, capacity[n, 0], largest[0])
         for i in range(number.size):
             if place[i] >= 0:
-                other[place[i]] = bundle[i]
+                put(bundle[i], other[place[i]])
             else:
-                new[n], new_bundle[n] = number[i], bundle[i]
+                new[n] = number[i]
+                put(bundle[i], new_bundle[n])
     return new, new_bundle, other
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.models.oinc.slot.columns.cost import column_cost, lateness
 from edgeopt.models.oinc.slot.columns.pricing import search
 
@@ -117,7 +117,7 @@ def price_sites(
         looked += some
         if size > 0 and count < pool.shape[0]:
             pool[count, 0], pool[count, 1] = j, size
-            pool[count, 2 : size + 2] = members[:size]
+            put(members[:size], pool[count, 2:])
             cost[count], _, _ = column_cost(a[j], e[j], s, members, size)
             chosen[j] = count
             count += 1
@@ -172,14 +172,14 @@ def ascend(
         idle = 0 if value > best + 1e-6 * abs(best) else idle + 1
         if value > best:
             best = value
-            prices[:] = point
-            reduced[:] = now
+            put(point, prices)
+            put(now, reduced)
         if upper - best <= gap * upper:
             break
         if idle >= PATIENCE:
             step *= SHORTER
             idle = 0
-            point[:] = prices
+            put(prices, point)
         direction *= MOMENTUM
         for i in range(n):
             direction[i] += 1.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.models.oinc.slot.columns.cost import column_cost, lateness, too_much
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def search(
     free = np.ones(depth_most, dtype=np.bool_)
     path = np.empty(depth_most, dtype=np.int64)
     smallest = np.empty(width)
-    index[0, :] = first[:width]
-    gains[0, :] = key[:width]
+    put(first[:width], index[0])
+    put(key[:width], gains[0])
     count[0] = width
     _suffixes(a, e, s, own, 0.0, 0.0, index[0], gains[0], width, cutoff, smallest, least[0])
     best, size, looked, depth = cutoff, 0, 0, 0
@@ -135,11 +135,11 @@ def search(
             if every:
                 if size < found.shape[0]:
                     found[size, 0] = new
-                    found[size, 1 : new + 1] = path[:new]
+                    put(path[:new], found[size, 1:])
                 size += 1
             else:
                 best, size = value[new], new
-                members[:new] = path[:new]
+                put(path[:new], members)
         # What may join it, the most gainful first.
         width = 0
         for k in range(at + 1, count[depth]):

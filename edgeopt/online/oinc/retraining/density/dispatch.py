@@ -71,7 +71,10 @@ def _line_up(state: State, loose: Ints, count: int, job: int) -> None:
 
 @compiled
 def _top_density(state: State, job: int) -> float:
-    return float(state.job[job].weight / state.duration[job].min())
+    shortest = np.inf
+    for duration in state.duration[job]:
+        shortest = min(shortest, duration)
+    return float(state.job[job].weight / shortest)
 
 
 @compiled(writes="loose")

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyomo.common.errors import InfeasibleConstraintException
-from pyomo.core.base.objective import maximize
+from pyomo.core.base.constraint import Constraint
+from pyomo.core.base.objective import Objective, maximize, minimize
+from pyomo.core.base.PyomoModel import ConcreteModel
+from pyomo.core.base.set_types import Integers, Reals
+from pyomo.core.base.var import Var
+from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from edgeopt.errors import InstanceError, ProblemTypeError, SolverError
 from edgeopt.solvers.program import LinearProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-__all__ = ["PyomoProgram", "compile_model"]
+__all__ = ["PyomoProgram", "compile_model", "flat_model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +49,6 @@ class PyomoProgram:
     def named_duals(self, duals: NDArray[np.float64]) -> dict[str, float]:
         """Return the duals of the rows under the names of the constraints."""
         return dict(zip(self.program.row_names, duals.tolist(), strict=True))
-
-    def value_array(self, named: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return named values in the order of the columns; nan where one is missing."""
-        return np.array([named.get(name, np.nan) for name in self.program.column_names])
-
-    def dual_array(self, named: Mapping[str, float]) -> NDArray[np.float64]:
-        """Return named duals in the order of the rows; nan where one is missing."""
-        return np.array([named.get(name, np.nan) for name in self.program.row_names])
 
     def load(self, values: NDArray[np.float64]) -> None:
         """Put values into the variables of the model."""
@@ -147,3 +142,37 @@ def _merge_rows(
         lower.append(-np.inf if kind > 0 else side)
         upper.append(np.inf if kind < 0 else side)
     return first, constraints, lower, upper
+
+
+def flat_model(program: LinearProgram) -> Any:
+    """Return a linear program as a Pyomo model of variables `x`, constraints `row`, by position."""
+    columns, rows = range(program.shape[1]), program.matrix.tocsr()
+    model = ConcreteModel()
+    model.x = Var(
+        columns,
+        bounds=lambda _, j: (_side(program.lower[j]), _side(program.upper[j])),
+        domain=lambda _, j: Integers if program.integer[j] else Reals,
+    )
+    filled = np.flatnonzero(np.diff(rows.indptr)).tolist()
+
+    def constraint(model: Any, i: int) -> Any:
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        terms = [model.x[j] for j in rows.indices[part].tolist()]
+        body = LinearExpression(linear_coefs=rows.data[part].tolist(), linear_vars=terms)
+        low, high = _side(program.row_lower[i]), _side(program.row_upper[i])
+        return body == low if low == high else (low, body, high)
+
+    model.row = Constraint(filled, rule=constraint)
+    model.cost = Objective(
+        expr=LinearExpression(
+            constant=program.offset,
+            linear_coefs=program.cost.tolist(),
+            linear_vars=list(model.x.values()),
+        ),
+        sense=maximize if program.sense == "max" else minimize,
+    )
+    return model
+
+
+def _side(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None

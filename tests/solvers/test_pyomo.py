@@ -203,3 +203,35 @@ def test_what_cannot_be_taken_is_said() -> None:
 def test_crossing_bounds_name_the_variable() -> None:
     with pytest.raises(InstanceError, match=r"amount\[a\]"):
         solve(mixing(upper=-1.0))
+
+
+def in_units(worth: float, row: float, column: float) -> pyo.ConcreteModel:
+    """A whole and a real amount; the objective, the last row and the real amount have units."""
+    model = pyo.ConcreteModel()
+    model.count = pyo.Var(bounds=(0, 10), domain=pyo.Integers)
+    model.amount = pyo.Var(bounds=(0, 7 * column))
+    amount = model.amount / column
+    model.worth = pyo.Objective(expr=worth * (3 * model.count + 2 * amount + 1), sense=pyo.maximize)
+    model.first = pyo.Constraint(expr=5 * model.count + 3 * amount <= 23.5)
+    model.last = pyo.Constraint(expr=pyo.inequality(row, row * (model.count + amount), 6.25 * row))
+    return model
+
+
+@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("route", [route for route in ROUTES if ":" in route])
+def test_units_do_not_reach_pyomos_interfaces(route: str, part: int) -> None:
+    _skip_without(route)
+    usual = solve(in_units(1.0, 1.0, 1.0), route, gap=1e-9).certify()
+    count, amount = usual.values["count"], usual.values["amount"]
+    assert (count, amount) == pytest.approx((3.0, 17.0 / 6.0))
+    for factor in (2.0**-40, 2.0**40, 1e-8, 1e8):
+        units = [1.0, 1.0, 1.0]
+        units[part] = factor
+        found = solve(in_units(*units), route, gap=1e-9).certify()
+        assert (found.status, found.quality) == (usual.status, usual.quality)
+        now = (found.values["count"], found.values["amount"] / units[2])
+        if factor in (2.0**-40, 2.0**40):
+            assert (*now, found.gap) == (count, amount, usual.gap)
+        assert (*now, found.objective / units[0]) == pytest.approx(
+            (count, amount, usual.objective), rel=1e-9
+        )

@@ -1,13 +1,19 @@
-"""Pyomo models: compiled and handed over in memory when linear, otherwise by Pyomo's interfaces."""
+"""Pyomo models: compiled and handed over in memory when linear, otherwise by Pyomo's interfaces.
+
+A linear model that is to go through one of these interfaces goes without its units as well: as a
+model of its own, made of the compiled program.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import TerminationCondition
 from pyomo.contrib.solver.common.util import NoDualsError
@@ -18,7 +24,7 @@ from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
 from edgeopt.solvers.backend.assembly import assemble
 from edgeopt.solvers.backend.pyomo_legacy import solve_with_legacy_interface
 from edgeopt.solvers.log_stream import LogStream
-from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model
+from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model, flat_model
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.scaling import solve_scaled
 from edgeopt.solvers.solution import Seconds, Solution
@@ -28,6 +34,8 @@ from edgeopt.solvers.tolerance import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.registry import BackendSolve
     from edgeopt.solvers.request import Request
 
 __all__ = ["NATIVE", "STATUS", "solve"]
@@ -92,15 +100,21 @@ def solve(model: Any, request: Request) -> Solution:
         compiled, reason = _compiled(model)
     except SolverError:
         # A constraint without free variables does not hold; `explain` names it.
-        status, seconds = Status.PROVEN_INFEASIBLE, (time.perf_counter() - start, 0.0)
-        return assemble(model, request, status, sign=_sign(model), seconds=seconds, version="")
+        status, spent = Status.PROVEN_INFEASIBLE, (time.perf_counter() - start, 0.0)
+        return assemble(model, request, status, sign=_sign(model), seconds=spent, version="")
+    seconds = time.perf_counter() - start
     if not library and request.solver in _COMPILED:
         if compiled is not None:
-            return _solve_compiled(model, compiled, request, time.perf_counter() - start)
+            from edgeopt.solvers.kinds import kind_of
+
+            run = find_backend(request.solver).solve_function(kind_of(compiled.program))
+            return _solve_compiled(run, model, compiled, request, seconds)
         if request.solver not in NATIVE:
             raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}")
     name = native if library else NATIVE[request.solver]
-    return _solve_natively(model, compiled, name, request)
+    if compiled is None:
+        return _reach(name, model, request)
+    return _solve_compiled(partial(_solve_flat, name), model, compiled, request, seconds)
 
 
 def _compiled(model: Any) -> tuple[PyomoProgram | None, str]:
@@ -111,11 +125,8 @@ def _compiled(model: Any) -> tuple[PyomoProgram | None, str]:
 
 
 def _solve_compiled(
-    model: Any, compiled: PyomoProgram, request: Request, seconds: float
+    run: BackendSolve, model: Any, compiled: PyomoProgram, request: Request, seconds: float
 ) -> Solution:
-    from edgeopt.solvers.kinds import kind_of
-
-    run = find_backend(request.solver).solve_function(kind_of(compiled.program))
     inner = solve_scaled(run, compiled.program, request)
     if inner.values is not None:
         compiled.load(inner.values)
@@ -129,23 +140,34 @@ def _solve_compiled(
     )
 
 
-def _solve_natively(
-    model: Any, compiled: PyomoProgram | None, name: str, request: Request
-) -> Solution:
+def _solve_flat(name: str, program: LinearProgram, request: Request) -> Solution:
+    """Solve a linear program by Pyomo's interface of a name."""
+    model = flat_model(program)
+    found = _reach(name, model, request)
+    if found.values is None:
+        return replace(found, problem=program)
+    values = [found.values.get(column.name, np.nan) for column in model.x.values()]
+    duals = None
+    if found.duals is not None:
+        duals = np.zeros(program.shape[0])
+        for row, constraint in model.row.items():
+            duals[row] = found.duals.get(constraint.name, np.nan)
+    return replace(found, problem=program, values=np.array(values), duals=duals)
+
+
+def _reach(name: str, model: Any, request: Request) -> Solution:
     if request.algorithm is not None:
         raise OptionError(
             f"Pyomo's {name} has no common name for algorithms; pass the solver's own option"
         )
     solver = SolverFactory(name)
     if solver is None:
-        solution = solve_with_legacy_interface(model, name, request)
-    else:
-        if not solver.available():
-            raise MissingDependencyError(
-                f"Pyomo cannot reach the solver {name!r}: install it, or its Python package"
-            )
-        solution = _run(model, name, solver, request)
-    return _with_evidence(solution, compiled)
+        return solve_with_legacy_interface(model, name, request)
+    if not solver.available():
+        raise MissingDependencyError(
+            f"Pyomo cannot reach the solver {name!r}: install it, or its Python package"
+        )
+    return _run(model, name, solver, request)
 
 
 def _run(model: Any, name: str, solver: Any, request: Request) -> Solution:
@@ -211,14 +233,3 @@ def _duals(loader: Any) -> dict[str, float] | None:
 def _sign(model: Any) -> float:
     objectives = model.component_data_objects(Objective, active=True, descend_into=True)
     return -1.0 if any(objective.sense == maximize for objective in objectives) else 1.0
-
-
-def _with_evidence(solution: Solution, compiled: PyomoProgram | None) -> Solution:
-    """Attach the compiled program, so that the certificate of linear programs applies."""
-    if compiled is None or solution.values is None:
-        return solution
-    values = compiled.value_array(solution.values)
-    duals = None if solution.duals is None else compiled.dual_array(solution.duals)
-    program = compiled.program
-    inner = replace(solution, values=values, duals=duals, problem=program)
-    return replace(solution, evidence=inner, objective=program.objective(values))

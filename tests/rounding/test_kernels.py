@@ -1,5 +1,7 @@
 """Compiled rows against the plain twin, bit for bit on the same coins."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,3 +141,19 @@ def test_rows_side_by_side_keep_to_their_own_coins(
         row = weights[0 if shared else b]
         kernels.depround_row(y[b], row, RESIDUAL[residual], coins[b], alone)
         assert drawn[b].tolist() == alone.tolist()
+
+
+def test_half_in_random_order_never_keeps_the_rest_beside_a_lone_fractional_entry() -> None:
+    values, weights = np.array([1.0, 0.5, 0.0, 1.0]), np.ones(4)
+    seen = set()
+    for first, second in itertools.product((0.1, 0.9), repeat=2):
+        out = np.empty(4, dtype=bool)
+        # The first coin is that of the order, which has nothing to decide.
+        _, last = kernels.depround_shuffled(
+            values, weights, HALF, np.array([0.0, first, second]), out
+        )
+        assert last == 1
+        seen.add(tuple(out.tolist()))
+    alone, rest, dropped = (False, True, False, False), (True, False, False, True), (False,) * 4
+    assert alone in seen
+    assert seen <= {alone, rest, dropped}

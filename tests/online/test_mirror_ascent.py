@@ -365,3 +365,19 @@ def test_bad_gradients_are_named(gradient: list[float]):
     ascent = MirrorAscent(KnapsackEntropy([1.0, 2.0], 1.0), FixedStep(1.0))
     with pytest.raises(InputError, match="gradient"):
         ascent.update(ascent.start(), np.array(gradient))
+
+
+def test_mirror_steps_from_its_point_and_the_leader_from_the_centre() -> None:
+    mirror = KnapsackEuclidean(np.ones(3), 1.0)
+    gradients = np.array([[9.0, 0.0, -3.0], [-4.0, 2.0, 1.0]])
+    for kind in ("mirror", "leader"):
+        ascent = MirrorAscent(mirror, FixedStep(0.5), kind)
+        first = ascent.update(ascent.start(), gradients[0])
+        last = ascent.update(first, gradients[1])
+        origin, direction = (
+            (mirror.centre(), gradients.sum(axis=0))
+            if kind == "leader"
+            else (first.point, gradients[1])
+        )
+        assert last.point.tolist() == mirror.step(origin, direction, 0.5).tolist()
+    assert first.point.max() == 1.0

@@ -195,7 +195,7 @@ def test_shrinking_finds_the_needed_members(core: set[int]) -> None:
         assert not is_irreducible([*core, 11], conflicting)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("size", [1e-4, 1e-3, 1.0, 1e3])
 def test_a_repair_of_constraints_names_what_gives_way_and_nothing_else(size: float) -> None:
     x = cvxpy.Variable(2, name="x")
     rows = [x[0] >= 3 * size, x[0] <= size, x[1] >= size, x[1] <= 2 * size]

@@ -79,7 +79,8 @@ def test_tight_instance_has_all_its_values():
 def test_theorem_two_is_tight_from_both_sides():
     """Equal to 1/(2 - eps): neither a better policy nor a worse optimum would pass."""
     for epsilon in (0.5, 0.1, 1e-3):
-        for found in check(["rescue.theorem2", "rescue.theorem2.plan"], tight(epsilon)):
+        ids = ["rescue.theorem2", "rescue.theorem2.plan", "rescue.theorem2.algorithm"]
+        for found in check(ids, tight(epsilon)):
             assert found.verdict == "holds"
             assert found.measured == pytest.approx(1 / (2 - epsilon), abs=1e-9)
     [limit] = check("rescue.theorem2", tight(1e-6))

@@ -135,6 +135,13 @@ def test_policies_do_not_see_the_requests() -> None:
     assert environment.truth.requests.tolist() == [[4, 8]]
 
 
+@pytest.mark.parametrize("order", ["random", "sequential"])
+def test_worlds_beyond_memory_are_refused(order: Order) -> None:
+    environment = IdnEnvironment(TWO_TYPES_ONE_EDGE, order)
+    with pytest.raises(OptionError, match=r"runs \* slots"):
+        environment.worlds(np.random.default_rng(0), 10**15)
+
+
 def test_decisions_are_checked() -> None:
     environment = IdnEnvironment(TWO_TYPES_ONE_EDGE)
     [world] = environment.worlds(np.random.default_rng(0), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -324,3 +325,14 @@ def test_names_say_what_is_not_as_usual() -> None:
     assert Reservation(optimise=True, span="busy").name == ("Reservation, optimise=True, span=busy")
     assert StaticShares().name == "StaticShares"
     assert StaticShares(0.25).name == "StaticShares, share=0.25"
+
+
+@pytest.mark.parametrize(("span", "requests", "jobs"), [("slot", 3.0, 2.0), ("busy", 5.0, 2.5)])
+def test_means_are_of_this_slot_or_of_all_so_far(span: str, requests: float, jobs: float) -> None:
+    instance = SimpleNamespace(speed=np.ones(2), latency_scale=4.0, completion_scale=8.0)
+    memory = SimpleNamespace(instance=instance, slots=4, requests=20, jobs=10)
+    slot = SimpleNamespace(requests=SimpleNamespace(requests=3))
+    found = Reservation(span=span)._forecast(memory, slot, np.ones(2), np.array([0]))
+    assert found.latency_weight == 1.0 / (requests * 4.0)
+    assert found.completion_weight == 1.0 / (jobs * 8.0)
+    assert found.lasting == (span == "busy")

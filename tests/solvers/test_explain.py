@@ -209,3 +209,12 @@ def test_a_repair_of_constraints_names_what_gives_way_and_nothing_else(size: flo
 def test_a_set_without_a_conflict_is_no_irreducible_one() -> None:
     assert not is_irreducible([1, 2], lambda members: len(members) > 2)
     assert is_irreducible([1, 2], lambda members: len(members) > 1)
+
+
+def test_the_conflict_that_highs_proposes_is_heard() -> None:
+    program = LinearProgram(
+        [1.0, 1.0], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [3.0, -np.inf, 1.0], [np.inf, 1.0, 2.0]
+    )
+    sides = {(one.part, one.index, one.side) for one in conflict._from_highs(program)}
+    assert {("row", 0, "lower"), ("row", 1, "upper")} <= sides
+    assert all(index != 2 for part, index, _ in sides if part == "row")

@@ -40,7 +40,10 @@ ReturnedT = TypeVar("ReturnedT", covariant=True)
 _OPTIONS: Final = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
 """As `numba.njit` has them, but for the form for callers in C, of whom there are none."""
 
-_LEVEL: Final = config.OPT if "NUMBA_OPT" in os.environ else type(config.OPT)(1)  # type: ignore[attr-defined]
+_CONFIG: Final[Any] = config
+"""Numba's settings, whose names it makes when it is imported, where no type checker sees them."""
+
+_LEVEL: Final = _CONFIG.OPT if "NUMBA_OPT" in os.environ else type(_CONFIG.OPT)(1)
 """How far LLVM optimises: above the first level it takes a third longer for no faster kernels."""
 
 _ALONE: Final = frozenset({__name__})
@@ -84,7 +87,7 @@ def compiled(function: Any = None, /, *, writes: str = "", **options: Any) -> An
 
 
 def _made(function: Callable[..., Any], writes: list[str], options: dict[str, Any]) -> Any:
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if _CONFIG.DISABLE_JIT:
         return function
     made: Any = _Kernel(function, {}, {**_OPTIONS, **options})
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
@@ -104,11 +107,11 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         with global_compiler_lock:
             # Numba reads the level whenever it compiles; other packages keep their own.
-            before, config.OPT = config.OPT, _LEVEL  # type: ignore[attr-defined]
+            before, _CONFIG.OPT = _CONFIG.OPT, _LEVEL
             try:
                 return self._compiled(sig)
             finally:
-                config.OPT = before  # type: ignore[attr-defined]
+                _CONFIG.OPT = before
 
     def _compiled(self, sig: Any) -> Any:
         given, _ = sigutils.normalize_signature(sig)  # type: ignore[no-untyped-call]
@@ -220,7 +223,7 @@ def _remove_strays(root: Path) -> None:
     for folder in root.glob(f"{PACKAGE.name}.*-*"):
         if folder.name.rpartition("-")[0] not in modules:
             shutil.rmtree(folder, ignore_errors=True)
-    chosen = [UserProvidedCacheLocator] if config.CACHE_DIR else []  # type: ignore[attr-defined]
+    chosen = [UserProvidedCacheLocator] if _CONFIG.CACHE_DIR else []
     locators: list[Any] = [*chosen, UserWideCacheLocator]
     for source in {path.parent for path in PACKAGE.rglob("*.py")}:
         for file in (source / "__pycache__").glob("*.nb[ci]"):

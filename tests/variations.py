@@ -147,7 +147,8 @@ def _surroundings(variation: Variation, python: Path, tree: Path) -> dict[str, s
     environ = {"PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": os.environ.get("HOME", "/")}
     environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_OPT": "1"}
     environ |= {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"} | variation.environ
-    environ |= {name: os.environ[name] for name in ("EDGEOPT_DRAWS",) if name in os.environ}
+    if share := os.environ.get("EDGEOPT_DRAWS"):
+        environ["EDGEOPT_DRAWS"] = share
     data = os.environ.get("EDGEOPT_DATA") or ROOT.parent / "shared/data"
     if variation.data and Path(data).is_dir():
         environ["EDGEOPT_DATA"] = str(Path(data).resolve())

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy
+from packaging.version import Version
 
 from edgeopt.bounds import competitive_ratio, paired_difference
 from edgeopt.errors import OptionError
@@ -9,14 +11,16 @@ from edgeopt.errors import OptionError
 # Two-sided quantiles: closed forms for 1 and 2 degrees of freedom, printed tables beyond.
 ONE_DEGREE = np.tan(np.pi * 0.95 / 2)
 TWO_DEGREES = 0.9 * np.sqrt(2 / (1 - 0.9**2))
+EXACT = 1e-12 if Version(scipy.__version__) >= Version("1.17") else 1e-10
+"""Relative error allowed: before 1.17, SciPy's quantiles were 2e-11 off."""
 
 
 def test_two_runs_have_the_interval_of_a_cauchy_quantile():
     ratio = competitive_ratio([1.0, 3.0], 4.0)
     assert ratio.value == pytest.approx(0.5)
     assert ratio.standard_error == pytest.approx(0.25)
-    assert ratio.high - ratio.value == pytest.approx(0.25 * ONE_DEGREE, rel=1e-10)
-    assert ratio.value - ratio.low == pytest.approx(0.25 * ONE_DEGREE, rel=1e-10)
+    assert ratio.high - ratio.value == pytest.approx(0.25 * ONE_DEGREE, rel=EXACT)
+    assert ratio.value - ratio.low == pytest.approx(0.25 * ONE_DEGREE, rel=EXACT)
     assert ratio.bound == 4.0
 
 
@@ -25,7 +29,7 @@ def test_three_runs_at_ninety_per_cent():
     error = np.std([1, 2, 6], ddof=1) / np.sqrt(3)
     assert found.mean == pytest.approx(3.0)
     assert found.standard_error == pytest.approx(error)
-    assert found.high - found.mean == pytest.approx(TWO_DEGREES * error, rel=1e-12)
+    assert found.high - found.mean == pytest.approx(TWO_DEGREES * error, rel=EXACT)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ with the volume of the cell, turns the simulator into an exact evaluation.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -84,38 +83,26 @@ def all_worlds(oracle, y, kind):
 
 
 @pytest.mark.parametrize("guarded", [False, True])
-def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(guarded):
-    seen = Counter()
-
-    @settings(max_examples=draws(100))
-    @given(with_reserved(servers=2, devices=2, horizon=3, max_duration=2))
-    def check(instance):
-        plan = solve_p1_lp(instance, forbid_unsafe=guarded)
-        oracle = plain(instance, float)
-        y = tuples(plan.y.tolist())
-        reference = policies.all_policies(oracle, y, guarded=guarded)
-        for kind in CLASSES:
-            grid = all_worlds(oracle, y, kind.__name__)
-            if grid is None:
-                continue
-            worlds, weight = grid
-            assert weight.sum() == pytest.approx(1)
-            policy = policy_of(kind, plan, guarded=guarded)
-            run = play(instance, policy, worlds)
-            failed = run.violations.sum(axis=1)
-            if guarded:
-                assert not failed.any()
-            judge = reference[kind.__name__]
-            outcome = paths.evaluate(oracle, judge)
-            if judge.close:
-                continue
-            seen[kind] += 1
-            assert weight @ run.total == pytest.approx(outcome.profit, abs=1e-9)
-            assert weight @ failed == pytest.approx(sum(outcome.failure), abs=1e-9)
-            assert weight @ (failed > 0) == pytest.approx(outcome.any_failure, abs=1e-9)
-
-    check()
-    assert min(seen[kind] for kind in CLASSES) > draws(100) / 3
+@pytest.mark.parametrize("kind", CLASSES)
+@settings(max_examples=draws(50))
+@given(instance=with_reserved(servers=2, devices=2, horizon=3, max_duration=2))
+def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(kind, guarded, instance):
+    plan = solve_p1_lp(instance, forbid_unsafe=guarded)
+    oracle = plain(instance, float)
+    y = tuples(plan.y.tolist())
+    grid = all_worlds(oracle, y, kind.__name__)
+    assume(grid is not None)
+    worlds, weight = grid
+    assert weight.sum() == pytest.approx(1)
+    run = play(instance, policy_of(kind, plan, guarded=guarded), worlds)
+    failed = run.violations.sum(axis=1)
+    assert not guarded or not failed.any()
+    judge = policies.all_policies(oracle, y, guarded=guarded)[kind.__name__]
+    outcome = paths.evaluate(oracle, judge)
+    assume(not judge.close)
+    assert weight @ run.total == pytest.approx(outcome.profit, abs=1e-9)
+    assert weight @ failed == pytest.approx(sum(outcome.failure), abs=1e-9)
+    assert weight @ (failed > 0) == pytest.approx(outcome.any_failure, abs=1e-9)
 
 
 @pytest.mark.parametrize("guarded", [False, True])
@@ -160,5 +147,5 @@ def test_unguarded_policies_do_fail_reserved_tasks():
         oracle = plain(instance, float)
         y = tuples(solve_p1_lp(instance).y.tolist())
         risky += paths.evaluate(oracle, policies.Rescue(oracle, y)).any_failure > 1e-9
-    assert drawn > draws(100) / 3
+    assert drawn > draws(100) / 2
     assert risky > drawn / 2

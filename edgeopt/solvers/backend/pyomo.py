@@ -32,7 +32,7 @@ from edgeopt.solvers.status import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.registry import BackendSolve
@@ -112,9 +112,10 @@ def solve(model: Any, request: Request) -> Solution:
         if request.solver not in NATIVE:
             raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}")
     name = native if library else NATIVE[request.solver]
+    reach = partial(_reach, name, _interface(name, request))
     if compiled is None:
-        return _reach(name, model, request)
-    return _solve_compiled(partial(_solve_flat, name), model, compiled, request, seconds)
+        return reach(model, request)
+    return _solve_compiled(partial(_solve_flat, reach), model, compiled, request, seconds)
 
 
 def _compiled(model: Any) -> tuple[PyomoProgram | None, str]:
@@ -140,10 +141,12 @@ def _solve_compiled(
     )
 
 
-def _solve_flat(name: str, program: LinearProgram, request: Request) -> Solution:
-    """Solve a linear program by Pyomo's interface of a name."""
+def _solve_flat(
+    reach: Callable[[Any, Request], Solution], program: LinearProgram, request: Request
+) -> Solution:
+    """Solve a linear program by one of Pyomo's interfaces."""
     model = flat_model(program)
-    found = _reach(name, model, request)
+    found = reach(model, request)
     if found.values is None:
         return replace(found, problem=program)
     values = [found.values.get(column.name, np.nan) for column in model.x.values()]
@@ -155,18 +158,23 @@ def _solve_flat(name: str, program: LinearProgram, request: Request) -> Solution
     return replace(found, problem=program, values=np.array(values), duals=duals)
 
 
-def _reach(name: str, model: Any, request: Request) -> Solution:
+def _interface(name: str, request: Request) -> Any:
+    """Return Pyomo's interface of a name, None where there is only one of the older kind."""
     if request.algorithm is not None:
         raise OptionError(
             f"Pyomo's {name} has no common name for algorithms; pass the solver's own option"
         )
     solver = SolverFactory(name)
-    if solver is None:
-        return solve_with_legacy_interface(model, name, request)
-    if not solver.available():
+    if solver is not None and not solver.available():
         raise MissingDependencyError(
             f"Pyomo cannot reach the solver {name!r}: install it, or its Python package"
         )
+    return solver
+
+
+def _reach(name: str, solver: Any, model: Any, request: Request) -> Solution:
+    if solver is None:
+        return solve_with_legacy_interface(model, name, request)
     return _run(model, name, solver, request)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
-from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
+from edgeopt.online.tapfinger.policies.reassigning import Reassigning, enter, sharers
 from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
 
 if TYPE_CHECKING:
@@ -98,10 +98,5 @@ def _share(
             cpus -= bundle[i, 0]
             gpus -= bundle[i, 1]
         hand_out_by_gain(slots[n], kinds, remaining, bundle, cpus, gpus)
-        for i in range(number.size):
-            if place[i] >= 0:
-                put(bundle[i], other[place[i]])
-            else:
-                new[n] = number[i]
-                put(bundle[i], new_bundle[n])
+        enter(n, number, place, bundle, new, new_bundle, other)
     return new, new_bundle, other

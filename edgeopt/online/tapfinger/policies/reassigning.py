@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from edgeopt.kernels import compiled
+from edgeopt.kernels import compiled, put
 from edgeopt.online.repeated import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.settled import Settled
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Reassigning", "chosen_by_any", "oldest", "sharers"]
+__all__ = ["Reassigning", "chosen_by_any", "enter", "oldest", "sharers"]
 
 
 class Reassigning(Settled, Deterministic):
@@ -134,3 +134,16 @@ def sharers(
         number[count], place[count] = j, -1
         count += 1
     return number[:count], place[:count]
+
+
+@compiled(writes="new new_bundle other")
+def enter(
+    n: int, number: Ints, place: Ints, bundle: Ints, new: Ints, new_bundle: Ints, other: Ints
+) -> None:
+    """Enter the bundles of `sharers`: in `other` by place, in `new` for the one that joins."""
+    for i in range(number.size):
+        if place[i] >= 0:
+            put(bundle[i], other[place[i]])
+        else:
+            new[n] = number[i]
+            put(bundle[i], new_bundle[n])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from edgeopt.kernels import compiled, put
-from edgeopt.online.tapfinger.policies.reassigning import Reassigning, sharers
+from edgeopt.kernels import compiled
+from edgeopt.online.tapfinger.policies.reassigning import Reassigning, enter, sharers
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
@@ -96,12 +96,7 @@ def _share(
                 begun[i], service[i] = start[place[i]], attained[place[i], 1]
         _gpus(bundle, minimum, kinds, begun, service, capacity[n, 1], largest[1], elastic)
         _cpus(bundle, minimum, kinds, capacity[n, 0], largest[0])
-        for i in range(number.size):
-            if place[i] >= 0:
-                put(bundle[i], other[place[i]])
-            else:
-                new[n] = number[i]
-                put(bundle[i], new_bundle[n])
+        enter(n, number, place, bundle, new, new_bundle, other)
     return new, new_bundle, other
 
 

@@ -184,7 +184,7 @@ def step_residual(
     Returns
     -------
     The largest of these: how far the rounds are from what the price asks for, relative to the most
-    that a task does, or wants before it is limited; energy beyond the cap, relative to the cap or
+    that a task does, or would do at no price; energy beyond the cap, relative to the cap or
     the energy of the most wanted; a negative price, as rounds that it moves; and, where energy is
     left at a positive price, the smaller of both.
 
@@ -194,9 +194,10 @@ def step_residual(
     """
     x, c, e, u = step_data(point, gradient, energy, upper)
     rounds, price = np.asarray(taken.rounds, dtype=np.float64), float(taken.energy_price)
-    wanted = x - step * (c + price * e)
+    free = x - step * c
+    wanted = free - step * price * e
     most = float(e.max(initial=0.0))
-    scale = float(np.abs([wanted, rounds]).max(initial=0.0)) or 1.0  # all are 0
+    scale = float(np.abs([free, rounds]).max(initial=0.0)) or 1.0  # all are 0
     distance = float(np.abs(rounds - np.clip(wanted, 0.0, u)).max(initial=0.0)) / scale
     pull = price * step * most / scale
     if np.isinf(cap):

@@ -119,9 +119,14 @@ def _printed(gain: Floats) -> Floats:
     def excess(coefficients: Floats) -> Floats:
         return np.asarray(1.0 / (believed @ coefficients) - speeds)
 
+    def slope(coefficients: Floats) -> Floats:
+        return np.asarray(-believed / (believed @ coefficients)[:, np.newaxis] ** 2)
+
     start = np.ones(believed.shape[1])
+    # Where the usual tolerances stop, differs from version to version in the fifth digit.
+    close = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-14)
     # The usual method wants as many bundles as coefficients.
     method = "lm" if speeds.size >= start.size else "trf"
-    coefficients = least_squares(excess, start, method=method).x
+    coefficients = least_squares(excess, start, slope, method=method, **close).x
     true = _terms(np.repeat(cpu, gpus), np.tile(gpu, cpus))
     return np.asarray(true @ coefficients).reshape(gain.shape)

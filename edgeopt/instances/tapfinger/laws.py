@@ -51,7 +51,7 @@ def _solo(speed: float, slowing: bool, progress: float) -> int:
     return 0
 
 
-@compiled(writes="speed slots")
+@compiled(writes="slots")
 def _fill(speed: NDArray[np.float64], slowing: NDArray[np.bool_], slots: NDArray[np.int64]) -> None:
     clusters, kinds, cpus, gpus = speed.shape
     for n in range(clusters):

@@ -19,7 +19,7 @@ TINY = 1e-150
 """Less than that, in units of the largest, counts as that, so that squares are not lost."""
 
 
-@compiled(writes="energy rounds work")
+@compiled(writes="rounds work")
 def step_in_place(
     point: Floats,
     gradient: Floats,
@@ -98,7 +98,7 @@ def step_in_place(
 
 
 # Sums may be taken in any order, hence in vector registers: several times faster.
-@compiled(writes="energy rounds", fastmath={"reassoc", "nsz"})
+@compiled(writes="rounds", fastmath={"reassoc", "nsz"})
 def _rest(
     point: Floats, gradient: Floats, energy: Floats, upper: Floats, step: float, rounds: Floats
 ) -> tuple[float, float]:

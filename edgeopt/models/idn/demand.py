@@ -212,7 +212,7 @@ def average_gain(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -
     Si Salem et al., Toward inference delivery networks, objective of (14).
     """
     ranking, demand = instance.ranking, demand.fitting(instance)
-    hosted = checked_allocation(instance, allocation).ravel()
+    hosted = checked_allocation(instance, allocation).ravel().astype(np.float64)
     gains = np.empty(len(demand))
     _gains(
         ranking.first, ranking.cell, ranking.cost, ranking.permanent,
@@ -247,7 +247,7 @@ def average_supergradient(instance: IdnInstance, demand: Demand, allocation: Arr
     Si Salem et al., Toward inference delivery networks, equation (18) and Proposition V.1.1.
     """
     ranking, demand = instance.ranking, demand.fitting(instance)
-    hosted = checked_allocation(instance, allocation).ravel()
+    hosted = checked_allocation(instance, allocation).ravel().astype(np.float64)
     total = np.zeros(instance.size.shape)
     _add_supergradients(
         ranking.first, ranking.cell, ranking.cost,

@@ -78,7 +78,7 @@ def service_of(instance: IdnInstance, demand: Demand, hosted: Bools) -> Service:
         ranking.type,
         *grouped(ranking.cell, instance.size.size),
         demand.weight,
-        np.ascontiguousarray(demand.potential.T),
+        demand.potential.T.copy(),
         np.zeros((options, slots)),
         np.full(options, -1),
         np.full(instance.types, -1),

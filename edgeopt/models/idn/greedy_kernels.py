@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.models.idn.displacement import Service, grouped, host, saving, saving_at_most
+from edgeopt.models.idn.displacement import Service, host, saving, saving_at_most
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["all_savings", "grow_lazily", "grow_plainly", "saving_by_rank"]
+__all__ = ["NOTHING", "all_savings", "grow_lazily", "grow_plainly", "saving_by_rank"]
 
 # Values this close to the best count as equal to it. It absorbs rounding both in ties and in lazy
 # bounds, which are sums over other options than the values that they bound.
@@ -89,19 +89,18 @@ def grow_plainly(
     unit: Floats,
     budget: Floats,
     task: Ints,
-    bound: Floats,
-    everything: float,
+    candidates: Ints,
+    nothing: float,
     chosen: Bools,
 ) -> None:
     """Add cells until nothing gains; evaluate all candidates of the task touched last.
 
-    The first six parameters are those of `saving_by_rank`, the others those of `grow_lazily`.
+    The first six parameters are those of `saving_by_rank`, the others those of `grow_lazily`, its
+    cells in ascending order.
     """
     models = task.size
-    nothing = NOTHING * everything
     left = budget.copy()
     slack = ROUNDING * budget
-    candidates = np.flatnonzero(bound > nothing)
     gained = np.empty(candidates.size)
     for i in range(candidates.size):
         gained[i] = saving_by_rank(
@@ -140,15 +139,17 @@ def grow_plainly(
                 )
 
 
-@compiled(writes="chosen")
+@compiled(writes="limit chosen")
 def grow_lazily(
     service: Service,
     size: Floats,
     unit: Floats,
     budget: Floats,
     task: Ints,
-    bound: Floats,
-    everything: float,
+    cells: Ints,
+    begin: Ints,
+    limit: Floats,
+    nothing: float,
     chosen: Bools,
 ) -> None:
     """Add cells until nothing gains; evaluate only those whose bound leads.
@@ -165,27 +166,28 @@ def grow_lazily(
         Of each node, MB, shape [V].
     task
         Of each model, shape [M].
-    bound
-        Upper bound on the saving of each cell, 0 for those that may not be added, shape [V * M].
-    everything
-        Weighted cost of serving all requests from repositories, ms.
+    cells
+        Those that may be added, by task, shape [C].
+    begin
+        Where those of each task begin, shape [tasks + 1].
+    limit
+        Upper bound on the saving of each per unit, shape [C]; changed in place.
+    nothing
+        The saving that is taken for rounding, ms.
     chosen
         Cells added, shape [V * M]; written.
     """
-    models, tasks = task.size, task.max() + 1
-    nothing = NOTHING * everything
+    models, tasks = task.size, begin.size - 1
     left, slack = budget.copy(), ROUNDING * budget
-    cells = np.flatnonzero(bound > nothing)
-    begin, order = grouped(task[cells % models], tasks)
-    cells = cells[order]
-    limit = bound[cells] / unit[cells]
     exact = np.zeros(cells.size, dtype=np.bool_)
     leader = np.empty(tasks, dtype=np.int64)
     lead = np.zeros(tasks)
     for i in range(tasks):
         _find_leader(i, begin, limit, exact, leader, lead)
     while True:
-        i = int(np.argmax(lead))
+        i = 0
+        for other in range(1, tasks):
+            i = other if lead[other] > lead[i] else i
         if lead[i] <= 0.0:
             return
         top = leader[i]

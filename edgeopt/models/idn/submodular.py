@@ -9,8 +9,8 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import InputError
 from edgeopt.models.idn.checks import checked_allocation
-from edgeopt.models.idn.displacement import service_of, weighted
-from edgeopt.models.idn.greedy_kernels import all_savings, grow_lazily, grow_plainly
+from edgeopt.models.idn.displacement import grouped, service_of, weighted
+from edgeopt.models.idn.greedy_kernels import NOTHING, all_savings, grow_lazily, grow_plainly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -109,11 +109,14 @@ def greedy(
     barred = instance.pinned[:, np.newaxis] | (instance.size > instance.budget[:, np.newaxis])
     bound[barred.ravel()] = 0.0
     unit = size if per_size else np.ones_like(size)
-    everything = float(demand.weight @ (demand.requests @ ranking.repository_cost))
+    nothing = NOTHING * float(demand.weight @ (demand.requests @ ranking.repository_cost))
+    cells = np.flatnonzero(bound > nothing)
     chosen = np.zeros(size.size, dtype=np.bool_)
     room = (size, unit, instance.budget, instance.task)
     if lazy:
-        grow_lazily(service, *room, bound, everything, chosen)
+        begin, order = grouped(instance.task[cells % instance.models], instance.tasks)
+        cells = cells[order]
+        grow_lazily(service, *room, cells, begin, bound[cells] / unit[cells], nothing, chosen)
     else:
         covered = np.where(ranking.permanent, demand.potential, 0.0)
         for n in range(instance.types):
@@ -123,7 +126,7 @@ def greedy(
             (service.cell_first, service.cell_option),
             (ranking.first, ranking.type, ranking.cost),
             demand.requests, demand.potential, demand.weight, covered, *room,
-            bound, everything, chosen,
+            cells, nothing, chosen,
         )  # fmt: skip
     allocation: NDArray[np.bool_] = chosen.reshape(instance.size.shape) | instance.empty
     return allocation

@@ -50,7 +50,8 @@ def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
                 reserved.demand.copy(),
                 capacity[k],
                 instance.longest,
-                unsafe[:, k],
+                unsafe,
+                k,
             )
     return unsafe
 
@@ -65,11 +66,12 @@ def _mark_server(
     capacity: NDArray[np.float64],
     longest: NDArray[np.int64],
     unsafe: NDArray[np.bool_],
+    server: int,
 ) -> None:
     for t in range(capacity.size):
         for profile in range(longest.size):
             free = t + longest[profile]
-            unsafe[t, profile] = not edf_feasible(
+            unsafe[t, server, profile] = not edf_feasible(
                 order, start, end, demand, remaining, capacity, t, free
             )
         edf_serve(order, start, end, remaining, t, capacity[t])

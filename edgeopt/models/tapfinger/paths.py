@@ -42,7 +42,9 @@ class _Menu:
         cpu, gpu = np.nonzero(worthwhile(speed))
         self.size = limits.size[:, pool, cpu, gpu].T.astype(np.float64)
         speeds = speed[cpu, gpu]
-        points = np.concatenate([np.arange(POINTS) / POINTS, _fixed(speeds, slowing, noise)])
+        points = np.concatenate(
+            [np.arange(POINTS) / POINTS, _fixed(speeds, slowing, noise).ravel()]
+        )
         self.progress = np.unique(points[points < ENOUGH])
         self.keep = _leads(self.progress, speeds, slowing, noise, 1.0)
         self.swap = _leads(self.progress, speeds, slowing, noise, switching)
@@ -66,14 +68,14 @@ def worthwhile(speed: Floats) -> NDArray[np.bool_]:
 
 @compiled(writes="speeds")
 def _fixed(speeds: Floats, slowing: bool, noise: float) -> Floats:
-    """Return the progress after every slot with the same bundle, a few slots of each."""
+    """Return the progress after each of a few slots with the same bundle, a row per speed."""
     points = np.zeros((speeds.size, 32))
     for x in range(speeds.size):
         progress = 0.0
         for step in range(32):
             progress += largest_gain(speeds[x], slowing, progress, noise, 1.0)
             points[x, step] = min(progress, 1.0)
-    return points.ravel()
+    return points
 
 
 @compiled(writes="speeds")
@@ -94,7 +96,10 @@ def _rest(points: int, keep: Ints) -> Ints:
     """Return the fewest slots to the end from every point."""
     rest = np.zeros(points + 1, dtype=np.int64)
     for i in range(points - 1, -1, -1):
-        rest[i] = 1 + rest[keep[:, i].max()]
+        lead = 0
+        for x in range(keep.shape[0]):
+            lead = max(lead, keep[x, i])
+        rest[i] = 1 + rest[lead]
     return rest
 
 

@@ -133,20 +133,20 @@ def fluid_bound(
     levels = np.unique(weight[weight > 0])
     if levels.size > LEVELS:  # leaving levels out rounds weights down
         levels = levels[np.linspace(0, levels.size - 1, LEVELS).astype(np.int64)]
-    value, below = 0.0, 0.0
+    value, below, rate = 0.0, 0.0, np.ascontiguousarray(rate)
     for level in levels.tolist():
         chosen = weight >= level
-        flow = _fluid_flow(arrival[chosen], work[chosen], quickest[chosen], rate, int(full))
+        ready = np.sort(arrival[chosen] + quickest[chosen])
+        flow = _fluid_flow(arrival[chosen], work[chosen], ready, rate, int(full))
         value += (level - below) * flow
         below = level
     return value
 
 
-@compiled(writes="work rate")
-def _fluid_flow(arrival: Ints, work: Ints, quickest: Ints, rate: Ints, full: int) -> int:
-    """Return the least sum of flow times, in whole slots."""
+@compiled
+def _fluid_flow(arrival: Ints, work: Ints, ready: Ints, rate: Ints, full: int) -> int:
+    """Return the least sum of flow times, in whole slots; both arrivals and ends ascend."""
     tasks = arrival.size
-    ready = np.sort(arrival + quickest)
     left = [work[0]]  # a heap of remaining work
     left.pop()
     known, early, complete, flow, slot = 0, 0, 0, 0, arrival[0]

@@ -175,7 +175,8 @@ def rules_of(
 def truth_of(tasks: Tasks) -> Truth:
     """Return the tasks as the kernels want them."""
     choice = tasks.eligible.sum(axis=1, dtype=np.int64)
-    return Truth(tasks.arrival, tasks.kind, tasks.eligible, np.asarray(choice))
+    # Copies, frozen or not: the kernels are compiled for one kind of array.
+    return Truth(*map(np.array, (tasks.arrival, tasks.kind, tasks.eligible, choice)))
 
 
 def opened(rules: Rules, places: int, tasks: int) -> State:

@@ -25,7 +25,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, SolverError
 from edgeopt.solvers.transport.pivot import optimise
-from edgeopt.solvers.transport.start import fill
+from edgeopt.solvers.transport.start import fill, urgency
 from edgeopt.solvers.transport.tree import Network, Tree, new_tree
 
 if TYPE_CHECKING:
@@ -151,7 +151,8 @@ class TransportSimplex:
             drains = self.network.capacity.size
             self._tree = new_tree(unserved.size + drains + 1, drains)
             price = np.zeros(self.sinks) if sink_price is None else sink_price
-            fill(self.network, cost, price, self._tree)
+            order = np.argsort(urgency(self.network, cost, price), kind="stable")
+            fill(self.network, cost, price, order, self._tree)
         scale = max(_largest(cost), _largest(unserved))
         limit = PIVOTS_PER_ARC * (cost.size + self._tree.parent.size)
         pivots = optimise(self.network, cost, unserved, self._tree, ROUNDING * scale, limit)

@@ -12,14 +12,18 @@ from edgeopt.solvers.transport.tree import NOBODY, Network, Tree, attach, detach
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["fill"]
+__all__ = ["fill", "urgency"]
 
 
 @compiled
 def fill(
-    network: Network, cost: NDArray[np.float64], price: NDArray[np.float64], tree: Tree
+    network: Network,
+    cost: NDArray[np.float64],
+    price: NDArray[np.float64],
+    order: NDArray[np.int64],
+    tree: Tree,
 ) -> None:
-    """Build a tree greedily, source by source.
+    """Build a tree greedily, source by source in an order, such as that of their `urgency`.
 
     Parameters
     ----------
@@ -41,7 +45,7 @@ def fill(
         into = sources + sinks + network.group[sink] if grouped and sink < sinks else root
         attach(tree, node, into, drain_arcs + node, True, 0.0)
     room = network.capacity.copy()
-    for source in np.argsort(_urgency(network, cost, price)):
+    for source in order:
         left = network.supply[source]
         while True:
             best, route = np.inf, NOBODY
@@ -86,12 +90,12 @@ def fill(
 
 
 @compiled
-def _urgency(
+def urgency(
     network: Network, cost: NDArray[np.float64], price: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return how much dearer the second sink of each source is than the first, negated."""
-    urgency = np.empty(network.supply.size)
-    for source in range(urgency.size):
+    gap = np.empty(network.supply.size)
+    for source in range(gap.size):
         best, second = np.inf, np.inf
         for route in range(network.first[source], network.first[source + 1]):
             value = cost[route] + price[network.sink[route]]
@@ -99,8 +103,8 @@ def _urgency(
                 best, second = value, best
             elif value < second:
                 second = value
-        urgency[source] = -np.inf if second == np.inf else best - second
-    return urgency
+        gap[source] = -np.inf if second == np.inf else best - second
+    return gap
 
 
 @compiled

@@ -183,7 +183,7 @@ class _Search:
     def _line(self, price: float) -> _Line:
         """Solve at a price of energy, from wherever the last solve ended."""
         problem = self.problem
-        surcharge = price * problem.energy.T
+        surcharge = np.multiply(price, problem.energy.T, order="C")
         weigh(problem.first, problem.site, problem.cost, surcharge, problem.work, self.weight)
         flow = self.simplex.solve(self.weight, self.unserved, sink_price=self.sink_price)
         kind = self._kind(flow)

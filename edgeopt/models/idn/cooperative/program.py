@@ -148,7 +148,7 @@ class CooperativeProgram:
         share = np.ones(used.size)
         np.divide(self.budget, used, out=share, where=used > self.budget)
         hosted *= share[self.node]
-        served = np.maximum(served, 0.0)
+        served = np.maximum(served, 0.0, order="C")
         evaluation.fit(self.option_first, self.cell, self.requests, self.capacity * hosted, served)
         return hosted, served
 

@@ -55,4 +55,7 @@ def fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Float
     """Add to every node the models of most credit per MB that fit."""
     for v in range(size.shape[0]):
         if free[v]:
-            fill_row(credit[v], size[v], budget[v] - size[v][chosen[v]].sum(), chosen[v])
+            used = 0.0
+            for m in range(size.shape[1]):
+                used += size[v, m] if chosen[v, m] else 0.0
+            fill_row(credit[v], size[v], budget[v] - used, chosen[v])

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import joblib
 import pytest
 
-from edgeopt.bounds import claims, registry
+from edgeopt import registry
+from edgeopt.bounds import claims
 from edgeopt.cli.main import run
 from tests import claims_to_check as made_up
 from tests.studies import stopping
@@ -42,7 +43,9 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             def load() -> tuple[Claim, ...]:
                 return offered
 
-        monkeypatch.setattr(registry, "entry_points", lambda *, group: [Point()])
+        genuine = registry.offered
+        added = {Point.group: [Point()]}
+        monkeypatch.setattr(registry, "offered", lambda at: [*genuine(at), *added.get(at, [])])
 
     return install
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import importlib
 import inspect
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from edgeopt import plugins
+from edgeopt import plugins, registry
 from edgeopt.bounds.claim import Claim, instance_label
 from edgeopt.errors import OptionError
 from edgeopt.options import listed
@@ -21,17 +19,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.verdict import Verdict
 
 __all__ = ["Views", "check", "claims", "resolve"]
-
-ENTRY_POINT_GROUP = "edgeopt.claims"
-"""Group under which another package offers a sequence of `Claim`."""
-
-_SYSTEMS = {
-    "rescue": "edgeopt.bounds.rescue",
-    "idn": "edgeopt.bounds.idn",
-    "edr": "edgeopt.bounds.edr",
-    "oinc": "edgeopt.bounds.oinc",
-    "tapfinger": "edgeopt.bounds.tapfinger",
-}
 
 
 def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
@@ -59,7 +46,7 @@ def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
         If what another package offers is broken, or takes an identifier that is in use. It is left
         out.
     """
-    return _select(_all_claims(), pattern)
+    return _select(pattern)
 
 
 def check(
@@ -178,36 +165,37 @@ def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
     """
     if isinstance(wanted, Claim):
         return [wanted]
-    known = _all_claims()
     if wanted is None or isinstance(wanted, str):
-        return list(_select(known, wanted).values())
+        return list(_select(wanted).values())
     chosen: dict[str, Claim] = {}
     for one in listed("claims", wanted):
         if not isinstance(one, str | Claim):
             raise OptionError(f"claims: {one!r} is neither an identifier nor a Claim")
-        chosen |= {one.id: one} if isinstance(one, Claim) else _select(known, one)
+        chosen |= {one.id: one} if isinstance(one, Claim) else _select(one)
     if not chosen:
         raise OptionError("claims: nothing to check; leave it out to check all")
     return list(chosen.values())
 
 
-def _select(known: dict[str, Claim], pattern: str | Iterable[str] | None) -> dict[str, Claim]:
-    if pattern is None:
-        return known
+def _select(wanted: str | Iterable[str] | None) -> dict[str, Claim]:
+    patterns = [wanted] if isinstance(wanted, str) or wanted is None else list(wanted)
+    known = _known(patterns)
     chosen: dict[str, Claim] = {}
-    for one in [pattern] if isinstance(pattern, str) else pattern:
-        names = [name for name in known if _matches(name, one)]
+    for one in patterns:
+        names = [name for name in known if one is None or _matches(name, one)]
         if not names:
-            raise OptionError(_unknown(one, known))
+            raise OptionError(_unknown(str(one), _known([None])))
         chosen |= {name: known[name] for name in names}
     return chosen
 
 
-def _all_claims() -> dict[str, Claim]:
+def _known(patterns: list[Any]) -> dict[str, Claim]:
+    """Return what other packages offer, and the claims of the systems that the patterns name."""
     table: dict[str, Claim] = {}
-    for module in _SYSTEMS.values():
-        table |= {claim.id: claim for claim in importlib.import_module(module).CLAIMS}
-    for point in entry_points(group=ENTRY_POINT_GROUP):
+    for name, point in registry.built_in(registry.CLAIMS).items():
+        if any(one is None or _may_be_of(name, one) for one in patterns):
+            table |= {claim.id: claim for claim in point.load()}
+    for point in registry.offered(registry.CLAIMS):
         try:
             offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
         except OptionError as why:
@@ -222,6 +210,11 @@ def _all_claims() -> dict[str, Claim]:
             else:
                 table[claim.id] = claim
     return table
+
+
+def _may_be_of(system: str, pattern: str) -> bool:
+    head = pattern.partition(".")[0]
+    return head == system or any(sign in head for sign in "*?[")
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -1,14 +1,12 @@
-"""The systems and policies by name: one explicit table, and what other packages offer."""
+"""Systems and policies by name: edgeopt's own, and what other packages offer."""
 
 from __future__ import annotations
 
 import difflib
 import fnmatch
-import importlib
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from edgeopt import plugins
+from edgeopt import plugins, registry
 from edgeopt.errors import OptionError
 from edgeopt.options import listed
 from edgeopt.studies.entries import PolicyEntry
@@ -20,28 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["choose", "find_system", "policies", "system_of", "systems"]
 
-SYSTEM_GROUP = "edgeopt.systems"
-"""Entry-point group under which another package offers a `System`."""
-
-POLICY_GROUP = "edgeopt.policies"
-"""Entry-point group under which another package offers a `PolicyEntry` with its `system` set."""
-
 _PARTS = ("start", "decide", "learn")
 """Methods of every policy."""
-
-_SYSTEMS = {
-    "rescue": "edgeopt.studies.rescue:SYSTEM",
-    "idn": "edgeopt.studies.idn:SYSTEM",
-    "oinc": "edgeopt.studies.oinc:SYSTEM",
-    "edr": "edgeopt.studies.edr:SYSTEM",
-    "tapfinger": "edgeopt.studies.tapfinger:SYSTEM",
-}
 
 
 def systems() -> list[str]:
     """Return the names of all systems, the package's own first."""
-    offered = (point.name for point in entry_points(group=SYSTEM_GROUP))
-    return [*_SYSTEMS, *sorted(set(offered) - set(_SYSTEMS))]
+    own = registry.built_in(registry.SYSTEMS)
+    offered = {point.name for point in registry.offered(registry.SYSTEMS)}
+    return [*own, *sorted(offered - set(own))]
 
 
 def find_system(name: str) -> System:
@@ -63,13 +48,13 @@ def find_system(name: str) -> System:
     PluginWarning
         If another package offers a system under a name of edgeopt's own.
     """
-    offered = [point for point in entry_points(group=SYSTEM_GROUP) if point.name == name]
-    if name in _SYSTEMS:
+    offered = [point for point in registry.offered(registry.SYSTEMS) if point.name == name]
+    own = registry.built_in(registry.SYSTEMS).get(name)
+    if own is not None:
         for point in offered:
             plugins.leave_out(plugins.refusal(point, f"the name {name} is taken by edgeopt"))
-        module, attribute = _SYSTEMS[name].split(":")
-        record: System = getattr(importlib.import_module(module), attribute)
-        return record
+        built_in: System = own.load()
+        return built_in
     if not offered:
         raise OptionError(f"system {name!r} is unknown; {_hint(name, systems())}")
     record = plugins.load(point := plugins.only(offered), System)
@@ -91,7 +76,13 @@ def system_of(instance: object) -> System:
     PluginWarning
         If a system that another package offers is broken.
     """
+    classes = {f"{one.__module__}:{one.__qualname__}" for one in type(instance).__mro__}
+    for name, point in registry.built_in(registry.INSTANCES).items():
+        if point.value in classes:
+            return find_system(name)
     for name in systems():
+        if name in registry.built_in(registry.SYSTEMS):
+            continue
         try:
             record = find_system(name)
         except OptionError as broken:
@@ -124,7 +115,7 @@ def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, Option
     """Return all policies, and by the name of its entry point why another one is left out."""
     table = {entry.name: entry for entry in record.policies}
     refused: dict[str, OptionError] = {}
-    for point in entry_points(group=POLICY_GROUP):
+    for point in registry.offered(registry.POLICIES):
         try:
             entry = plugins.load(point, PolicyEntry)
             _require_sound(point, entry)

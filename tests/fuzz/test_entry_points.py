@@ -7,10 +7,9 @@ import importlib.metadata
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from edgeopt import registry as names
 from edgeopt.bounds import claims
-from edgeopt.bounds import registry as claim_registry
 from edgeopt.bounds.search import families
-from edgeopt.bounds.search import registry as family_registry
 from edgeopt.errors import EdgeOptError
 from edgeopt.solvers import Backend, Kind, backends
 from edgeopt.solvers.registry import find_backend
@@ -102,7 +101,7 @@ def cases(draw: np.random.Generator, count: int, monkeypatch: Any) -> Iterator[C
             found = [*genuine(group=group)] + [point] * (group == point.group)
             return [one for one in found if name in (None, one.name)]
 
-        for where in (registry, claim_registry, family_registry, importlib.metadata):
+        for where in (names, importlib.metadata):
             monkeypatch.setattr(where, "entry_points", entry_points)
         yield Case(f"{group} offers {words}", asked)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from edgeopt import plugins
+from edgeopt import plugins, registry
 from edgeopt.bounds.search.family import Family
 from edgeopt.errors import OptionError
 from edgeopt.options import check_kind
@@ -17,18 +15,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["ENTRY_POINT_GROUP", "families", "fitting", "known_claim"]
-
-ENTRY_POINT_GROUP = "edgeopt.families"
-"""Group under which another package offers a sequence of `Family`, named as the system is."""
-
-_SYSTEMS = {
-    "rescue": "edgeopt.bounds.rescue.searching",
-    "idn": "edgeopt.bounds.idn.searching",
-    "edr": "edgeopt.bounds.edr.searching",
-    "oinc": "edgeopt.bounds.oinc.searching",
-    "tapfinger": "edgeopt.bounds.tapfinger.searching",
-}
+__all__ = ["families", "fitting", "known_claim"]
 
 
 def families(system: str) -> Mapping[str, Family]:
@@ -51,11 +38,13 @@ def families(system: str) -> Mapping[str, Family]:
         If two families of the system share a name, or what another package offers is broken.
     """
     found: dict[str, Family] = {}
-    if system in _SYSTEMS:
-        _add(found, importlib.import_module(_SYSTEMS[system]).FAMILIES, _SYSTEMS[system])
-    for point in entry_points(group=ENTRY_POINT_GROUP, name=system):
-        offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
-        _add(found, offered, point.value)
+    own = registry.built_in(registry.FAMILIES).get(system)
+    if own is not None:
+        _add(found, own.load(), own.value)
+    for point in registry.offered(registry.FAMILIES):
+        if point.name == system:
+            offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
+            _add(found, offered, point.value)
     return found
 
 

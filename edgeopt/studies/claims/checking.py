@@ -6,7 +6,8 @@ import time
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from edgeopt import plugins
+from edgeopt import plugins, registry
+from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.registry import Views, claims, resolve
 from edgeopt.errors import OptionError
 from edgeopt.options import MOST_DRAWS, check_whole, check_workers
@@ -17,7 +18,7 @@ from edgeopt.studies.sweeps import Cell, run_cells
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from edgeopt.bounds import Claim, Verdict
+    from edgeopt.bounds import Verdict
     from edgeopt.studies.system import System
 
 __all__ = ["check_all"]
@@ -72,7 +73,7 @@ def check_all(
     begin = time.perf_counter()
     chosen = resolve(wanted)
     records = _drawing(chosen) if instances else {}
-    known = claims()
+    known = {name: one for system in _systems_of(chosen) for name, one in _known(system).items()}
     local = workers == 1 or any(known.get(claim.id) is not claim for claim in chosen)
     cells = [*_named(chosen, local=local)]
     for system, about in records.items():
@@ -107,7 +108,8 @@ def check_all(
 def _drawing(chosen: Sequence[Claim]) -> dict[str, list[Claim]]:
     """Return the systems whose drawn instances some of the claims speak about, and those."""
     found: dict[str, list[Claim]] = {}
-    for name in systems():
+    about_own = _systems_of(chosen).keys() <= set(registry.built_in(registry.SYSTEMS))
+    for name in _systems_of(chosen) if about_own else systems():
         try:
             record = find_system(name)
         except OptionError as broken:
@@ -166,10 +168,23 @@ def _check_drawn(system: str, seed: int, references: Sequence[Any]) -> Mapping[s
 
 
 def _claim(reference: Any) -> Claim:
-    return _known()[reference] if isinstance(reference, str) else reference
+    if isinstance(reference, Claim):
+        return reference
+    return _kept(reference.partition(".")[0])[reference]
+
+
+def _systems_of(chosen: Iterable[Claim]) -> dict[str, None]:
+    return dict.fromkeys(claim.id.partition(".")[0] for claim in chosen)
+
+
+def _known(system: str) -> Mapping[str, Claim]:
+    try:
+        return claims(system)
+    except OptionError:
+        return {}
 
 
 @cache
-def _known() -> Mapping[str, Claim]:
+def _kept(system: str) -> Mapping[str, Claim]:
     """Claims of this process: finding them takes longer than checking one."""
-    return claims()
+    return claims(system)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["ClaimRow", "claim_rows", "known_false"]
 
 
-def known_false() -> frozenset[str]:
-    """Return the identifiers of the claims that are listed with what corrects them."""
-    return frozenset(name for name, claim in claims().items() if claim.corrected_by)
+def known_false(verdicts: Iterable[Verdict]) -> frozenset[str]:
+    """Return the identifiers of those claims that are listed with what corrects them."""
+    return frozenset(row.id for row in claim_rows(verdicts) if row.corrected_by)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ class ClaimRow:
 
 def claim_rows(verdicts: Iterable[Verdict]) -> list[ClaimRow]:
     """Describe verdicts, in their order."""
-    known = claims()
-    return [_row(known[verdict.claim], verdict) for verdict in verdicts]
+    found = list(verdicts)
+    known = claims({verdict.claim.partition(".")[0] for verdict in found})
+    return [_row(known[verdict.claim], verdict) for verdict in found]
 
 
 def _row(claim: Claim, verdict: Verdict) -> ClaimRow:

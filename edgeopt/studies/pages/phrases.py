@@ -45,7 +45,7 @@ def portion(share: float, decimals: int = 1) -> str:
 
 def verdict_count(case: Case) -> dict[str, int]:
     """Count the verdicts; a violated claim that is known to be false counts as refuted."""
-    false = known_false()
+    false = known_false(case.verdicts)
     found = [
         "refuted" if verdict.verdict == "violated" and verdict.claim in false else verdict.verdict
         for verdict in case.verdicts

@@ -225,7 +225,7 @@ def _of_claims(case: Case) -> list[Finding]:
     )
     if count["refuted"]:
         said += f"; {count['refuted']} that are known to be false are violated here too"
-    false = known_false()
+    false = known_false(case.verdicts)
     broken = [v.claim for v in case.verdicts if v.verdict == "violated" and v.claim not in false]
     last = f"Violated although it should hold: {listed(broken)}" if broken else _NOTHING_BROKEN
     return [Finding("Claims", f"{said}. {last}.")]

@@ -188,6 +188,7 @@ def test_families_are_found_by_system_and_type() -> None:
 class Offered:
     """An entry point of another package."""
 
+    name: str
     value: str
     family: Family
 
@@ -196,13 +197,11 @@ class Offered:
 
 
 def test_another_package_adds_families(monkeypatch: pytest.MonkeyPatch) -> None:
-    def offers(group: str, name: str) -> list[Offered]:
-        assert group == "edgeopt.families"
-        return [Offered("theirs:FAMILIES", BOX)] if name == "toy" else []
-
-    monkeypatch.setattr(registry, "entry_points", offers)
+    offers = [Offered("toy", "theirs:FAMILIES", BOX)]
+    monkeypatch.setattr("edgeopt.registry.offered", {"edgeopt.families": offers}.__getitem__)
     assert dict(families("toy")) == {"box": BOX}
-    monkeypatch.setattr(registry, "entry_points", lambda group, name: offers(group, "toy") * 2)
+    assert dict(families("sixth")) == {}
+    monkeypatch.setattr("edgeopt.registry.offered", {"edgeopt.families": offers * 2}.__getitem__)
     with pytest.raises(OptionError, match="family box is already taken"):
         families("toy")
 

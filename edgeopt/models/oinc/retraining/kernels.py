@@ -86,7 +86,9 @@ def price_slots(
             continue
         if not one_site:
             for j in range(sites):
-                best = np.argmax(gain[:count, j])
+                best = 0
+                for other in range(1, count):
+                    best = other if gain[other, j] > gain[best, j] else best
                 if gain[best, j] > 0.0:
                     eta[j, t] = gain[best, j]
                     served[j, t] = wanted[best]

@@ -74,7 +74,7 @@ def share_out(
         return False, 0.0, 0.0
     binding = np.zeros(n, dtype=np.bool_)
     p, q = free_a, free_e / room
-    corner, off, other = 1.0, 0.0, room
+    corner, off, other, bound = 1.0, 0.0, room, 0
     for _ in range(n):
         more = False
         for i in range(n):
@@ -84,6 +84,7 @@ def share_out(
             if mean > np.sqrt(weight[i]) * slo[i] * (1.0 + SLACK):
                 binding[i] = True
                 more = True
+                bound += 1
                 free_a -= np.sqrt(weight[i] * transmission[i])
                 free_e -= np.sqrt(weight[i] * computation[i])
                 corner -= transmission[i] / slo[i]
@@ -92,7 +93,7 @@ def share_out(
         if not more:
             break
         p, q, bounded = _prices(corner, off, other, free_a, free_e)
-        if binding.all() or not bounded:
+        if bound == n or not bounded:
             # All objectives bind or nearly so: the prices run away, their ratio is what counts.
             p, q = _ratio(a, c, e, room)
             binding[:] = True

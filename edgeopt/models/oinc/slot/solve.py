@@ -158,7 +158,7 @@ def evaluate(
     return SlotPlan(problem, site, band, cpu)
 
 
-@compiled(writes="slo weight room site band cpu")
+@compiled(writes="room site band cpu")
 def _share_out_all(
     transmission: Floats,
     computation: Floats,
@@ -173,31 +173,31 @@ def _share_out_all(
     cpu: Floats,
 ) -> None:
     """Fill in shares; requests that are refused get the site -1."""
+    mine = np.empty(site.size, dtype=np.int64)
+    A, E, S, w = np.empty(site.size), np.empty(site.size), np.empty(site.size), np.empty(site.size)
     for j in range(room.size):
-        mine = np.flatnonzero(site == j)
-        if mine.size == 0:
+        count = 0
+        for i in range(site.size):
+            if site[i] == j:
+                mine[count], w[count] = i, weight[i]
+                A[count], E[count] = transmission[i, j], computation[i, j]
+                S[count] = slo[i] if objectives else np.inf
+                count += 1
+        if count == 0:
             continue
-        A = np.empty(mine.size)
-        E = np.empty(mine.size)
-        for n in range(mine.size):
-            A[n], E[n] = transmission[mine[n], j], computation[mine[n], j]
-        S, w = slo[mine], weight[mine]
-        if not objectives:
-            S[:] = np.inf
-        late = admit(A, E, S, room[j], limit)
-        if refuse:
-            for n in range(mine.size):
-                if late[n]:
-                    site[mine[n]] = -1
-            kept = np.flatnonzero(~late)
-            mine, A, E, S, w = mine[kept], A[kept], E[kept], S[kept], w[kept]
-        elif late.all():
-            S[:] = np.inf
-        else:
-            for n in range(mine.size):
-                if late[n]:
-                    S[n] = max(S[n], limit)
-        v, z = np.empty(mine.size), np.empty(mine.size)
-        share_out(A, E, S, w, room[j], v, z)
-        for n in range(mine.size):
+        late = admit(A[:count], E[:count], S[:count], room[j], limit)
+        every, kept = True, 0
+        for n in range(count):
+            every = every and late[n]
+            if refuse and late[n]:
+                site[mine[n]] = -1
+            else:
+                mine[kept], w[kept], A[kept], E[kept], S[kept] = mine[n], w[n], A[n], E[n], S[n]
+                kept += 1
+        for n in range(0 if refuse else count):
+            if late[n]:
+                S[n] = np.inf if every else max(S[n], limit)
+        v, z = np.empty(kept), np.empty(kept)
+        share_out(A[:kept], E[:kept], S[:kept], w[:kept], room[j], v, z)
+        for n in range(kept):
             band[mine[n]], cpu[mine[n]] = v[n], z[n]

@@ -202,8 +202,11 @@ def _settle(job_site: Ints, requests: int, room: Floats, least: float) -> tuple[
             left[jobs[k]] -= least
     site = np.empty(requests, dtype=np.int64)
     for i in range(requests):
-        site[i] = np.argmin(residents)
-        residents[site[i]] += 1
+        emptiest = 0
+        for j in range(1, room.size):
+            emptiest = j if residents[j] < residents[emptiest] else emptiest
+        site[i] = emptiest
+        residents[emptiest] += 1
     return jobs, site
 
 
@@ -216,12 +219,17 @@ def _steal(
     The estimate is the sum of need over share. Jobs of a site hold at most `room` of what is
     `free`.
     """
-    share = np.empty(site.size)
+    share, members = np.empty(site.size), np.empty(site.size, dtype=np.int64)
     for j in range(free.size):
-        here = np.flatnonzero(site == j)
-        if here.size == 0:
+        count, jobs = 0, 0
+        for i in range(site.size):
+            if site[i] == j:
+                members[count] = i
+                count += 1
+                jobs += 1 if i >= requests else 0
+        if count == 0:
             continue
-        jobs = int((here >= requests).sum())
+        here = members[:count]
         each = free[j] / here.size
         of_job = min(each, room[j] / jobs) if jobs else 0.0
         of_request = each if here.size == jobs else (free[j] - jobs * of_job) / (here.size - jobs)

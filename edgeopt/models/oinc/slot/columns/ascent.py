@@ -101,7 +101,7 @@ def price_sites(
     sites, n = a.shape
     members = np.empty(n, dtype=np.int64)
     none = np.empty((0, n + 1), dtype=np.int64)
-    scale = prices.sum()
+    scale = _total(prices)
     value = np.zeros(sites)
     chosen[:] = -1
     for c in range(count):
@@ -168,7 +168,7 @@ def ascend(
         done += 1
         count, some = price_sites(a, e, s, point, limit, pool, cost, count, chosen, now)
         looked += some
-        value = point.sum() + now.sum()
+        value = _total(point) + _total(now)
         idle = 0 if value > best + 1e-6 * abs(best) else idle + 1
         if value > best:
             best = value
@@ -187,9 +187,20 @@ def ascend(
             if chosen[j] >= 0:
                 for k in range(pool[chosen[j], 1]):
                     direction[pool[chosen[j], 2 + k]] -= 1.0
-        length = (direction * direction).sum()
+        length = 0.0
+        for i in range(n):
+            length += direction[i] * direction[i]
         if length == 0.0:
             break
         for i in range(n):
             point[i] = max(0.0, point[i] + step * (upper - value) / length * direction[i])
     return best, count, done, looked
+
+
+@compiled
+def _total(values: Floats) -> float:
+    """Return the sum, without what numba compiles for an array's own."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total

@@ -84,7 +84,7 @@ def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[fl
     all objectives bind.
     """
     binding = np.zeros(size, dtype=np.bool_)
-    band, both, cpu, p, q = 0.0, 0.0, 0.0, 0.0, 0.0
+    band, both, cpu, p, q, bound = 0.0, 0.0, 0.0, 0.0, 0.0, 0
     for k in range(size):
         p += a[members[k]]
         q += e[members[k]]
@@ -95,6 +95,7 @@ def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[fl
             i = members[k]
             if not binding[k] and p * a[i] + q * e[i] > s[i] * (1.0 + SLACK):
                 binding[k] = more = True
+                bound += 1
                 free_a -= a[i]
                 free_e -= e[i]
                 band += a[i] * a[i] / s[i]
@@ -103,14 +104,22 @@ def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[fl
         if not more:
             break
         if both == 0.0:
-            p = free_a / (1.0 - band) if band < 1.0 - SLACK else _largest(s, a, members, size)
-            q = free_e / (1.0 - cpu) if cpu < 1.0 - SLACK else _largest(s, e, members, size)
+            p = (
+                free_a / (1.0 - band)
+                if band < 1.0 - SLACK
+                else _largest(s, a, e, 1.0, 0.0, members, size)
+            )
+            q = (
+                free_e / (1.0 - cpu)
+                if cpu < 1.0 - SLACK
+                else _largest(s, a, e, 0.0, 1.0, members, size)
+            )
             continue
         determinant = (1.0 - band) * (1.0 - cpu) - both * both
-        if binding.all() or not (band < 1.0 and cpu < 1.0 and determinant > 0.0):
+        if bound == size or not (band < 1.0 and cpu < 1.0 and determinant > 0.0):
             # In the direction in which objectives are tightest, as far as the last one binds.
             p, q = both, 0.5 * (cpu - band + np.sqrt((band - cpu) ** 2 + 4.0 * both * both))
-            stretch = _largest(s, p * a + q * e, members, size)
+            stretch = _largest(s, a, e, p, q, members, size)
             return p * stretch, q * stretch, False
         p = ((1.0 - cpu) * free_a + both * free_e) / determinant
         q = (both * free_a + (1.0 - band) * free_e) / determinant
@@ -118,11 +127,14 @@ def _bind(a: Floats, e: Floats, s: Floats, members: Ints, size: int) -> tuple[fl
 
 
 @compiled
-def _largest(s: Floats, times: Floats, members: Ints, size: int) -> float:
-    """Return the largest ratio of a finite objective to what a member takes."""
+def _largest(
+    s: Floats, a: Floats, e: Floats, p: float, q: float, members: Ints, size: int
+) -> float:
+    """Return the largest ratio of a finite objective to what a member takes, p a + q e."""
     ratio = 0.0
     for k in range(size):
         i = members[k]
-        if times[i] > 0.0 and s[i] < np.inf:
-            ratio = max(ratio, s[i] / times[i])
+        time = p * a[i] + q * e[i]
+        if time > 0.0 and s[i] < np.inf:
+            ratio = max(ratio, s[i] / time)
     return ratio

@@ -83,7 +83,8 @@ def search(
     place = np.zeros(depth_most, dtype=np.int64)
     value, p, q = np.zeros(depth_most), np.zeros(depth_most), np.zeros(depth_most)
     use = np.zeros((depth_most, 3))
-    free = np.ones(depth_most, dtype=np.bool_)
+    free = np.zeros(depth_most, dtype=np.bool_)
+    free[0] = True
     path = np.empty(depth_most, dtype=np.int64)
     smallest = np.empty(width)
     put(first[:width], index[0])

@@ -7,13 +7,15 @@ whoever needs a part of one loads that part. Built-in systems are entry points l
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLAIMS", "FAMILIES", "INSTANCES", "POLICIES", "SYSTEMS", "built_in", "offered"]
+__all__ = [
+    "CLAIMS", "FAMILIES", "FIGURES", "GROUPS", "INSTANCES", "POLICIES", "SYSTEMS", "built_in",
+    "offered",
+]  # fmt: skip
 
 SYSTEMS: Final = "edgeopt.systems"
 """Group of the `System` records."""
@@ -27,32 +29,62 @@ FAMILIES: Final = "edgeopt.families"
 POLICIES: Final = "edgeopt.policies"
 """Group of the `PolicyEntry` objects with their `system` set."""
 
+FIGURES: Final = "edgeopt.figures"
+"""Group of the sequences of `Exhibit`, for built-in systems alone: others hand them to a record."""
+
 INSTANCES: Final = "edgeopt.instances"
-"""Group of the classes of instances, for built-in systems alone."""
+"""Group of the classes of instances, for built-in systems alone: others say them in a record."""
 
-_CLASSES: Final = {
-    "rescue": "RescueInstance",
-    "idn": "IdnInstance",
-    "oinc": "OincInstance",
-    "edr": "EdrInstance",
-    "tapfinger": "TapFingerInstance",
+GROUPS: Final = (SYSTEMS, CLAIMS, FAMILIES, FIGURES, INSTANCES)
+"""Those in which every built-in system has a part."""
+
+# Whole names, not patterns: the digest of code follows them to the parts of one system.
+_OWN: Final = {
+    "rescue": {
+        SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
+        CLAIMS: "edgeopt.bounds.rescue:CLAIMS",
+        FAMILIES: "edgeopt.bounds.rescue.searching:FAMILIES",
+        FIGURES: "edgeopt.studies.rescue.exhibits:EXHIBITS",
+        INSTANCES: "edgeopt.instances.rescue.instance:RescueInstance",
+    },
+    "idn": {
+        SYSTEMS: "edgeopt.studies.idn:SYSTEM",
+        CLAIMS: "edgeopt.bounds.idn:CLAIMS",
+        FAMILIES: "edgeopt.bounds.idn.searching:FAMILIES",
+        FIGURES: "edgeopt.studies.idn.exhibits:EXHIBITS",
+        INSTANCES: "edgeopt.instances.idn.instance:IdnInstance",
+    },
+    "oinc": {
+        SYSTEMS: "edgeopt.studies.oinc:SYSTEM",
+        CLAIMS: "edgeopt.bounds.oinc:CLAIMS",
+        FAMILIES: "edgeopt.bounds.oinc.searching:FAMILIES",
+        FIGURES: "edgeopt.studies.oinc.exhibits:EXHIBITS",
+        INSTANCES: "edgeopt.instances.oinc.instance:OincInstance",
+    },
+    "edr": {
+        SYSTEMS: "edgeopt.studies.edr:SYSTEM",
+        CLAIMS: "edgeopt.bounds.edr:CLAIMS",
+        FAMILIES: "edgeopt.bounds.edr.searching:FAMILIES",
+        FIGURES: "edgeopt.studies.edr.exhibits:EXHIBITS",
+        INSTANCES: "edgeopt.instances.edr.instance:EdrInstance",
+    },
+    "tapfinger": {
+        SYSTEMS: "edgeopt.studies.tapfinger:SYSTEM",
+        CLAIMS: "edgeopt.bounds.tapfinger:CLAIMS",
+        FAMILIES: "edgeopt.bounds.tapfinger.searching:FAMILIES",
+        FIGURES: "edgeopt.studies.tapfinger.exhibits:EXHIBITS",
+        INSTANCES: "edgeopt.instances.tapfinger.instance:TapFingerInstance",
+    },
 }
-
-_OWN: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
-    {
-        SYSTEMS: {name: f"edgeopt.studies.{name}:SYSTEM" for name in _CLASSES},
-        CLAIMS: {name: f"edgeopt.bounds.{name}:CLAIMS" for name in _CLASSES},
-        FAMILIES: {name: f"edgeopt.bounds.{name}.searching:FAMILIES" for name in _CLASSES},
-        INSTANCES: {
-            name: f"edgeopt.instances.{name}.instance:{kind}" for name, kind in _CLASSES.items()
-        },
-    }
-)
 
 
 def built_in(group: str) -> Mapping[str, EntryPoint]:
     """Return what edgeopt itself has in a group, by the name of the system."""
-    return {name: EntryPoint(name, at, group) for name, at in _OWN.get(group, {}).items()}
+    return {
+        name: EntryPoint(name, parts[group], group)
+        for name, parts in _OWN.items()
+        if group in parts
+    }
 
 
 def offered(group: str) -> list[EntryPoint]:

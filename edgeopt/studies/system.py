@@ -7,10 +7,12 @@ A system is added by writing such a record and naming it, inside the package in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from edgeopt import registry
 from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_fields, check_kind, check_whole
 from edgeopt.studies.entries import BenchmarkEntry, PolicyEntry
@@ -122,7 +124,8 @@ class System:
     comparisons
         Tables of all policies over all instances of a study, on the page and beside it.
     exhibits
-        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.exhibits`.
+        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.exhibits`. For the
+        built-in systems they stand in the registry, and are loaded when `figures` is asked for.
     notes
         ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
     bound_of
@@ -201,20 +204,32 @@ class System:
             self.pictures,
             self.accounts,
             self.comparisons,
-            self.exhibits,
         )
         for several in written:
             for one in several:
                 checked_name(one.name)
-        exhibits = [one.name for one in self.exhibits]
-        if len(set(exhibits)) < len(exhibits):
-            raise OptionError(f"system {self.name!r}: two exhibits bear one number: {exhibits}")
+        self._check_figures(self.exhibits)
         for entry in self.policies:
             if entry.bound and entry.bound not in self.benchmarks:
                 raise OptionError(
                     f"system {self.name!r}: policy {entry.name!r} names the benchmark "
                     f"{entry.bound!r}; it has {', '.join(self.benchmarks)}"
                 )
+
+    def _check_figures(self, figures: Sequence[Exhibit]) -> None:
+        names = [checked_name(one.name) for one in figures]
+        if len(set(names)) < len(names):
+            raise OptionError(f"system {self.name!r}: two exhibits bear one number: {names}")
+
+    @cached_property
+    def figures(self) -> Sequence[Exhibit]:
+        """Figures and tables of the paper's evaluation, loaded when they are first asked for."""
+        place = registry.built_in(registry.FIGURES).get(self.name)
+        if self.exhibits or place is None:
+            return self.exhibits
+        found: Sequence[Exhibit] = place.load()
+        self._check_figures(found)
+        return found
 
     @property
     def yardstick(self) -> str:

@@ -1,16 +1,61 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from edgeopt import registry as names
+from edgeopt.bounds import Claim
+from edgeopt.bounds.search import Family
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.studies import PolicyEntry, registry, study
 from tests.studies import stopping
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+OWN = ["rescue", "idn", "oinc", "edr", "tapfinger"]
+MOST = 210
+"""Modules of the package that a study of RESCUE may load: 207 were needed when this was written."""
+
+LOADED = """
+import json, sys
+import edgeopt
+from edgeopt.bounds import claims
+from edgeopt.studies import find_system
+claims(sys.argv[1])
+claimed = [one for one in sys.modules if one.startswith("edgeopt")]
+edgeopt.study(find_system(sys.argv[1]).small(1), runs=2)
+print(json.dumps([claimed, [one for one in sys.modules if one.startswith("edgeopt")]]))
+"""
+
+
+@pytest.mark.parametrize("system", OWN)
+def test_one_system_loads_itself_only(system: str) -> None:
+    run = [sys.executable, "-c", LOADED, system]
+    claimed, loaded = json.loads(subprocess.check_output(run, text=True).splitlines()[-1])
+    others = set(OWN) - {system}
+    assert [one for one in loaded if others & set(one.split("."))] == []
+    assert any(one.startswith(f"edgeopt.online.{system}") for one in loaded)
+    assert len(claimed) < len(loaded)
+    if system == "rescue":
+        assert len(loaded) <= MOST
+
+
+@pytest.mark.parametrize("system", OWN)
+def test_names_lead_to_the_parts_of_a_system(system: str) -> None:
+    record = registry.find_system(system)
+    parts = {group: names.built_in(group)[system].load() for group in names.GROUPS}
+    assert parts[names.SYSTEMS] is record
+    assert parts[names.INSTANCES] is record.instance_type
+    assert parts[names.FIGURES] is record.figures
+    assert all(isinstance(one, Claim) for one in parts[names.CLAIMS])
+    assert all(isinstance(one, Family) for one in parts[names.FAMILIES])
 
 
 def test_the_package_brings_its_own_systems() -> None:

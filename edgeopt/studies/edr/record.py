@@ -10,7 +10,6 @@ from edgeopt.studies.edr.accounts import FRAMES_ACCOUNT, TASKS_ACCOUNT
 from edgeopt.studies.edr.benchmarks import BENCHMARKS, METHODS, export, solve
 from edgeopt.studies.edr.cost import COST
 from edgeopt.studies.edr.energy import ENERGY
-from edgeopt.studies.edr.exhibits import EXHIBITS
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.frames import FRAMES
 from edgeopt.studies.edr.growth import GROWTH
@@ -90,6 +89,5 @@ SYSTEM = System(
     measures=MEASURES,
     pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),
     accounts=(FRAMES_ACCOUNT, TASKS_ACCOUNT),
-    exhibits=EXHIBITS,
     notes=notes,
 )

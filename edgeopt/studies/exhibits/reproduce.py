@@ -213,19 +213,19 @@ def reproduce(
 
 
 def _chosen(record: System, figure: str | None, table: str | None) -> Sequence[Exhibit]:
-    if not record.exhibits:
+    if not record.figures:
         raise OptionError(f"system {record.name!r} has no figures or tables to reproduce")
     if figure is None and table is None:
-        return record.exhibits
+        return record.figures
     chosen = [
         exhibit
-        for exhibit in record.exhibits
+        for exhibit in record.figures
         for kind, number in (("figure", figure), ("table", table))
         if number is not None and exhibit.is_called(kind, number)
     ]
     for kind, number in (("figure", figure), ("table", table)):
         if number is not None and not any(one.is_called(kind, number) for one in chosen):
-            known = ", ".join(exhibit.heading for exhibit in record.exhibits)
+            known = ", ".join(exhibit.heading for exhibit in record.figures)
             raise OptionError(
                 f"{record.name} has no {kind} {number!r} to reproduce; choose from {known}"
             )

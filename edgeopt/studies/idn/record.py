@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from edgeopt.instances.idn import IdnInstance, from_data, from_tables, generate
 from edgeopt.studies.entries import Source
 from edgeopt.studies.idn.benchmarks import BENCHMARKS, METHODS, export, solve
-from edgeopt.studies.idn.exhibits import EXHIBITS
 from edgeopt.studies.idn.heat_map import ALLOCATION
 from edgeopt.studies.idn.measures import INACCURACY, LATENCY, UPDATES
 from edgeopt.studies.idn.network import NETWORK
@@ -85,6 +84,5 @@ SYSTEM = System(
     reference="infida",
     measures=(LATENCY, INACCURACY, UPDATES),
     pictures=(RATIOS, VALUE_OVER_TIME, TRADE_OFF, MODEL_UPDATES, ALLOCATION, NETWORK),
-    exhibits=EXHIBITS,
     notes=notes,
 )

@@ -10,7 +10,6 @@ from edgeopt.studies.entries import Source
 from edgeopt.studies.licences import licences
 from edgeopt.studies.oinc.accounts import JOBS_ACCOUNT, SITES_ACCOUNT, SLOTS_ACCOUNT
 from edgeopt.studies.oinc.benchmarks import BENCHMARKS, export, solve
-from edgeopt.studies.oinc.exhibits import EXHIBITS
 from edgeopt.studies.oinc.gantt import GANTT
 from edgeopt.studies.oinc.gaps import GAPS
 from edgeopt.studies.oinc.latency import LATENCY
@@ -93,6 +92,5 @@ SYSTEM = System(
     pictures=(WEIGHTED, LATENCY, SUCCESS, LOAD, GANTT, GAPS),
     accounts=(SITES_ACCOUNT, JOBS_ACCOUNT, SLOTS_ACCOUNT),
     comparisons=(TABLE_ONE,),
-    exhibits=EXHIBITS,
     notes=notes,
 )

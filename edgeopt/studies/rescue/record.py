@@ -19,7 +19,6 @@ from edgeopt.studies.rescue.benchmarks import (
     export,
     solve,
 )
-from edgeopt.studies.rescue.exhibits import EXHIBITS
 from edgeopt.studies.rescue.gantt import GANTT
 from edgeopt.studies.rescue.notes import describe, notes
 from edgeopt.studies.rescue.overview import INSTANCE
@@ -85,7 +84,6 @@ SYSTEM = System(
     reference="rescue",
     measures=(UTILISATION,),
     pictures=(RATIOS, GANTT, VALUE_OVER_TIME, UTILISATION_OVER_TIME, VALUES, INSTANCE),
-    exhibits=EXHIBITS,
     notes=notes,
     bound_of=bound_of,
 )

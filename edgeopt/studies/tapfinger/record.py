@@ -13,7 +13,6 @@ from edgeopt.studies.system import System
 from edgeopt.studies.tapfinger.accounts import CLUSTERS_ACCOUNT, TASKS_ACCOUNT
 from edgeopt.studies.tapfinger.accumulation import ACCUMULATION
 from edgeopt.studies.tapfinger.benchmarks import BENCHMARKS, METHODS, export, solve
-from edgeopt.studies.tapfinger.exhibits import EXHIBITS
 from edgeopt.studies.tapfinger.flow_times import FLOW_TIMES
 from edgeopt.studies.tapfinger.gantt import GANTT
 from edgeopt.studies.tapfinger.load import LOAD
@@ -119,7 +118,6 @@ SYSTEM = System(
     pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),
     accounts=(CLUSTERS_ACCOUNT, TASKS_ACCOUNT),
     comparisons=(THREE_CLUSTERS,),
-    exhibits=EXHIBITS,
     notes=notes,
     bound_of=bound_of,
 )

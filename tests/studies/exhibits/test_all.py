@@ -16,13 +16,13 @@ OWN = ["rescue", "idn", "oinc", "edr", "tapfinger"]
 EXHIBITS = [
     pytest.param(exhibit, id=f"{name}-{exhibit.name}")
     for name in OWN
-    for exhibit in find_system(name).exhibits
+    for exhibit in find_system(name).figures
 ]
 
 
 def test_every_system_has_exhibits() -> None:
     assert systems()[: len(OWN)] == OWN
-    assert all(len(find_system(name).exhibits) > 5 for name in OWN)
+    assert all(len(find_system(name).figures) > 5 for name in OWN)
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS)

@@ -41,7 +41,7 @@ def one(rows: pd.DataFrame, **at: Any) -> dict[Any, Any]:
 
 def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
     assert [exhibit.heading for exhibit in EXHIBITS] == [f"Figure {n}" for n in (1, *range(3, 10))]
-    assert [exhibit.name for exhibit in SYSTEM.exhibits] == [exhibit.name for exhibit in EXHIBITS]
+    assert [exhibit.name for exhibit in SYSTEM.figures] == [exhibit.name for exhibit in EXHIBITS]
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda one: one.name)

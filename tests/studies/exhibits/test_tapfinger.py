@@ -41,7 +41,7 @@ def three() -> Outcome:
 
 def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
     assert [exhibit.number for exhibit in EXHIBITS] == NUMBERS
-    assert [exhibit.name for exhibit in SYSTEM.exhibits] == [exhibit.name for exhibit in EXHIBITS]
+    assert [exhibit.name for exhibit in SYSTEM.figures] == [exhibit.name for exhibit in EXHIBITS]
 
 
 def test_a_figure_is_found_by_its_number_and_by_one_of_its_parts() -> None:

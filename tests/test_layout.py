@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from importlinter import cli
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "edgeopt").rglob("*.py"))
@@ -27,9 +26,15 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_rooms_import_only_downwards(capsys: pytest.CaptureFixture[str]) -> None:
-    status = cli.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
-    assert status == cli.EXIT_STATUS_SUCCESS, capsys.readouterr().out
+def test_rooms_import_only_downwards() -> None:
+    # In a process of its own: it switches the loggers off that it finds.
+    code = (
+        "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import importlib
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from edgeopt import bounds, errors, instances, models, online, rounding, solvers, studies
+    from edgeopt.bounds import check
+    from edgeopt.online import simulate
+    from edgeopt.solvers import solve
+    from edgeopt.studies import study
 
 __version__ = "0.1.0"
 
@@ -22,15 +29,19 @@ _SHORT = {
     "study": "edgeopt.studies",
 }
 
-__all__ = ["__version__", "check", "simulate", "solve", "study", *_ROOMS]
+__all__ = [
+    "__version__", "bounds", "check", "errors", "instances", "models", "online", "rounding",
+    "simulate", "solve", "solvers", "studies", "study",
+]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"edgeopt.{name}")
-    if name in _SHORT:
-        return getattr(importlib.import_module(_SHORT[name]), name)
-    raise AttributeError(f"module 'edgeopt' has no attribute {name!r}")
+if not TYPE_CHECKING:
+    # For type checkers these are the imports above.
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return importlib.import_module(f"edgeopt.{name}")
+        if name in _SHORT:
+            return getattr(importlib.import_module(_SHORT[name]), name)
+        raise AttributeError(f"module 'edgeopt' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

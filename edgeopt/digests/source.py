@@ -65,8 +65,10 @@ def read_facts(source: bytes, module: str, package: bool) -> Facts:
     bound: dict[str, str] = {}
     attributes: dict[tuple[str, str], None] = {}
     constants = {"__name__": module, **_constants(tree)}
+    inside = [inner for node in tree.body if isinstance(node, ast.If) for inner in node.body]
     lazy = any(
-        isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body
+        isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+        for node in [*tree.body, *inside]
     )
     for node in _running(tree):
         if isinstance(node, ast.Import):

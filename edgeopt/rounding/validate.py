@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.options import real_array
 from edgeopt.rounding.chain import SNAP
 
 if TYPE_CHECKING:
@@ -32,16 +33,9 @@ def as_rows(field: str, values: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     InputError
-        If the values are no real numbers, have another number of axes, or are none at all.
+        If they are no real numbers or masked, have another number of axes, or are none at all.
     """
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "O":
-            array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:  # ragged lists, or objects that are no numbers
-        raise InputError(field, f"must hold real numbers ({error})") from None
-    if array.dtype.kind not in "buif":
-        raise InputError(field, "must hold real numbers", value=f"dtype {array.dtype}")
+    array = real_array(field, values)
     if array.ndim not in (1, 2):
         raise InputError(
             field,

@@ -15,7 +15,7 @@ from edgeopt.models import idn as idn_models
 from edgeopt.models import oinc as oinc_models
 from edgeopt.models import rescue as rescue_models
 from edgeopt.models import tapfinger as tapfinger_models
-from edgeopt.models.edr import clusters, routing
+from edgeopt.models.edr import routing
 from edgeopt.models.idn import Demand
 from edgeopt.models.oinc import retraining, slot
 from edgeopt.models.oinc.slot import columns
@@ -117,8 +117,7 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
         ROUTED | {"method": "network", "order": "penalty"},
     ),
     (routing.routing_matrix, ("routes",), {"elastic": "soft"}),
-    (clusters.solve_frame, ("routes",), ROUTED | {"budget": "price", "workers": 1}),
-    (clusters.cluster_sites, (), {"distance": 1.0 - np.eye(3), "size": 2}),
+    (routing.solve_frame, ("routes",), ROUTED | {"budget": "price"}),
     (tapfinger_models.scheduling_problem, ("tapfinger",), {"single_start": True}),
     (tapfinger_models.best_list, ("schedule",), {"tries": 3, "rng": 1}),
     (tapfinger_models.list_schedule, ("schedule",), {"pressure": 0.5}),

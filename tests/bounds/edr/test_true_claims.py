@@ -24,7 +24,7 @@ ABOUT = {
 SOLVED = [
     id
     for id in ABOUT
-    if id.startswith(("edr.clusters", "edr.price", "edr.elimination", "edr.value", "edr.theorem1"))
+    if id.startswith(("edr.price", "edr.elimination", "edr.value", "edr.theorem1"))
 ]
 """Claims that solve many programs."""
 
@@ -126,7 +126,7 @@ def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
     speaking = {id.split(".")[1] for id, found in verdicts.items() if found.verdict == "holds"}
     assert speaking >= {
         "lemma1", "lemma2", "margin", "algorithm2", "equation22", "equation27", "equation46",
-        "theorem2", "cap", "comparator", "fit", "value", "elimination", "even_split", "clusters",
+        "theorem2", "cap", "comparator", "fit", "value", "elimination", "even_split",
         "price", "rate", "h2", "equation8", "capacity", "compliance",
     }  # fmt: skip
     assert "assumption fails" in verdicts["edr.lemma3"].reason

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, generate, mixed_price
-from edgeopt.models.edr.clusters import solve_frame
 from edgeopt.models.edr.routing import (
     Prices,
     conditions,
     dual_bound,
     routing_problem,
+    solve_frame,
     solve_routing,
 )
 from edgeopt.models.edr.routing.network import solve_by_network
@@ -130,16 +130,6 @@ def test_even_parts_cost_much_where_demand_is_uneven():
     assert even[0] > 0.01
     assert proportional.max() < 1e-3
     assert price.max() == 0
-
-
-def test_processes_find_the_same_plan():
-    problem = uneven_frame(3)
-    capped = problem.replace(budget=0.9 * solve_routing(problem).energy)
-    for budget in BUDGETS:
-        alone, together = (solve_frame(capped, budget=budget, workers=n) for n in (1, 2))
-        np.testing.assert_array_equal(alone.flow, together.flow)
-        assert alone.bound == together.bound
-        assert alone.energy_price > 0
 
 
 def test_an_earlier_price_leads_to_the_same_plan():

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import ScalingWarning
 from edgeopt.instances.edr import generate
 from edgeopt.models.edr import frame_comparator, solve_offline, take_step
-from edgeopt.models.edr.clusters import solve_frame
-from edgeopt.models.edr.routing import solve_routing
+from edgeopt.models.edr.routing import solve_frame, solve_routing
 from edgeopt.models.edr.training import step_residual
 from tests.draws import draws
 from tests.models.edr.routing_cases import Case, cases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgeopt.models.edr.routing.build import routing_problem
+from edgeopt.models.edr.routing.frame import solve_frame
 from edgeopt.models.edr.routing.matrix import routing_matrix
 from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
 from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem
@@ -23,5 +24,6 @@ __all__ = [
     "routing_lp",
     "routing_matrix",
     "routing_problem",
+    "solve_frame",
     "solve_routing",
 ]

@@ -9,8 +9,9 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import TASKS
-from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY, one
+from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY
 from edgeopt.bounds.edr.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

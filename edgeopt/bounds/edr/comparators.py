@@ -10,8 +10,9 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, INTERIOR, NONNEGATIVE, TASKS
 from edgeopt.bounds.edr.constants import Constants
-from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY, one
+from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY
 from edgeopt.bounds.edr.statement import SOLVED, claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

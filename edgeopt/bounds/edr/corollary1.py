@@ -10,10 +10,11 @@ from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, wo
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import ALWAYS, INTERIOR, NONNEGATIVE, whole
 from edgeopt.bounds.edr.constants import Constants
-from edgeopt.bounds.edr.families import MOVING, STEADY, one, tiled
+from edgeopt.bounds.edr.families import MOVING, STEADY, tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.growth import growth_exponent
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import special

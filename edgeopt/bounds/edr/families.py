@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.edr.relaxed import Relaxed
+from edgeopt.bounds.named import Family, kept
 from edgeopt.instances.edr.special import small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from edgeopt.instances.edr import EdrInstance
 
-__all__ = ["DRAWN", "MOVING", "STEADY", "moving", "one", "steady", "tiled"]
-
-Family = dict[str, "Callable[[], Any]"]
-
-
-def one(build: Callable[..., Any], *args: float) -> Family:
-    """Return the family of a single named instance."""
-    return {f"{build.__name__}({', '.join(map(str, args))})": _kept(build, *args)}
-
-
-@cache
-def _kept(build: Callable[..., Any], *args: float) -> Callable[[], Any]:
-    # Claims recognise a shared instance by the identity of its builder.
-    return cache(partial(build, *args))
+__all__ = ["DRAWN", "MOVING", "STEADY", "moving", "steady", "tiled"]
 
 
 def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrInstance:
@@ -106,11 +91,11 @@ def moving(seed: int) -> Relaxed:
     )
 
 
-DRAWN: Family = {f"small({seed})": _kept(small, seed) for seed in range(8)}
+DRAWN: Family = {f"small({seed})": kept(small, seed) for seed in range(8)}
 """Random instances that can be enumerated."""
 
-STEADY: Family = {f"steady({seed})": _kept(steady, seed) for seed in range(6)}
+STEADY: Family = {f"steady({seed})": kept(steady, seed) for seed in range(6)}
 """Random instances in which the assumptions of the theory hold."""
 
-MOVING: Family = {f"moving({seed})": _kept(moving, seed) for seed in range(6)}
+MOVING: Family = {f"moving({seed})": kept(moving, seed) for seed in range(6)}
 """Random training problems in which the assumptions hold and the comparators move."""

@@ -9,12 +9,13 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, CAPPED, INTERIOR, NONNEGATIVE
 from edgeopt.bounds.edr.constants import Constants
-from edgeopt.bounds.edr.families import STEADY, one, tiled
+from edgeopt.bounds.edr.families import STEADY, tiled
 from edgeopt.bounds.edr.separation import corrected_constant, printed_constant, route_spread
 from edgeopt.bounds.edr.separation_steps import BOUNDED, CAPPED_FAMILY, SEPARATE_FAMILY
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.edr.statement import EXACT, SOLVED, claim
 from edgeopt.bounds.growth import growth_exponent
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import special
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.edr.families import DRAWN, STEADY, one
+from edgeopt.bounds.edr.families import DRAWN, STEADY
 from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.edr.value import FEW, frame_problem
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, special
 from edgeopt.models.edr.routing import dual_bound, solve_frame, solve_routing

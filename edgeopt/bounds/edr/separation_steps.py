@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import AFFORDABLE, CAPPED, PRICED
-from edgeopt.bounds.edr.families import DRAWN, STEADY, one
+from edgeopt.bounds.edr.families import DRAWN, STEADY
 from edgeopt.bounds.edr.separation import parts
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.edr.statement import SOLVED, claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import special
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.families import DRAWN, STEADY, one
+from edgeopt.bounds.edr.families import DRAWN, STEADY
 from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.statement import SOLVED, claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, special
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing

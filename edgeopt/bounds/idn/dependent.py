@@ -17,10 +17,11 @@ from edgeopt.bounds.idn.assumptions import CHOICE, WHOLE
 from edgeopt.bounds.idn.coins import Knapsack, by_item, by_step, common_by_step, law_of_coins
 from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.expectation import expectations
-from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.families import DRAWN
 from edgeopt.bounds.idn.law import WIDEST, mean, node_law
 from edgeopt.bounds.idn.points import free
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.idn.adversary import Adversary, adversary
 from edgeopt.bounds.idn.points import free
+from edgeopt.bounds.named import Family, kept, one
 from edgeopt.instances.idn.special import adversarial, small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["DRAWN", "EXPERTS", "FITTING", "LONG", "ONE_NODE", "fitting", "long", "one", "one_node"]
+__all__ = ["DRAWN", "EXPERTS", "FITTING", "LONG", "ONE_NODE", "fitting", "long", "one_node"]
 
-Family = dict[str, "Callable[[], IdnInstance | Adversary]"]
-
-
-def one(build: Callable[..., IdnInstance | Adversary], *args: float, **options: int) -> Family:
-    """Return the family of a single named network."""
-    text = ", ".join([*map(str, args), *(f"{name}={value}" for name, value in options.items())])
-    return {f"{build.__name__}({text})": _kept(build, *args, **options)}
-
-
-@cache
-def _kept(
-    build: Callable[..., IdnInstance | Adversary], *args: float, **options: int
-) -> Callable[[], IdnInstance | Adversary]:
-    # Claims recognise a shared instance by the identity of its builder.
-    return cache(partial(build, *args, **options))
-
-
-DRAWN: Family = {f"small({seed})": _kept(small, seed) for seed in range(8)}
+DRAWN: Family = {f"small({seed})": kept(small, seed) for seed in range(8)}
 """Random networks whose allocations can be enumerated."""
 
 
@@ -85,10 +66,10 @@ def one_node(seed: int) -> IdnInstance:
     return network.replace(budget=budget)
 
 
-FITTING: Family = {f"fitting({seed})": _kept(fitting, seed) for seed in range(6)}
+FITTING: Family = {f"fitting({seed})": kept(fitting, seed) for seed in range(6)}
 """Random networks where no model is larger than a budget."""
 
-ONE_NODE: Family = {f"one_node({seed})": _kept(one_node, seed) for seed in range(6)}
+ONE_NODE: Family = {f"one_node({seed})": kept(one_node, seed) for seed in range(6)}
 """Random networks with a single knapsack."""
 
 EXPERTS: Family = {

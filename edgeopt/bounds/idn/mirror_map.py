@@ -10,9 +10,10 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn.assumptions import CHOICE
 from edgeopt.bounds.idn.evaluation import alike
-from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.families import DRAWN
 from edgeopt.bounds.idn.points import centre
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.special import adversarial
 

@@ -9,9 +9,10 @@ import numpy as np
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, network
-from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.families import DRAWN
 from edgeopt.bounds.idn.points import centre, free
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.special import shared_model
 

@@ -16,8 +16,9 @@ from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.adversary import Adversary
 from edgeopt.bounds.idn.assumptions import COVERED, IN_SET, WHOLE
 from edgeopt.bounds.idn.evaluation import NOISE, Evaluation, alike
-from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.families import DRAWN
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance

@@ -10,11 +10,11 @@ from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, wo
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, WHOLE, network
 from edgeopt.bounds.idn.expectation import expectations, expected_gain, rounded
-from edgeopt.bounds.idn.families import one
 from edgeopt.bounds.idn.law import mean, node_laws
 from edgeopt.bounds.idn.points import fractional, free, vertices
 from edgeopt.bounds.idn.rounded_gain import WITH_LEFTOVER, share_of_gain
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 

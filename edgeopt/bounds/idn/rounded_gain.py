@@ -8,8 +8,9 @@ from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
 from edgeopt.bounds.idn.expectation import expectations
-from edgeopt.bounds.idn.families import FITTING, one
+from edgeopt.bounds.idn.families import FITTING
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 

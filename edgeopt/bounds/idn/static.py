@@ -10,10 +10,11 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import ONE_CHOICE
 from edgeopt.bounds.idn.expectation import rounded
-from edgeopt.bounds.idn.families import DRAWN, ONE_NODE, one
+from edgeopt.bounds.idn.families import DRAWN, ONE_NODE
 from edgeopt.bounds.idn.optimum import all_allocations
 from edgeopt.bounds.idn.points import free
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.special import adversarial, crowded_out

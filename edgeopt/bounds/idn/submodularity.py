@@ -10,8 +10,9 @@ from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import COVERED
 from edgeopt.bounds.idn.evaluation import NOISE
-from edgeopt.bounds.idn.families import DRAWN, one
+from edgeopt.bounds.idn.families import DRAWN
 from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.special import shared_model
 

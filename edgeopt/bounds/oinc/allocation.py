@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.oinc.families import REQUESTS, one
+from edgeopt.bounds.named import one
+from edgeopt.bounds.oinc.families import REQUESTS
 from edgeopt.bounds.oinc.requests import Requests, least_by_prices
 from edgeopt.bounds.oinc.statement import SOLVED, claim
 from edgeopt.bounds.verdict import Relation

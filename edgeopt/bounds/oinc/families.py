@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
+from edgeopt.bounds.named import Family, kept, one
 from edgeopt.bounds.oinc.urgency import Due
 from edgeopt.models.oinc import special
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "DUE",
@@ -23,21 +18,7 @@ __all__ = [
     "drawn_due",
     "drawn_jobs",
     "drawn_requests",
-    "one",
 ]
-
-Family = dict[str, "Callable[[], Any]"]
-
-
-def one(build: Callable[..., Any], *args: float) -> Family:
-    """Return the family of a single named instance."""
-    return {f"{build.__name__}({', '.join(map(str, args))})": _kept(build, *args)}
-
-
-@cache
-def _kept(build: Callable[..., Any], *args: float) -> Callable[[], Any]:
-    # Claims recognise a shared instance by the identity of its builder.
-    return cache(partial(build, *args))
 
 
 def drawn_jobs(seed: int) -> RetrainingProblem:
@@ -98,7 +79,7 @@ def drawn_requests(seed: int) -> SlotProblem:
     )
 
 
-JOBS: Family = {f"drawn_jobs({seed})": _kept(drawn_jobs, seed) for seed in range(12)}
+JOBS: Family = {f"drawn_jobs({seed})": kept(drawn_jobs, seed) for seed in range(12)}
 """Random jobs, few enough for any program."""
 
 NAMED_JOBS: Family = {
@@ -112,8 +93,8 @@ NAMED_JOBS: Family = {
 }
 """Jobs on which a printed statement fails: a true one has to hold there too."""
 
-DUE: Family = {f"drawn_due({seed})": _kept(drawn_due, seed) for seed in range(12)}
+DUE: Family = {f"drawn_due({seed})": kept(drawn_due, seed) for seed in range(12)}
 """Random jobs with deadlines."""
 
-REQUESTS: Family = {f"drawn_requests({seed})": _kept(drawn_requests, seed) for seed in range(12)}
+REQUESTS: Family = {f"drawn_requests({seed})": kept(drawn_requests, seed) for seed in range(12)}
 """Random requests of a slot."""

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import counterexamples
 from edgeopt.bounds.oinc.counterexamples import Moment
-from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, one
+from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.special import short_jobs

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import counterexamples
 from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
 from edgeopt.bounds.oinc.evaluation import SHARE
-from edgeopt.bounds.oinc.families import DUE, one
+from edgeopt.bounds.oinc.families import DUE
 from edgeopt.bounds.oinc.schedule import drawn_schedule
 from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.oinc.urgency import Due, UrgentRun, run_urgent

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import counterexamples
-from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, one
+from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.statement import SOLVED, claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon

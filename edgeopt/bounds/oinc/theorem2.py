@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, REQUESTS, one
+from edgeopt.bounds.named import one
+from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, REQUESTS
 from edgeopt.bounds.oinc.requests import Requests
 from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.verdict import Relation

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS, one
+from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.dual import occupancy_dual
-from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, RESERVED, TINY, one
+from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, RESERVED, TINY
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 

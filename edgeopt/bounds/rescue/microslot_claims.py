@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
-from edgeopt.bounds.rescue.families import INDEPENDENT, one
+from edgeopt.bounds.rescue.families import INDEPENDENT
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue.assumptions import LOG_PROFIT
 from edgeopt.bounds.rescue.counterexamples import outlasting_run
-from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, TINY, one
+from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, TINY
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.radio import (

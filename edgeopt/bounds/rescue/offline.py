@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import RARE_LONG_RUNS
 from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
-from edgeopt.bounds.rescue.families import INDEPENDENT, TIGHT, TINY, one
+from edgeopt.bounds.rescue.families import INDEPENDENT, TIGHT, TINY
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLOT
 from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
-from edgeopt.bounds.rescue.families import RESERVED, one
+from edgeopt.bounds.rescue.families import RESERVED
 from edgeopt.bounds.rescue.pricing import priced_values
 from edgeopt.bounds.rescue.rules import best_advantage
 from edgeopt.bounds.rescue.statement import claim

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
-from edgeopt.bounds.rescue.families import PAPER_SETTING, TIGHT, TINY, one
+from edgeopt.bounds.rescue.families import PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.families import INSTANCES, TASKS, one
+from edgeopt.bounds.tapfinger.families import INSTANCES, TASKS
 from edgeopt.bounds.tapfinger.statement import PLANNED, claim
 from edgeopt.bounds.verdict import Relation
 

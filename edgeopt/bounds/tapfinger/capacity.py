@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.families import INSTANCES, TASKS, one
+from edgeopt.bounds.tapfinger.families import INSTANCES, TASKS
 from edgeopt.bounds.tapfinger.statement import PLANNED, claim
 from edgeopt.bounds.verdict import Relation
 

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
+from edgeopt.bounds.named import Family, kept
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger import SchedulingProblem
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["INSTANCES", "NOISY", "TASKS", "drawn_instance", "drawn_tasks", "noisy_instance", "one"]
-
-Family = dict[str, "Callable[[], Any]"]
-
-
-def one(build: Callable[..., Any], *args: float) -> Family:
-    """Return the family of a single named instance."""
-    return {f"{build.__name__}({', '.join(map(str, args))})": kept(build, *args)}
-
-
-@cache
-def kept(build: Callable[..., Any], *args: float) -> Callable[[], Any]:
-    """Return a builder that builds once: claims recognise an instance by its builder."""
-    return cache(partial(build, *args))
+__all__ = ["INSTANCES", "NOISY", "TASKS", "drawn_instance", "drawn_tasks", "noisy_instance"]
 
 
 def drawn_tasks(seed: int) -> SchedulingProblem:

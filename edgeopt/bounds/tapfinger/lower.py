@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.named import one
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.families import INSTANCES, NOISY, TASKS, one
+from edgeopt.bounds.tapfinger.families import INSTANCES, NOISY, TASKS
 from edgeopt.bounds.tapfinger.gap import METHODS
 from edgeopt.bounds.tapfinger.preempted import least_preempted_flow
 from edgeopt.bounds.tapfinger.statement import PLANNED, SOLVED, claim

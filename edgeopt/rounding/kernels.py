@@ -219,14 +219,12 @@ def fill_row(
     -------
     The room that is left.
     """
-    while True:
-        best, most = -1, 0.0
-        for i in range(gains.size):
-            if not out[i] and gains[i] > 0.0 and weights[i] <= room:
-                worth = gains[i] / weights[i]
-                if best < 0 or worth > most:
-                    best, most = i, worth
-        if best < 0:
-            return room
-        out[best] = True
-        room -= weights[best]
+    candidates = np.flatnonzero(~out & (gains > 0.0) & (weights <= room))
+    # What does not fit now never will, so that one pass in the order of worth is enough.
+    order = np.argsort(-gains[candidates] / weights[candidates], kind="mergesort")
+    for k in order:
+        i = candidates[k]
+        if weights[i] <= room:
+            out[i] = True
+            room -= weights[i]
+    return room

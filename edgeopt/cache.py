@@ -32,11 +32,6 @@ def cache_folder() -> Path:
 
     It is in the folder that the environment variable ``NUMBA_CACHE_DIR`` names, beside the sources,
     or in the user's own cache; else a temporary one that goes with the process.
-
-    Warns
-    -----
-    CacheWarning
-        If only a temporary folder can be written.
     """
     tried = []
     for folder in _candidates():

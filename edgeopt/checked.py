@@ -33,16 +33,6 @@ def checked(**spans: str | int) -> Callable[[FunctionT], FunctionT]:
 
     A truth value, a whole or real number, a text or one of several choices has to be one; ``rng``
     a seed or a generator. What other annotations say is left to the function.
-
-    Parameters
-    ----------
-    **spans
-        For a real option its interval, as in `check_real`; for a whole one the least number, 0 by
-        default. Gaps and time limits have theirs.
-
-    Returns
-    -------
-    A decorator.
     """
 
     def decorate(function: FunctionT) -> FunctionT:

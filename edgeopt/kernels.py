@@ -68,19 +68,7 @@ def compiled(
     *, writes: str = "", **options: Any
 ) -> Callable[[Callable[..., ReturnedT]], Kernel[ReturnedT]]: ...
 def compiled(function: Any = None, /, *, writes: str = "", **options: Any) -> Any:
-    """Compile a function by numba when it is first called, and keep what is compiled.
-
-    Parameters
-    ----------
-    function
-        The function; None where the decorator has options.
-    writes
-        Names of the array parameters that the function changes or returns, separated by blanks. All
-        others are taken as read-only, so that frozen arrays and others share what is compiled;
-        numba refuses to compile a function that writes to one of them.
-    options
-        Those of `numba.njit`.
-    """
+    """Compile a function by numba when it is first called, and keep what is compiled."""
     if function is None:
         return lambda given: _made(given, writes.split(), options)
     return _made(function, [], {})

@@ -79,24 +79,7 @@ def refused(name: str, value: object, rule: str) -> OptionError:
 def check_whole(
     name: str, value: object, least: int = 0, most: int | None = None, *, none: bool = False
 ) -> None:
-    """Check that an option is a whole number.
-
-    Parameters
-    ----------
-    name
-        Name of the option.
-    value
-        What was given.
-    least, most
-        Smallest and largest number allowed; None: 2^63 - 1.
-    none
-        Whether None is allowed too.
-
-    Raises
-    ------
-    OptionError
-        If it is not.
-    """
+    """Check that an option is a whole number."""
     if none and value is None:
         return
     otherwise = ", or None" if none else ""
@@ -118,27 +101,7 @@ def check_real(
     none: bool = False,
     largest: float = LARGEST,
 ) -> None:
-    """Check that an option is a real number within an interval.
-
-    Parameters
-    ----------
-    name
-        Name of the option.
-    value
-        What was given.
-    span
-        The interval, such as ``"(0, 1]"``. Infinity is allowed only where a square bracket stands
-        beside it; other numbers are 0, or between `SMALLEST` and `largest` in magnitude.
-    none
-        Whether None is allowed too.
-    largest
-        Largest magnitude of a finite number.
-
-    Raises
-    ------
-    OptionError
-        If it is none, or lies elsewhere.
-    """
+    """Check that an option is a real number within an interval."""
     if none and value is None:
         return
     otherwise = ", or None" if none else ""
@@ -158,25 +121,13 @@ def check_real(
 
 
 def check_flag(name: str, value: object) -> None:
-    """Check that an option is a truth value.
-
-    Raises
-    ------
-    OptionError
-        If it is not.
-    """
+    """Check that an option is a truth value."""
     if not isinstance(value, bool | np.bool_):
         raise refused(name, value, "must be True or False")
 
 
 def check_choice(name: str, value: object, known: Iterable[object], *, otherwise: str = "") -> None:
-    """Check that an option is one of a few values; `otherwise` says what else it may be.
-
-    Raises
-    ------
-    OptionError
-        Naming them.
-    """
+    """Check that an option is one of a few values; `otherwise` says what else it may be."""
     known = tuple(known)
     # An array compares entry by entry, and True equals 1: the type has to be that of a choice.
     if not any(type(value) is type(one) and value == one for one in known):
@@ -185,25 +136,13 @@ def check_choice(name: str, value: object, known: Iterable[object], *, otherwise
 
 
 def check_text(name: str, value: object) -> None:
-    """Check that an option is a text.
-
-    Raises
-    ------
-    OptionError
-        If it is not.
-    """
+    """Check that an option is a text."""
     if not isinstance(value, str):
         raise refused(name, value, "must be a text")
 
 
 def check_kind(name: str, value: object, *kinds: type, none: bool = False) -> None:
-    """Check that an option is an object of one of some classes.
-
-    Raises
-    ------
-    OptionError
-        Naming the classes.
-    """
+    """Check that an option is an object of one of some classes."""
     if not (isinstance(value, kinds) or (none and value is None)):
         names = " or ".join(kind.__name__ for kind in kinds)
         # The object itself may be large, and says less than its class.
@@ -212,26 +151,14 @@ def check_kind(name: str, value: object, *kinds: type, none: bool = False) -> No
 
 
 def check_able(name: str, value: object, *methods: str) -> None:
-    """Check that an option is an object with certain methods.
-
-    Raises
-    ------
-    OptionError
-        Naming them.
-    """
+    """Check that an option is an object with certain methods."""
     lacks = any(not callable(getattr(value, method, None)) for method in methods)
     if lacks or isinstance(value, type):
         raise refused(name, value, f"must be an object with {', '.join(methods)}")
 
 
 def check_workers(workers: object) -> None:
-    """Check a number of processes: at least 1, or -1 for all cores.
-
-    Raises
-    ------
-    OptionError
-        If it is something else, or more than any machine has.
-    """
+    """Check a number of processes: at least 1, or -1 for all cores."""
     if isinstance(workers, bool) or workers != -1:
         check_whole("workers", workers, 1, 1024)
 
@@ -241,11 +168,6 @@ def check_fields(record: DataclassInstance) -> None:
 
     What they are to be is read from the annotations, which have to be texts, as they are below
     ``from __future__ import annotations``. Fields of other kinds are left alone.
-
-    Raises
-    ------
-    OptionError
-        Naming the record and the first field that is not.
     """
     for field in fields(record):
         kind, value = str(field.type), getattr(record, field.name)
@@ -266,20 +188,7 @@ def check_fields(record: DataclassInstance) -> None:
 
 
 def check_room(what: str, *sizes: int) -> None:
-    """Refuse an array before memory for it is asked for.
-
-    Parameters
-    ----------
-    what
-        What it holds, with the options that it depends on: ``"runs * slots"``.
-    *sizes
-        Its length along every axis.
-
-    Raises
-    ------
-    OptionError
-        If it would have more than `ENTRIES` entries.
-    """
+    """Refuse an array before memory for it is asked for."""
     entries = 1
     for size in sizes:
         entries *= int(size)
@@ -288,13 +197,7 @@ def check_room(what: str, *sizes: int) -> None:
 
 
 def plain_array(name: str, value: object) -> NDArray[Any]:
-    """Return what is given as an array, of whatever shape and type.
-
-    Raises
-    ------
-    OptionError
-        If it is ragged, masked, or cannot become one.
-    """
+    """Return what is given as an array, of whatever shape and type."""
     try:
         array: NDArray[Any] = np.asarray(value)
     # A stranger's object may raise anything while it becomes an array.
@@ -306,13 +209,7 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
 
 
 def real_array(name: str, value: object) -> NDArray[np.float64]:
-    """Return real numbers as an array of doubles, itself if it is one.
-
-    Raises
-    ------
-    InputError
-        If it is ragged, masked, too large to hold, or not of real numbers.
-    """
+    """Return real numbers as an array of doubles, itself if it is one."""
     if type(value) is np.ndarray and value.dtype == np.float64 and value.nbytes <= 8 * ENTRIES:
         return value
     try:
@@ -329,13 +226,7 @@ def real_array(name: str, value: object) -> NDArray[np.float64]:
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """Return what is to be several things as a list.
-
-    Raises
-    ------
-    OptionError
-        If it is one thing.
-    """
+    """Return what is to be several things as a list."""
     try:
         return list(values)
     except TypeError:
@@ -343,18 +234,7 @@ def listed(name: str, values: Any) -> list[Any]:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """Return the generator of an option ``rng``.
-
-    Parameters
-    ----------
-    rng
-        A seed, which is a whole number >= 0, or a generator, which is returned as it is.
-
-    Raises
-    ------
-    OptionError
-        If it is something else. None is refused: a result without a seed cannot be had again.
-    """
+    """Return the generator of an option ``rng``."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, _OTHERS) or not isinstance(rng, int | np.integer):

@@ -38,22 +38,7 @@ def refusal(point: EntryPoint, why: str) -> OptionError:
 
 
 def load(point: EntryPoint, kind: type[OfferedT]) -> OfferedT:
-    """Load what an entry point offers.
-
-    Parameters
-    ----------
-    point
-        The entry point.
-    kind
-        Class of what must stand there.
-
-    Raises
-    ------
-    OptionError
-        If it cannot be imported, whatever its module raises, or is of another class.
-    KeyboardInterrupt
-        If the user interrupts; one that the module raises itself is an error like any other.
-    """
+    """Load what an entry point offers."""
     with _interrupts() as interrupted:
         try:
             offered: Any = point.load()
@@ -94,13 +79,7 @@ def _interrupts() -> Iterator[list[int]]:
 
 
 def only(points: list[EntryPoint]) -> EntryPoint:
-    """Return the one entry point of a name.
-
-    Raises
-    ------
-    OptionError
-        If several packages offer something under it.
-    """
+    """Return the one entry point of a name."""
     if len(points) > 1:
         others = "; ".join(described(point) for point in points[1:])
         raise refusal(points[0], f"the name is offered more than once, see {others}; remove one")

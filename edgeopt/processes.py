@@ -45,25 +45,7 @@ class Pool(Protocol):
 
 @contextlib.contextmanager
 def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
-    """Give processes that carry out independent calls.
-
-    Parameters
-    ----------
-    workers
-        How many; 1 carries the calls out in this process, -1 takes all cores.
-    ordered
-        Whether results come in the order of the calls, or as they are finished.
-
-    Yields
-    ------
-    Pool
-        To be called any number of times, once the results of the last call are consumed.
-
-    Raises
-    ------
-    WorkerError
-        If a process has ended without a word.
-    """
+    """Give processes that carry out independent calls."""
     from joblib import Parallel, parallel_config
     from joblib.externals.loky.backend import resource_tracker as tracker
 

@@ -297,13 +297,7 @@ class Claim:
 
 
 def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
-    """Return the measurement that leaves least room.
-
-    Raises
-    ------
-    NotApplicableError
-        If there is none.
-    """
+    """Return the measurement that leaves least room."""
     several = list(found)
     if not several:
         raise NotApplicableError("nothing here is small enough to compare, or there is nothing")

@@ -45,26 +45,7 @@ class Paper:
         family: Mapping[str, Callable[[], Any]],
         **rest: Any,
     ) -> Claim:
-        """Build a claim.
-
-        Parameters
-        ----------
-        id
-            Identifier without the name of the system.
-        statement
-            The statement in LaTeX.
-        number
-            Where it stands in the paper.
-        measure, relation, family
-            See `Claim`.
-        **rest
-            Further fields of `Claim`, in place of the defaults.
-
-        Returns
-        -------
-        Claim
-            The claim.
-        """
+        """Build a claim."""
         fields: dict[str, Any] = {**self.defaults, **rest}
         return Claim(
             id=f"{self.system}.{id}",

@@ -157,39 +157,13 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -
 def mean_with_interval(
     runs: ArrayLike, confidence: float = 0.95
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Estimate a mean.
-
-    Parameters
-    ----------
-    runs
-        One figure per run, shape `[..., runs]`, at least two runs.
-    confidence
-        Probability that the interval covers the true mean, in (0, 1).
-
-    Returns
-    -------
-    tuple
-        Mean, its standard error, and half the width of the confidence interval: floats for one
-        series of runs, arrays over the leading axes for several.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer than two runs, a number is not finite, or the confidence is outside
-        (0, 1).
-    """
+    """Estimate a mean."""
     mean, error, reach = _student(_series("runs", runs), confidence)
     return _plain(mean), _plain(error), _plain(reach)
 
 
 def finite_numbers(name: str, given: ArrayLike) -> NDArray[np.float64]:
-    """Return numbers as an array.
-
-    Raises
-    ------
-    OptionError
-        If they are no numbers, or one is not finite.
-    """
+    """Return numbers as an array."""
     numbers = _reals(name, given)
     if not np.isfinite(numbers).all():
         raise OptionError(f"{name}: must be finite")

@@ -151,18 +151,7 @@ def _options_of(claim: Claim) -> list[str]:
 
 
 def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
-    """Return the claims that a caller asks for, in the order asked for.
-
-    Parameters
-    ----------
-    wanted
-        As `check` takes them.
-
-    Raises
-    ------
-    OptionError
-        If an identifier or pattern matches nothing, or nothing is asked for.
-    """
+    """Return the claims that a caller asks for, in the order asked for."""
     if isinstance(wanted, Claim):
         return [wanted]
     if wanted is None or isinstance(wanted, str):

@@ -148,16 +148,6 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
     A violated one if there is any, a vacuous one only if all are. Instances come in units and sizes
     of their own, so that the room is a share of the numbers compared; where all guarantees are 0,
     it is the slack itself. Of equal ones it is the first.
-
-    Parameters
-    ----------
-    verdicts
-        Verdicts about one claim, at least one.
-
-    Returns
-    -------
-    Verdict
-        One of them.
     """
     several = list(verdicts)
     said = [one for one in several if one.verdict is not Finding.VACUOUS]
@@ -169,13 +159,7 @@ def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def in_json(number: float) -> float | str | None:
-    """Return a number as JSON can hold it: ``"inf"`` and ``"-inf"`` as text, NaN as None.
-
-    Parameters
-    ----------
-    number
-        Any float. ``float`` of what is returned gives it back, unless it is NaN.
-    """
+    """Return a number as JSON can hold it: ``"inf"`` and ``"-inf"`` as text, NaN as None."""
     if math.isnan(number):
         return None
     return float(number) if math.isfinite(number) else str(float(number))

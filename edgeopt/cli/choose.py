@@ -73,13 +73,7 @@ def chosen_system(name: str) -> System:
 
 
 def chosen_instance(record: System, wanted: str | None, data: Path | None, seed: int) -> Chosen:
-    """Return the instance that the options ask for.
-
-    Raises
-    ------
-    OptionError
-        If both options are given, or what they name does not exist.
-    """
+    """Return the instance that the options ask for."""
     if data is not None:
         if wanted is not None:
             raise OptionError("--instance and --data: give one of them")
@@ -100,13 +94,7 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
 def chosen_instances(
     record: System, wanted: str | None, data: Path | None, seed: int, draws: int
 ) -> list[Chosen]:
-    """Return the instances that the options ask for, one per seed.
-
-    Raises
-    ------
-    OptionError
-        As `chosen_instance` does, or if several are wanted of what does not depend on a seed.
-    """
+    """Return the instances that the options ask for, one per seed."""
     if draws == 1:
         return [chosen_instance(record, wanted, data, seed)]
     name = next(iter(record.sources)) if wanted is None else wanted

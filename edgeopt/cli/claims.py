@@ -37,17 +37,7 @@ _TONES: Final = {"good": "green", "expected": "yellow", "bad": "bold red", "soft
 
 
 def table(system: str, claims: Sequence[CheckedClaim], *, drawn: bool) -> None:
-    """Print the claims of a system, with the instance that leaves each the least room.
-
-    Parameters
-    ----------
-    system
-        First part of the identifiers, which the rows leave out.
-    claims
-        The claims.
-    drawn
-        Whether instances were drawn.
-    """
+    """Print the claims of a system, with the instance that leaves each the least room."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -129,13 +119,7 @@ def _broken(text: str, width: int) -> str:
 
 
 def counterexamples(checked: Checked) -> None:
-    """Print which claims fail as printed, each with its smallest counterexample.
-
-    Parameters
-    ----------
-    checked
-        What was checked.
-    """
+    """Print which claims fail as printed, each with its smallest counterexample."""
     from rich.padding import Padding
     from rich.text import Text
 

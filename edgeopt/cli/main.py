@@ -59,20 +59,7 @@ def _program(
 
 
 def run(arguments: "Sequence[str]") -> int:
-    """Run the program and return its exit code.
-
-    Parameters
-    ----------
-    arguments
-        What stands after the program's name.
-
-    Returns
-    -------
-    int
-        0 for success, 1 if a claim that should hold is violated, 2 for bad input, 70 for a bug, 130
-        if interrupted. All but 0 and 1 come with one line on standard error; the environment
-        variable ``EDGEOPT_DEBUG=1`` shows the traceback as well.
-    """
+    """Run the program and return its exit code."""
     try:
         _require_sayable(arguments)
         code = app(args=list(arguments), prog_name="edgeopt", standalone_mode=False)

@@ -31,19 +31,7 @@ def document(content: Any) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Print a table to standard output, in parts below each other where it is too wide.
-
-    Parameters
-    ----------
-    title
-        Stands above it.
-    columns
-        Headings.
-    rows
-        Cells, ready as text.
-    left
-        Number of leading columns that hold text; the others hold numbers.
-    """
+    """Print a table to standard output, in parts below each other where it is too wide."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -44,17 +44,7 @@ class Facts:
 
 
 def read_facts(source: bytes, module: str, package: bool) -> Facts:
-    """Find the facts of a module.
-
-    Parameters
-    ----------
-    source
-        Its source.
-    module
-        Its full name.
-    package
-        Whether it is the ``__init__`` of a package.
-    """
+    """Find the facts of a module."""
     tree = ast.parse(source)
     pieces: list[str] = []
     _write(tree, pieces)

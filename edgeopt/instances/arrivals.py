@@ -23,24 +23,7 @@ __all__ = ["count_per_slot", "read_timestamps"]
 def read_timestamps(
     path: str | os.PathLike[str], column: str = "TIMESTAMP"
 ) -> NDArray[np.datetime64]:
-    """Read when the requests of a trace arrived, such as those of the Azure LLM trace of 2023.
-
-    Parameters
-    ----------
-    path
-        CSV with a header; other columns are ignored.
-    column
-        Name of the column, ISO dates and times.
-
-    Returns
-    -------
-    Times in ascending order, to the nanosecond, shape [N].
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, has no data, lacks the column, or an entry is no time.
-    """
+    """Read when the requests of a trace arrived, such as those of the Azure LLM trace of 2023."""
     rows = read_rows(path)
     header = rows[0][1] if rows else []
     place = find_column(path, header, column)
@@ -80,22 +63,6 @@ def count_per_slot(
 
     Slots begin at whole multiples of their length since 1970. Those in which some service has its
     first or its last arrival on record are left out, as it may not have been recorded throughout.
-
-    Parameters
-    ----------
-    services
-        Times of arrival of each of S services, ascending, not empty.
-    seconds
-        Length of a slot, seconds.
-
-    Returns
-    -------
-    Arrivals, shape [T, S].
-
-    Raises
-    ------
-    InstanceError
-        If there is no such slot.
     """
     length = np.int64(seconds) * 1_000_000_000
     slot = [times.astype(np.int64) // length for times in services]

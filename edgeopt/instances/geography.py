@@ -18,17 +18,7 @@ EARTH_RADIUS_KM: Final = 6371.0088
 def great_circle_kilometres(
     first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the distance between every point of one set and every point of another.
-
-    Parameters
-    ----------
-    first, second
-        Latitude and longitude in degrees, shapes [M, 2] and [N, 2].
-
-    Returns
-    -------
-    Great-circle distances by the haversine formula, km, shape [M, N].
-    """
+    """Return the distance between every point of one set and every point of another."""
     a, b = np.radians(first)[:, None, :], np.radians(second)[None, :, :]
     half = np.sin((a - b) / 2) ** 2
     chord = half[..., 0] + np.cos(a[..., 0]) * np.cos(b[..., 0]) * half[..., 1]
@@ -37,17 +27,7 @@ def great_circle_kilometres(
 
 
 def plane_kilometres(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions on a plane that touches the Earth at their mean, for maps of a city.
-
-    Parameters
-    ----------
-    points
-        Latitude and longitude in degrees, shape [N, 2].
-
-    Returns
-    -------
-    Kilometres east and north of the mean, shape [N, 2].
-    """
+    """Return positions on a plane that touches the Earth at their mean, for maps of a city."""
     mean = points.mean(axis=0)
     north, east = np.radians(points - mean).T * EARTH_RADIUS_KM
     return np.column_stack((east * np.cos(np.radians(mean[0])), north))

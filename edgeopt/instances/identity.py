@@ -59,24 +59,12 @@ class Identified:
         """Write a labelled NetCDF file with dimension names, units and a format version.
 
         The file appears under its name only once it is complete.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written, or something else than a regular file stands there.
         """
         labelled.write(path, self._layout())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` has written.
-
-        Raises
-        ------
-        InstanceError
-            If the file is missing, unreadable, truncated, of another kind, newer than this
-            version of the package, changed since it was written, or its data break a rule.
-        """
+        """Read what `save` has written."""
         instance: Self = importlib.import_module(cls._files).load(path)
         return instance
 

@@ -96,25 +96,13 @@ class Labelled(NamedTuple):
     attributes: dict[str, str]
 
     def array(self, name: str) -> NDArray[Any]:
-        """Return a variable.
-
-        Raises
-        ------
-        InstanceError
-            If the file has none of that name.
-        """
+        """Return a variable."""
         if name not in self.arrays:
             raise InstanceError(name, "is missing from the file")
         return self.arrays[name]
 
     def text(self, name: str) -> str:
-        """Return an attribute as text.
-
-        Raises
-        ------
-        InstanceError
-            If the file has none of that name.
-        """
+        """Return an attribute as text."""
         if name not in self.attributes:
             raise InstanceError(name, "is missing from the file")
         return self.attributes[name]
@@ -123,15 +111,7 @@ class Labelled(NamedTuple):
 def gather(
     instance: object, entries: Iterable[tuple[str, tuple[str, ...], str, str]]
 ) -> dict[str, Variable]:
-    """Return fields of an instance as labelled arrays; a field that is None is left out.
-
-    Parameters
-    ----------
-    instance
-        Whatever has the fields.
-    entries
-        Name, axes, unit and title of each field.
-    """
+    """Return fields of an instance as labelled arrays; a field that is None is left out."""
     variables = {}
     for name, dims, unit, title in entries:
         values = getattr(instance, name)
@@ -144,19 +124,7 @@ def gather(
 
 
 def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping[str, str]) -> str:
-    """Hash names, shapes, types and bytes of all data; labels and units do not count.
-
-    Parameters
-    ----------
-    kind
-        Which sort of instance the data make up.
-    arrays, attributes
-        The data.
-
-    Returns
-    -------
-    SHA-256 in hexadecimal digits, the same on every machine.
-    """
+    """Hash names, shapes, types and bytes of all data; labels and units do not count."""
     digest = hashlib.sha256()
 
     def add(*parts: str | bytes) -> None:
@@ -177,20 +145,7 @@ def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping
 
 
 def write(path: str | os.PathLike[str], layout: Layout) -> None:
-    """Write a file that appears under its name only once it is complete.
-
-    Parameters
-    ----------
-    path
-        Where; an existing regular file is replaced.
-    layout
-        The data.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written, or something else stands there.
-    """
+    """Write a file that appears under its name only once it is complete."""
     import xarray
 
     labelled = {
@@ -204,27 +159,7 @@ def write(path: str | os.PathLike[str], layout: Layout) -> None:
 
 
 def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
-    """Read a file and check that nothing in it has changed since it was written.
-
-    Parameters
-    ----------
-    path
-        The file.
-    kind
-        The sort of instance that is expected.
-    version
-        The newest version of its layout that the caller understands.
-
-    Returns
-    -------
-    Arrays and attributes.
-
-    Raises
-    ------
-    InstanceError
-        If the file is missing, unreadable, truncated, of another kind, newer than ``version``, or
-        does not match its own fingerprint.
-    """
+    """Read a file and check that nothing in it has changed since it was written."""
     where = str(path_of(path))
     if not os.path.isfile(where):
         raise InstanceError(where, "no such file")

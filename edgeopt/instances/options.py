@@ -9,39 +9,13 @@ __all__ = ["check_sizes", "check_span"]
 
 
 def check_sizes(**sizes: int) -> None:
-    """Check that numbers of things are whole and at least 1.
-
-    Parameters
-    ----------
-    **sizes
-        Numbers by the name of the option.
-
-    Raises
-    ------
-    OptionError
-        Naming the first one that is not.
-    """
+    """Check that numbers of things are whole and at least 1."""
     for name, value in sizes.items():
         check_whole(name, value, 1)
 
 
 def check_span(name: str, limits: object, span: str = "(0, inf)") -> None:
-    """Check that an option is a pair of numbers in ascending order within an interval.
-
-    Parameters
-    ----------
-    name
-        Name of the option.
-    limits
-        What was given.
-    span
-        The interval, as in `edgeopt.options.check_real`.
-
-    Raises
-    ------
-    OptionError
-        If it is no pair, a number lies elsewhere, or the first one is the larger.
-    """
+    """Check that an option is a pair of numbers in ascending order within an interval."""
     rule = f"must be a range within {span}: two numbers, the smaller one first"
     if not isinstance(limits, tuple | list) or len(limits) != 2:
         raise refused(name, limits, rule)

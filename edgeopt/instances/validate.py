@@ -47,32 +47,7 @@ def frozen_array(
     empty: bool = False,
     infinite: bool = False,
 ) -> NDArray[np.float64]:
-    """Copy values into a read-only C-contiguous float64 array of the right shape.
-
-    Parameters
-    ----------
-    field
-        Name that errors carry.
-    values
-        Anything that NumPy turns into an array of real numbers.
-    axes
-        Name of every axis, such as ``("slot", "device")``.
-    sizes
-        Required length of those axes that other fields have fixed already.
-    empty
-        Whether axes of length zero are allowed.
-    infinite
-        Whether plus infinity is allowed ("as much as there may be").
-
-    Returns
-    -------
-    A read-only copy; NaN, other infinities and entries above `LARGEST` are refused.
-
-    Raises
-    ------
-    InstanceError
-        If the values are no numbers, have another shape, or are masked, not finite or too large.
-    """
+    """Copy values into a read-only C-contiguous float64 array of the right shape."""
     array = _numbers(field, values)
     _check_shape(field, array.shape, axes, sizes or {}, empty)
     array = _wide(array)
@@ -95,11 +70,6 @@ def real_numbers(field: str, values: ArrayLike) -> NDArray[np.float64]:
     """Copy real numbers of any shape, NaN and infinity among them, into an array to work on.
 
     For fields some entries of which mean nothing; `frozen_array` checks what becomes of them.
-
-    Raises
-    ------
-    InstanceError
-        If the values are no numbers or masked.
     """
     return _wide(_numbers(field, values))
 
@@ -200,13 +170,7 @@ def _check_shape(
 
 
 def require(field: str, good: ArrayLike, values: NDArray[Any], rule: str) -> None:
-    """Raise for the first entry (in C order) at which ``good`` is false.
-
-    Raises
-    ------
-    InstanceError
-        With the index and the value of that entry.
-    """
+    """Raise for the first entry (in C order) at which ``good`` is false."""
     good = np.asarray(good)
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])
@@ -214,13 +178,7 @@ def require(field: str, good: ArrayLike, values: NDArray[Any], rule: str) -> Non
 
 
 def require_positive(field: str, values: ArrayLike, rule: str = "must be positive") -> None:
-    """Raise for the first entry that is not positive, or too small to divide by.
-
-    Raises
-    ------
-    InstanceError
-        With the index and the value of that entry.
-    """
+    """Raise for the first entry that is not positive, or too small to divide by."""
     array = np.asarray(values)
     if not (array >= SMALLEST).all():
         require(field, array > 0, array, rule)
@@ -228,38 +186,20 @@ def require_positive(field: str, values: ArrayLike, rule: str = "must be positiv
 
 
 def check_probabilities(field: str, values: NDArray[np.float64]) -> None:
-    """Raise unless every entry lies in [0, 1], up to rounding above.
-
-    Raises
-    ------
-    InstanceError
-        For the first entry outside.
-    """
+    """Raise unless every entry lies in [0, 1], up to rounding above."""
     require(field, values >= 0, values, "must be a probability, at least 0")
     require(field, values <= 1 + _ROUNDING, values, "must be a probability, at most 1")
 
 
 def check_choice(field: str, value: object, choices: Sequence[str]) -> None:
-    """Raise unless the value is one of the choices.
-
-    Raises
-    ------
-    InstanceError
-        Naming the choices.
-    """
+    """Raise unless the value is one of the choices."""
     if not isinstance(value, str) or value not in choices:
         rule = f"must be one of {', '.join(map(repr, choices))}"
         raise InstanceError(field, rule, value=told(value))
 
 
 def check_text(field: str, value: object) -> None:
-    """Raise unless the value is a text that can be written to any file.
-
-    Raises
-    ------
-    InstanceError
-        If it is none, or has a character that is neither printable nor the end of a line.
-    """
+    """Raise unless the value is a text that can be written to any file."""
     if not isinstance(value, str):
         raise InstanceError(field, "must be a text", value=told(value))
     if not value.replace("\n", "").replace("\t", "").isprintable():
@@ -272,11 +212,6 @@ def check_names(
     """Check names for pictures and tables: one text per ``owner``, such as a node or a site.
 
     Errors carry the name of the ``field``. A ``count`` of None stands for any number.
-
-    Raises
-    ------
-    InstanceError
-        If there is not exactly one text per owner, of one line each.
     """
     # What has no order or no end is no list of names.
     if not isinstance(names, Collection) or isinstance(names, str | Set | Mapping):
@@ -292,13 +227,7 @@ def check_names(
 
 
 def path_of(path: object, field: str = "path") -> Path:
-    """Return the path of a file or folder.
-
-    Raises
-    ------
-    InstanceError
-        If it is neither a text nor a path.
-    """
+    """Return the path of a file or folder."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InstanceError(field, "must be the path of a file or folder", value=told(path))
     return Path(path)

@@ -38,13 +38,7 @@ _PARTS: Final = "a policy has name, start, decide, learn, see edgeopt.online.Pol
 
 
 def require_parts(policy: Any) -> None:
-    """Check that a policy has a name and its methods.
-
-    Raises
-    ------
-    PolicyError
-        Naming the first that is missing.
-    """
+    """Check that a policy has a name and its methods."""
     if isinstance(policy, type):
         name = policy.__name__
         raise PolicyError(f"policy {name} is a class; pass an object: {name}()")
@@ -62,29 +56,7 @@ def play(
     state: Any,
     rng: np.random.Generator,
 ) -> float:
-    """Let a policy live through one world, to its end.
-
-    Parameters
-    ----------
-    episode
-        The world, at its first step.
-    policy
-        Decides.
-    state
-        What the policy remembers at the start.
-    rng
-        The policy's own random numbers.
-
-    Returns
-    -------
-    Seconds that the policy took to decide and to learn.
-
-    Raises
-    ------
-    PolicyError
-        If a method takes or returns something else than it should, or a decision cannot be
-        carried out.
-    """
+    """Let a policy live through one world, to its end."""
     seconds = 0.0
     while (observation := episode.observe()) is not None:
         asked = time.perf_counter()
@@ -113,13 +85,7 @@ def play(
 
 
 def ask(policy: Any, part: str, *given: Any) -> Any:
-    """Call a method of a policy; an error of its own gets a note, see `play`.
-
-    Raises
-    ------
-    PolicyError
-        If the method does not take what it is called with.
-    """
+    """Call a method of a policy; an error of its own gets a note, see `play`."""
     try:
         return getattr(policy, part)(*given)
     except Exception as error:

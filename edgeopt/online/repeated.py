@@ -19,23 +19,7 @@ def repeated(
     policy: Policy[Any, Any, Any, Any, Any],
     state: Any,
 ) -> Kernel:
-    """Return a stand-in for the loop: one run of a policy without coins, counted as all runs.
-
-    Parameters
-    ----------
-    environment
-        The environment; its worlds are all alike.
-    policy
-        The policy; it draws no random numbers.
-    state
-        Its state before the first step.
-
-    Returns
-    -------
-    Kernel
-        Takes the worlds. The seconds of the one run count once per world as well, so that the
-        time per decision is what was measured.
-    """
+    """Return a stand-in for the loop: one run of a policy without coins, counted as all runs."""
 
     def once(worlds: Any, rng: Any = None, *, record: bool = False) -> Any:
         episode = environment.episode(worlds[0], record=record)

@@ -88,27 +88,6 @@ def renewal_values(
 
     Takes time proportional to the number of offers plus slots x resources x (total length of the
     duration laws), and memory for its two results.
-
-    Parameters
-    ----------
-    offers
-        Steps in order of time; their number is a multiple of `steps`.
-    duration
-        ``duration[l, d-1]`` is the probability that a run of kind l lasts d slots, [kinds, D].
-    resources
-        Number of resources.
-    steps
-        Steps per slot.
-
-    Returns
-    -------
-    RenewalValues
-        Values of waiting and of what follows a run.
-
-    Raises
-    ------
-    OptionError
-        If the number of steps is no multiple of `steps`.
     """
     count = offers.first.size - 1
     if steps < 1 or count % steps:

@@ -31,17 +31,7 @@ HIGH = 1.0 - SNAP
 
 @compiled(nogil=True)
 def count_fractional(values: Floats) -> int:
-    """Count the entries that are farther than `SNAP` from 0 and 1.
-
-    Parameters
-    ----------
-    values
-        Numbers in [0, 1], shape [n].
-
-    Returns
-    -------
-    How many coins `depround_row` may need, one more for `HALF` aside.
-    """
+    """Count the entries that are farther than `SNAP` from 0 and 1."""
     count = 0
     for i in range(values.shape[0]):
         count += (values[i] > SNAP) & (values[i] < HIGH)
@@ -91,24 +81,7 @@ def _ended(mass: float, size: float) -> bool:
 
 @compiled(writes="out", nogil=True)
 def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tuple[int, int, float]:
-    """Decide on all entries but at most one, joining the two smallest fractional indices first.
-
-    Parameters
-    ----------
-    values
-        Fractions y in [0, 1], shape [n].
-    weights
-        Weights s > 0, shape [n]; those of integral entries are not looked at.
-    coins
-        Uniforms in [0, 1); the k-th pair step uses the k-th.
-    out
-        Receives the decisions, shape [n]; False at the entry without.
-
-    Returns
-    -------
-    Number of coins used, the index of the last fractional entry, or -1 where none is left, and its
-    mass.
-    """
+    """Decide on all entries but at most one, joining the two smallest fractional indices first."""
     used, carry, mass, size = 0, -1, 0.0, 0.0
     for j in range(values.shape[0]):
         value = values[j]
@@ -142,21 +115,6 @@ def chain_rows(
 
     A pair step waits for the one before it; those of other rows fill the wait, so that four rows
     take little longer than two.
-
-    Parameters
-    ----------
-    values
-        Fractions, shape [rows, n].
-    weights
-        Weights, shape [rows, n], or [1, n] where all rows have the same.
-    coins
-        Coins of all rows.
-    used
-        Where the coins of each row begin, shape [rows]; on return, behind the last one used.
-    out
-        Receives the decisions, shape [rows, n].
-    last, mass
-        Receive the last fractional entry, or -1, and its mass, shape [rows].
     """
     rows = values.shape[0]
     same = weights.shape[0] == 1

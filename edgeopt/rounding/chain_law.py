@@ -54,32 +54,7 @@ def chain_law(
     order: Order,
     field: str,
 ) -> dict[Ending, Fraction]:
-    """Return the probability of every ending of the chain of pair steps.
-
-    Parameters
-    ----------
-    values
-        Numbers in [0, 1].
-    weights
-        Positive numbers.
-    order
-        ``"index"`` pairs the two smallest fractional indices, ``"random"`` takes the next entry
-        uniformly from those not yet touched.
-    field
-        Name of the values, for errors.
-
-    Returns
-    -------
-    dict
-        Probabilities, which sum to 1.
-
-    Raises
-    ------
-    OptionError
-        If there is no such order.
-    InputError
-        If there are too many fractional entries to follow all paths.
-    """
+    """Return the probability of every ending of the chain of pair steps."""
     check_choice("order", order, _LARGEST)
     bits = tuple(-1 if 0 < value < 1 else int(value) for value in values)
     count = bits.count(-1)

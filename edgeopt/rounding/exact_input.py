@@ -21,13 +21,7 @@ _SLACK = Fraction(1, 10**9)
 
 
 def exact_number(field: str, value: object, index: tuple[int, ...] | None = None) -> Fraction:
-    """Return the number as a fraction; a float becomes the binary fraction that it is.
-
-    Raises
-    ------
-    InputError
-        If it is no number, or not finite.
-    """
+    """Return the number as a fraction; a float becomes the binary fraction that it is."""
     if isinstance(value, Rational):
         return Fraction(value)
     if isinstance(value, (float, np.floating, Decimal)):
@@ -38,13 +32,7 @@ def exact_number(field: str, value: object, index: tuple[int, ...] | None = None
 
 
 def exact_numbers(field: str, values: object, count: int | None = None) -> tuple[Fraction, ...]:
-    """Return a row of numbers as fractions.
-
-    Raises
-    ------
-    InputError
-        If there is no such row, it is empty, or has not `count` entries.
-    """
+    """Return a row of numbers as fractions."""
     if not isinstance(values, Iterable):
         raise InputError(field, "must be a row of numbers", value=repr(values))
     row = tuple(exact_number(field, value, (i,)) for i, value in enumerate(values))
@@ -56,13 +44,7 @@ def exact_numbers(field: str, values: object, count: int | None = None) -> tuple
 
 
 def exact_fractions(field: str, values: object) -> tuple[Fraction, ...]:
-    """Return a row of numbers in [0, 1]; what exceeds them by less than 1e-9 is cut off.
-
-    Raises
-    ------
-    InputError
-        As `exact_numbers`, or for the first entry outside.
-    """
+    """Return a row of numbers in [0, 1]; what exceeds them by less than 1e-9 is cut off."""
     row = exact_numbers(field, values)
     for i, value in enumerate(row):
         if not -_SLACK <= value <= 1 + _SLACK:
@@ -73,13 +55,7 @@ def exact_fractions(field: str, values: object) -> tuple[Fraction, ...]:
 def exact_weights(
     values: object, count: int, *, zero: bool = False, field: str = "weights"
 ) -> tuple[Fraction, ...]:
-    """Return `count` positive weights, or ones for None; `zero` allows zeros as well.
-
-    Raises
-    ------
-    InputError
-        As `exact_numbers`, or for the first weight that is too small.
-    """
+    """Return `count` positive weights, or ones for None; `zero` allows zeros as well."""
     if values is None:
         return (Fraction(1),) * count
     row = exact_numbers(field, values, count)

@@ -30,25 +30,7 @@ def fill_rows(
     budget: NDArray[np.float64],
     gain: Gain,
 ) -> None:
-    """Add to every row, in place, the entry of most gain per weight until none of gain fits.
-
-    Parameters
-    ----------
-    chosen
-        Decisions, shape [B, n].
-    weights
-        Positive weights, shape [B, n] or [1, n].
-    budget
-        Weight that a row may have in all, shape [B].
-    gain
-        Gain of adding each entry: [n] for all rows, [B, n], or a function from the decisions [n] of
-        a row to [n]. Entries without a positive gain are not added; of equals the first is.
-
-    Raises
-    ------
-    InputError
-        If gains are not finite or of another shape.
-    """
+    """Add to every row, in place, the entry of most gain per weight until none of gain fits."""
     fixed = None if callable(gain) else _gains(gain, chosen.shape)
     for b, row in enumerate(chosen):
         sizes = weights[b % len(weights)]

@@ -37,21 +37,7 @@ def settle(
     mass: float,
     out: NDArray[np.bool_],
 ) -> int:
-    """Decide on the entry that a chain left fractional.
-
-    Parameters
-    ----------
-    weights, residual, coins, out
-        As for `depround_row`.
-    used
-        Where the coins go on.
-    last, mass
-        The entry, or -1, and its mass.
-
-    Returns
-    -------
-    Where the coins go on behind those used here.
-    """
+    """Decide on the entry that a chain left fractional."""
     if last < 0 or residual == DROP:
         return used
     drawn = coins[used] * weights[last] < mass
@@ -72,26 +58,7 @@ def depround_row(
     coins: NDArray[np.float64],
     out: NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Round one row in index order.
-
-    Parameters
-    ----------
-    values
-        Fractions y in [0, 1], shape [n].
-    weights
-        Weights s > 0, shape [n].
-    residual
-        `BERNOULLI`, `DROP` or `HALF`.
-    coins
-        Uniforms in [0, 1), as many as `count_fractional` says, for `HALF` one more. The k-th pair
-        step uses the k-th, the residual the next one, and the fair coin of `HALF` that after it.
-    out
-        Receives the decisions, shape [n].
-
-    Returns
-    -------
-    Number of coins used, and the index of the last fractional entry, or -1 where none was left.
-    """
+    """Round one row in index order."""
     used, last, mass = chain_row(values, weights, coins, out)
     return settle(weights, residual, coins, used, last, mass, out), last
 
@@ -104,20 +71,7 @@ def depround_shuffled(
     coins: NDArray[np.float64],
     out: NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Round one row, its fractional entries taken in a random order.
-
-    Parameters
-    ----------
-    values, weights, residual, out
-        As for `depround_row`.
-    coins
-        As many uniforms as there are fractional entries, for the order, and then the coins of
-        `depround_row`.
-
-    Returns
-    -------
-    As `depround_row`; the coins of the order count as used.
-    """
+    """Round one row, its fractional entries taken in a random order."""
     count = count_fractional(values)
     order = np.empty(count, np.int64)
     k = 0
@@ -147,27 +101,7 @@ def pairwise_row(
     coins: NDArray[np.float64],
     out: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Round one row of nonnegative numbers to the whole number below or above.
-
-    Parameters
-    ----------
-    values
-        Numbers >= 0, shape [n].
-    weights
-        Weights e >= 0, shape [n].
-    margin
-        The last fraction is drawn where rounding it up adds no more weight than this, and floored
-        otherwise: ``inf`` always draws, ``-1`` never.
-    coins
-        Uniforms in [0, 1), as many as there are fractional entries: first for those with weight,
-        then one for each without.
-    out
-        Receives the whole numbers, shape [n].
-
-    Returns
-    -------
-    Index of the last fractional entry if it was floored, or -1, and the fraction that was lost.
-    """
+    """Round one row of nonnegative numbers to the whole number below or above."""
     n = values.shape[0]
     parts = np.empty(n)
     for i in range(n):
@@ -202,23 +136,7 @@ def fill_row(
     room: float,
     out: NDArray[np.bool_],
 ) -> float:
-    """Add the entry of most gain per weight that fits, until none of positive gain does.
-
-    Parameters
-    ----------
-    gains
-        What each entry is worth, whatever else is chosen, shape [n].
-    weights
-        Weights s > 0, shape [n].
-    room
-        Weight that may be added.
-    out
-        The decisions, shape [n]; entries are added in place, of equals the smallest index.
-
-    Returns
-    -------
-    The room that is left.
-    """
+    """Add the entry of most gain per weight that fits, until none of positive gain does."""
     candidates = np.flatnonzero(~out & (gains > 0.0) & (weights <= room))
     # What does not fit now never will, so that one pass in the order of worth is enough.
     order = np.argsort(-gains[candidates] / weights[candidates], kind="mergesort")

@@ -113,39 +113,7 @@ def generate_columns(
     progress: ProgressCallback | None = None,
     raises: bool = True,
 ) -> Solution:
-    """Generate columns until the objective is proven optimal to a relative gap.
-
-    Parameters
-    ----------
-    master
-        The restricted master, feasible with the columns it starts with.
-    pricing
-        Called with the master's duals; returns a bound on the whole problem and columns to add.
-    gap
-        Proven relative gap `edgeopt.solvers.gap.relative_gap` at which to stop.
-    first_gap
-        Gap to which the master is solved in the first rounds; it falls with the proven gap. By
-        default the final one: right for masters that cannot be stopped early.
-    max_rounds
-        Largest number of rounds.
-    time_limit
-        Seconds after which the best solution so far is returned.
-    progress
-        Called after every round; returning True stops.
-    raises
-        Whether to raise when the first master was not even solved once.
-
-    Returns
-    -------
-    The master's last point with the best bound proven. `evidence` holds one `Round` per round.
-
-    Raises
-    ------
-    SolverError
-        If `raises` and there is no feasible point.
-    OptionError
-        If the gap is not positive.
-    """
+    """Generate columns until the objective is proven optimal to a relative gap."""
     check_real("gap", gap, "(0, inf]")
     check_real("time_limit", time_limit, "[0, inf]", none=True)
     sign = 1.0 if master.sense == "min" else -1.0

@@ -120,13 +120,7 @@ def solve(
 def settle(
     claimed: Solution, request: Request, *, raises: bool = True, stacklevel: int = 2
 ) -> Solution:
-    """Certify what a backend claims, warn if that was too much, raise if it is of no use.
-
-    Raises
-    ------
-    SolverError
-        If `raises` and there is no feasible point.
-    """
+    """Certify what a backend claims, warn if that was too much, raise if it is of no use."""
     tolerance = max(DEFAULT, request.tolerance or 0.0)
     candidate = claimed
     if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:

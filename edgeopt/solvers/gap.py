@@ -33,16 +33,7 @@ def rounding_floor(
     objective_size: float | None = None,
     bound_size: float | None = None,
 ) -> float:
-    """Return by how much objective and bound may differ through rounding alone.
-
-    Parameters
-    ----------
-    objective, bound
-        The two numbers, in the objective's unit.
-    objective_size, bound_size
-        Sum of the absolute values of the terms that each was added up from; the number's own
-        absolute value where they are not known.
-    """
+    """Return by how much objective and bound may differ through rounding alone."""
     sizes = (
         abs(objective) if objective_size is None else objective_size,
         abs(bound) if bound_size is None else bound_size,
@@ -58,18 +49,6 @@ def relative_gap(
     bound_size: float | None = None,
 ) -> float:
     r"""Return :math:`|b - o| / \max(|o|, |b|)`, between 0 and 2, whatever the unit.
-
-    Parameters
-    ----------
-    objective, bound
-        Value in hand and proven bound, in the same unit.
-    objective_size, bound_size
-        As in :func:`rounding_floor`: they say which difference is rounding, and counts as 0.
-
-    Returns
-    -------
-    float
-        The gap; infinite where one of both is missing or not finite.
 
     Examples
     --------
@@ -95,18 +74,6 @@ def gap_closed(
     objective_size: float | None = None,
     bound_size: float | None = None,
 ) -> bool:
-    """Return whether a bound is as close to a value as was asked for.
-
-    Parameters
-    ----------
-    objective, bound
-        Value in hand and proven bound.
-    gap
-        Largest relative gap that is accepted.
-    absolute_gap
-        Largest difference, in the objective's unit, that is accepted whatever the relative gap.
-    objective_size, bound_size
-        As in :func:`rounding_floor`.
-    """
+    """Return whether a bound is as close to a value as was asked for."""
     reached = relative_gap(objective, bound, objective_size=objective_size, bound_size=bound_size)
     return reached <= gap or abs(bound - objective) <= absolute_gap

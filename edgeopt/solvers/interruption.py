@@ -14,19 +14,7 @@ Result = TypeVar("Result")
 
 
 def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:
-    """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile.
-
-    Parameters
-    ----------
-    work
-        Calls the solver; it must watch `stop` and end soon after it is set.
-    stop
-        Is set by the first Ctrl-C. A second one raises KeyboardInterrupt at once.
-
-    Returns
-    -------
-    What `work` returns.
-    """
+    """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile."""
     if threading.current_thread() is not threading.main_thread():
         # Python delivers Ctrl-C to the main thread only: nothing to listen for here.
         return work()

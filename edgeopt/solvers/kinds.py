@@ -22,13 +22,7 @@ class Kind(Enum):
 
 
 def kind_of(problem: Any) -> Kind:
-    """Return the kind of a problem.
-
-    Raises
-    ------
-    ProblemTypeError
-        If it is none of those that edgeopt knows.
-    """
+    """Return the kind of a problem."""
     if isinstance(problem, LinearProgram):
         return Kind.MIXED_INTEGER if problem.is_mixed_integer else Kind.LINEAR
     from edgeopt.solvers.nonlinear import CasadiNlp

@@ -64,25 +64,6 @@ def compile_model(model: Any) -> PyomoProgram:
     """Compile a linear or mixed-integer linear Pyomo model.
 
     Fixed variables become constants; constraints and objectives that are deactivated are left out.
-
-    Parameters
-    ----------
-    model
-        A concrete model or block.
-
-    Returns
-    -------
-    The program and the components behind it.
-
-    Raises
-    ------
-    ProblemTypeError
-        If the model is not linear, has several objectives, or contains components other than
-        variables, constraints and objectives.
-    SolverError
-        If a constraint without free variables does not hold; the text names it.
-    InstanceError
-        If a coefficient or bound is not a number that a program can have.
     """
     try:
         form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)

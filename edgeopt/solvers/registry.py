@@ -138,19 +138,7 @@ _LIBRARIES: Final = {
 
 
 def find_backend(solver: str | Backend) -> Backend:
-    """Return the backend of that name.
-
-    Parameters
-    ----------
-    solver
-        A name from `backends()`, or ``"library:solver"`` with the library cvxpy, pyomo or casadi
-        and the solver's name there, such as ``"cvxpy:highs"`` or ``"pyomo:gurobi_persistent"``.
-
-    Raises
-    ------
-    OptionError
-        If there is none.
-    """
+    """Return the backend of that name."""
     if isinstance(solver, Backend):
         return solver
     if not isinstance(solver, str):

@@ -140,21 +140,7 @@ class Scaling:
 def solve_scaled(
     run: BackendSolve, program: LinearProgram, request: Request, *, warn: int | None = None
 ) -> Solution:
-    """Hand a linear or mixed-integer program to a backend without its units.
-
-    Parameters
-    ----------
-    run
-        The backend's function.
-    program, request
-        What to solve and how, in the caller's units.
-    warn
-        Stack level of a warning about coefficients that no units bring together; none by default.
-
-    Returns
-    -------
-    What the backend claims, in the caller's units, not yet certified.
-    """
+    """Hand a linear or mixed-integer program to a backend without its units."""
     scaling = Scaling.of(program)
     scaled = scaling.apply(program)
     if warn is not None:
@@ -184,13 +170,7 @@ def coefficient_ranges(program: LinearProgram) -> dict[str, tuple[float, float]]
 
 
 def warn_if_badly_scaled(scaled: LinearProgram, *, stacklevel: int = 2) -> None:
-    """Warn about parts of a program without units that span more than `LARGEST_RATIO`.
-
-    Warns
-    -----
-    ScalingWarning
-        Names the parts and their extremes.
-    """
+    """Warn about parts of a program without units that span more than `LARGEST_RATIO`."""
     wide = [
         f"the {name} spans {smallest:.1e} to {largest:.1e}"
         for name, (smallest, largest) in coefficient_ranges(scaled).items()

@@ -23,26 +23,7 @@ _LIKE_A_NUMBER = re.compile(r"[0-9.]|[eE][0-9]")
 
 
 def write_program(program: LinearProgram, path: str | Path) -> Path:
-    """Write a program as ``.mps`` (free format) or ``.lp`` (CPLEX format).
-
-    Parameters
-    ----------
-    program
-        What to write; its labels become names, with characters that the formats forbid replaced.
-    path
-        Where to; the suffix chooses the format. An existing regular file is replaced.
-
-    Returns
-    -------
-    The path written.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is neither ``.mps`` nor ``.lp``.
-    OutputError
-        If the file cannot be written, or something else stands there.
-    """
+    """Write a program as ``.mps`` (free format) or ``.lp`` (CPLEX format)."""
     target = Path(path)
     writers = {".mps": _write_mps, ".lp": _write_lp}
     if target.suffix not in writers:

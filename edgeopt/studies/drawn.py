@@ -30,28 +30,7 @@ def study_drawn(
     progress: bool | None = None,
     **settings: Any,
 ) -> Study:
-    """Compare policies on drawn instances; claims are left out.
-
-    Parameters
-    ----------
-    system
-        The record of the system.
-    make
-        ``make(rng=seed, **settings)`` returns an instance.
-    seeds
-        Number of instances, at least 2.
-    first
-        Seed of the first instance; the others have those that follow.
-    policies, runs, workers, confidence, progress
-        As in :func:`edgeopt.study`.
-    **settings
-        What `make` takes.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer than two instances, or an option is out of range.
-    """
+    """Compare policies on drawn instances; claims are left out."""
     check_whole("seeds", seeds, 2, MOST_DRAWS)  # an interval over instances needs two
     check_whole("first", first)
     instances = {f"seed {seed}": make(rng=seed, **settings) for seed in range(first, first + seeds)}

@@ -17,25 +17,7 @@ __all__ = ["mean_columns"]
 def mean_columns(
     name: str, series: NDArray[np.float64], confidence: float = 0.95, *, share: bool = False
 ) -> dict[str, float]:
-    """Average independent figures, such as those of several instances.
-
-    Parameters
-    ----------
-    name
-        Column.
-    series
-        The figures, shape [n].
-    confidence
-        Of the interval.
-    share
-        Whether they lie in [0, 1]; so do the ends of the interval then.
-
-    Returns
-    -------
-    dict
-        ``NAME, NAME_low, NAME_high``; the ends are NaN where there is one figure only, or one is
-        not finite.
-    """
+    """Average independent figures, such as those of several instances."""
     mean = float(series.mean())
     low = high = np.nan
     if series.size > 1 and np.isfinite(mean):

@@ -8,13 +8,7 @@ __all__ = ["licences"]
 
 
 def licences(*sources: str) -> list[str]:
-    """Return one line per source, with licence and citation.
-
-    Parameters
-    ----------
-    *sources
-        How the names of the sources begin, such as ``"TopoHub"``.
-    """
+    """Return one line per source, with licence and citation."""
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     paragraphs = (" ".join(paragraph.split()) for paragraph in readme.split("\n\n"))
     named = {line.strip("*"): line.replace("**", "") for line in paragraphs if line[:2] == "**"}

@@ -32,28 +32,6 @@ def over_instances(
 
     The instances are taken as independent draws. A figure of one instance is itself a mean over
     the runs on it; the interval speaks about the draw of the instances.
-
-    Parameters
-    ----------
-    study
-        The study.
-    columns
-        Columns of ``study.table`` to average.
-    paired
-        Columns whose difference to the policy's reference is averaged as well, taken instance by
-        instance.
-    shares
-        Columns that lie in [0, 1]; so do the ends of their intervals.
-    sums
-        Columns to average that the table does not have, each the sum of some that it has.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per policy in the order of the study: ``policy, title, instances``; for every
-        column ``NAME, NAME_low, NAME_high``; for every paired one ``NAME_difference`` with its ends
-        too, NaN for the reference itself. Without a second instance there is no interval and its
-        ends are NaN.
     """
     import pandas as pd
 

@@ -27,26 +27,7 @@ def write_plan(
     rows: Callable[[], Mapping[str, Any]],
     arrays: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Write a plan as a table of what is used, or whole.
-
-    Parameters
-    ----------
-    benchmark
-        A solved benchmark; its figures go into the attributes of a ``.nc`` file.
-    path
-        ``.csv`` holds `rows`, ``.nc`` holds `arrays`; an existing regular file is replaced.
-    rows
-        Columns of the table by name.
-    arrays
-        Variables of the labelled file, in the form that xarray takes.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is another one.
-    OutputError
-        If the file cannot be written, or something else stands there.
-    """
+    """Write a plan as a table of what is used, or whole."""
     if path.suffix not in SUFFIXES:
         raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
     if path.suffix == ".csv":

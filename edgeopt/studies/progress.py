@@ -21,15 +21,7 @@ class Step(Protocol):
 
 @contextmanager
 def progress_bar(total: int, *, show: bool | None = None) -> Iterator[Step]:
-    """Show a bar on standard error while the block runs.
-
-    Parameters
-    ----------
-    total
-        Number of cells of work.
-    show
-        Whether to draw; by default only when standard error is a terminal.
-    """
+    """Show a bar on standard error while the block runs."""
     if not (sys.stderr.isatty() if show is None else show):
         yield lambda doing: None
         return

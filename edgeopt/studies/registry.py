@@ -64,18 +64,7 @@ def find_system(name: str) -> System:
 
 
 def system_of(instance: object) -> System:
-    """Return the system whose instances are of the type of `instance`.
-
-    Raises
-    ------
-    OptionError
-        If no system knows such instances.
-
-    Warns
-    -----
-    PluginWarning
-        If a system that another package offers is broken.
-    """
+    """Return the system whose instances are of the type of `instance`."""
     classes = {f"{one.__module__}:{one.__qualname__}" for one in type(instance).__mro__}
     for name, point in registry.built_in(registry.INSTANCES).items():
         if point.value in classes:
@@ -97,14 +86,7 @@ def system_of(instance: object) -> System:
 
 
 def policies(record: System) -> tuple[PolicyEntry, ...]:
-    """Return the policies of a system, its own first, then those that other packages offer.
-
-    Warns
-    -----
-    PluginWarning
-        If something offered is no sound `PolicyEntry`, or takes a name that is in use. It is left
-        out.
-    """
+    """Return the policies of a system, its own first, then those that other packages offer."""
     known, refused = _known(record)
     for why in refused.values():
         plugins.leave_out(why)
@@ -147,26 +129,7 @@ def _require_sound(point: EntryPoint, entry: PolicyEntry) -> None:
 
 
 def choose(record: System, wanted: Iterable[Any] | None = None) -> tuple[PolicyEntry, ...]:
-    """Resolve what a caller asks for to entries, in the order asked for.
-
-    Parameters
-    ----------
-    record
-        The system.
-    wanted
-        Names, glob patterns such as ``"rescue*"``, `PolicyEntry` objects and policies themselves;
-        by default every policy that takes part by default.
-
-    Raises
-    ------
-    OptionError
-        If a name matches nothing or only what is broken, or nothing is left to compare.
-
-    Warns
-    -----
-    PluginWarning
-        If something that another package offers is broken and nobody asked for it by name.
-    """
+    """Resolve what a caller asks for to entries, in the order asked for."""
     known, refused = _known(record)
     wanted = (
         None

@@ -20,11 +20,6 @@ def csv_text(table: pd.DataFrame) -> str:
 
     Numbers are written as they are, negative ones too. What edgeopt reads back it keeps as JSON or
     NetCDF.
-
-    Parameters
-    ----------
-    table
-        The table; its index is left out.
     """
     safe = table.rename(columns=_shown)
     for place, kind in enumerate(safe.dtypes):

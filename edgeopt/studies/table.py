@@ -45,16 +45,6 @@ def tidy(case: Case) -> pd.DataFrame:
     ``reference, difference, difference_se, difference_low, difference_high``
         Mean of `value` minus that of the reference policy on the same worlds, with confidence
         interval; NaN for the reference itself.
-
-    Parameters
-    ----------
-    case
-        The case to tabulate.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per policy, in the order of the study.
     """
     import pandas as pd
 

@@ -62,38 +62,7 @@ def hand(
     travel: ArrayLike = 0.0,
     delay_weight: float = 1.0,
 ) -> EdrInstance:
-    """Build an instance from the few numbers that differ.
-
-    Parameters
-    ----------
-    frames, slots, sites
-        Sizes T, D, J.
-    cap, price
-        Caps, Wh, and prices, $/Wh, shape [T] or one for all.
-    rounds
-        Rounds of each task, shape [I].
-    arrival, deadline
-        Windows, shape [I]; the whole horizon by default.
-    training
-        Work of a round on each site, GFLOP, shape [I, J] or one for all; sites with 0 have no part.
-    energy, capacity
-        Energy per work, Wh/GFLOP, and capacity, GFLOP, shape [J] or one for all.
-    speed
-        Speed of all sites, GFLOP/s.
-    requests
-        Requests, shape [T, D, J] or anything that broadcasts to it.
-    capable
-        Which sites serve, shape [J].
-    travel
-        Propagation delays, s, shape [J, J].
-    delay_weight
-        Cost of a second of delay.
-
-    Returns
-    -------
-    EdrInstance
-        The instance.
-    """
+    """Build an instance from the few numbers that differ."""
     count = np.asarray(rounds, dtype=int)
     work = np.broadcast_to(np.asarray(training, dtype=float), (count.size, sites))
     client = work > 0
@@ -136,13 +105,7 @@ def jensen_half() -> Planned:
 
 
 def always_dropped(frames: int = 100) -> Planned:
-    """Plan the even rate on `never_trained`, a fraction that is rounded down in every frame.
-
-    Parameters
-    ----------
-    frames
-        Number T of frames; the task needs T - 1 rounds, and 1 - 1/T of one is planned per frame.
-    """
+    """Plan the even rate on `never_trained`, a fraction that is rounded down in every frame."""
     return Planned(never_trained(frames), np.full((frames, 1), 1 - 1 / frames))
 
 
@@ -164,13 +127,6 @@ def rounded_up() -> Planned:
 def alternating_price(frames: int = 16) -> EdrInstance:
     """Let the price be 0 and 2 by turns, with a fast site and a frugal one.
 
-    Parameters
-    ----------
-    frames
-        Number of frames.
-
-    Notes
-    -----
     A request at site 0 costs a second of travel to site 1 and back, where it takes no energy; at
     home it takes 1 Wh. Knowing the price one pays 0 or 1, with the last price 1 or 2: from frame 1
     on the regret grows by 1 in every frame.

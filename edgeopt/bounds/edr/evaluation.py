@@ -36,13 +36,7 @@ class Evaluation:
 
     @property
     def instance(self) -> EdrInstance:
-        """The instance itself.
-
-        Raises
-        ------
-        NotApplicableError
-            If only the training problem is given.
-        """
+        """The instance itself."""
         if not isinstance(self._whole, EdrInstance):
             raise NotApplicableError("speaks about requests, and only training is given")
         return self._whole
@@ -54,13 +48,7 @@ class Evaluation:
 
     @cached_property
     def plays(self) -> dict[str, Play]:
-        """Runs of Algorithm 1 with the step sizes of the theory, by the cap that a step keeps.
-
-        Raises
-        ------
-        NotApplicableError
-            If there is no task.
-        """
+        """Runs of Algorithm 1 with the step sizes of the theory, by the cap that a step keeps."""
         if self.problem.tasks == 0:
             raise NotApplicableError("there is nothing to train")
         return {index: play(self.problem, index) for index in INDICES}

@@ -17,17 +17,7 @@ __all__ = ["DRAWN", "MOVING", "STEADY", "moving", "steady", "tiled"]
 
 
 def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrInstance:
-    """Repeat all frames; tasks may train until the end of the longer horizon.
-
-    Parameters
-    ----------
-    instance
-        An instance whose tasks may train in all frames.
-    times
-        How often its frames are repeated.
-    keep_rate
-        Whether tasks need as many times the rounds; else they need what they needed.
-    """
+    """Repeat all frames; tasks may train until the end of the longer horizon."""
     frames = instance.frames * times
     order = np.arange(frames) % instance.frames
     series = ("cap", "price", "requests", "propagation", "slo", "rate")
@@ -41,13 +31,6 @@ def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrI
 def steady(seed: int) -> EdrInstance:
     """Draw an instance whose tasks train all the time, with caps that leave some room.
 
-    Parameters
-    ----------
-    seed
-        Seed.
-
-    Notes
-    -----
     Sites are those of `edgeopt.instances.edr.special.small`, with room for everything; over a
     dozen frames the price changes from frame to frame.
     """
@@ -69,13 +52,7 @@ def steady(seed: int) -> EdrInstance:
 
 
 def moving(seed: int) -> Relaxed:
-    """Draw a training problem whose wanted rates change a little from frame to frame.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw a training problem whose wanted rates change a little from frame to frame."""
     draw = np.random.default_rng(seed)
     frames, tasks = 30, int(draw.integers(1, 5))
     energy = draw.uniform(0.5, 2, (frames, tasks))

@@ -72,15 +72,7 @@ class _Frame:
 
 
 def theory_sizes(problem: Relaxed, horizon: int | None = None) -> StepSizes:
-    r"""Return step sizes proportional to :math:`T^{-1/3}`, in units of the problem.
-
-    Parameters
-    ----------
-    problem
-        The problem; its mean rate and the mean cost of the first frame are the units.
-    horizon
-        Length T of the horizon, if it is not that of the problem.
-    """
+    r"""Return step sizes proportional to :math:`T^{-1/3}`, in units of the problem."""
     rate = float(problem.rate[problem.active].mean()) if problem.active.any() else 1.0
     cost = float(np.abs(problem.cost[0]).mean()) if problem.tasks else 1.0
     rule = ScaledStep(horizon or problem.frames, point=rate or 1.0, gradient=cost or 1.0)
@@ -94,25 +86,7 @@ def play(
     sizes: StepSizes | None = None,
     first: Floats | None = None,
 ) -> Play:
-    """Run the method over all frames.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    index
-        Whose cap a step keeps.
-    sizes
-        Sizes of the steps; those of `theory_sizes` by default.
-    first
-        Point of the first frame, shape [I]; the even rate by default. It is scaled down where the
-        cap asks for it, as are tasks that begin later.
-
-    Returns
-    -------
-    Play
-        Points and multipliers.
-    """
+    """Run the method over all frames."""
     chosen = theory_sizes(problem) if sizes is None else sizes
     method = PrimalDual(FixedStep(*chosen))
     start = problem.rate[0] if first is None else first

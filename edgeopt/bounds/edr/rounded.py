@@ -123,13 +123,7 @@ def mean(law: Law) -> tuple[Fraction, ...]:
 
 
 def frames_of(given: EdrInstance | Planned | Relaxed | Frame) -> list[Frame]:
-    """Return the frame itself, or the first frames of an instance that are not whole.
-
-    Raises
-    ------
-    NotApplicableError
-        If no frame has fractional rounds, or too many for an exact law.
-    """
+    """Return the frame itself, or the first frames of an instance that are not whole."""
     if isinstance(given, Frame):
         return [given]
     view = Evaluation(given)

@@ -60,18 +60,7 @@ class Parts(NamedTuple):
 
 
 def parts(instance: EdrInstance) -> Parts:
-    """Read maxima and minima off an instance.
-
-    Parameters
-    ----------
-    instance
-        The instance, with a cap in every frame.
-
-    Returns
-    -------
-    Parts
-        The numbers; over all routes, also those that no request may take.
-    """
+    """Read maxima and minima off an instance."""
     price = instance.energy_weight * instance.price
     energy, seconds = _clients(instance)
     rounds = instance.rounds[None, :, None]

@@ -82,17 +82,7 @@ class Serving:
         self._known: dict[object, Served] = {}
 
     def slot_by_slot(self, frame: int, rounds: ArrayLike, *, price: float | None = None) -> Served:
-        """Serve each slot with its part of energy and computation, as Algorithm 3 does.
-
-        Parameters
-        ----------
-        frame
-            The frame.
-        rounds
-            Rounds that are trained in it, shape [I].
-        price
-            Price at which routes are chosen; that of the frame by default.
-        """
+        """Serve each slot with its part of energy and computation, as Algorithm 3 does."""
         energy, load = self._trained(frame, rounds)
         chosen = float(self.instance.price[frame]) if price is None else price
         key = ("slots", frame, energy, load.tobytes(), chosen)
@@ -106,15 +96,7 @@ class Serving:
         return self._known[key]
 
     def together(self, frame: int, rounds: ArrayLike) -> Served:
-        """Serve all slots of a frame together at its price, the best that can be done.
-
-        Parameters
-        ----------
-        frame
-            The frame.
-        rounds
-            Rounds that are trained in it, shape [I].
-        """
+        """Serve all slots of a frame together at its price, the best that can be done."""
         energy, load = self._trained(frame, rounds)
         key = ("frame", frame, energy, load.tobytes())
         if key not in self._known:
@@ -152,13 +134,7 @@ class Serving:
 
 
 def require_whole(served: Served, frame: int) -> Served:
-    """Return what is served if that is everything.
-
-    Raises
-    ------
-    NotApplicableError
-        If a request finds no place, or only above the cap.
-    """
+    """Return what is served if that is everything."""
     if not served.whole:
         raise NotApplicableError(f"frame {frame}: not all can be served under the cap")
     return served

@@ -39,15 +39,7 @@ DRAWS = 4
 
 
 def compared(objective: float, best: RoutingPlan) -> Measurement:
-    """Compare an objective with that of a plan, to a share of the terms of the plan's.
-
-    Parameters
-    ----------
-    objective
-        What is measured, in the unit of the plan's.
-    best
-        What promises its objective.
-    """
+    """Compare an objective with that of a plan, to a share of the terms of the plan's."""
     return Measurement(objective, best.objective, size=best.size)
 
 
@@ -96,17 +88,7 @@ def _monotone(view: Evaluation) -> Measurement:
 
 
 def frame_problem(view: Evaluation, frame: int, split: str) -> RoutingProblem:
-    """Return all slots of a frame together, beside its fractional rounds.
-
-    Parameters
-    ----------
-    view
-        The instance.
-    frame
-        The frame.
-    split
-        How training is split over the slots.
-    """
+    """Return all slots of a frame together, beside its fractional rounds."""
     instance = view.instance
     rounds = view.points[frame] if instance.tasks else np.zeros(0)
     return routing_problem(

@@ -49,18 +49,6 @@ def adversary(instance: IdnInstance, *, rng: int | np.random.Generator = 0) -> A
 
     In even slots every model could give all its capacity to every type; in odd slots it gives a
     whole number of requests, each equally likely up to that.
-
-    Parameters
-    ----------
-    instance
-        The network with its requests.
-    rng
-        Seed or generator.
-
-    Returns
-    -------
-    Adversary
-        The network with potential capacities.
     """
     draw = np.random.default_rng(rng)
     ranking = instance.ranking

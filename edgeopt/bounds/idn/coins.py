@@ -93,20 +93,7 @@ def common_by_step(node: int, step: int, item: int) -> Hashable:
 
 
 def law_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome, Fraction]:
-    """Return the joint law of what nodes draw, pairing by index and drawing the residual entry.
-
-    Parameters
-    ----------
-    nodes
-        What each node rounds.
-    rule
-        Maps node, step and item to the name of the uniform that decides.
-
-    Returns
-    -------
-    dict
-        Probability of every joint outcome.
-    """
+    """Return the joint law of what nodes draw, pairing by index and drawing the residual entry."""
     law: dict[Outcome, Fraction] = {}
 
     def visit(

@@ -50,26 +50,7 @@ def shelf(
     requests: ArrayLike | None = None,
     nodes: int = 1,
 ) -> IdnInstance:
-    """Let every model serve a task of its own, so that gains simply add up.
-
-    Parameters
-    ----------
-    sizes
-        Size of each model, MB, shape [M].
-    gains
-        What serving a request by each model at the edge saves, ms, shape [M].
-    budget
-        Budget of each edge node, MB.
-    requests
-        Requests per slot and task, shape [T, M]; one each in one slot by default.
-    nodes
-        Edge nodes in a row, all on every path and equally near.
-
-    Returns
-    -------
-    IdnInstance
-        The network; its last node is the cloud.
-    """
+    """Let every model serve a task of its own, so that gains simply add up."""
     width = len(sizes)
     top = float(max(gains))
     cost = np.full((width, nodes + 1, width), top)

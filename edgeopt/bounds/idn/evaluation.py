@@ -115,25 +115,7 @@ class Evaluation:
 def alike(
     measured: NDArray[np.float64], guaranteed: NDArray[np.float64], scale: float
 ) -> Measurement:
-    """Compare two series entry by entry and return the entry where they differ most.
-
-    Parameters
-    ----------
-    measured, guaranteed
-        Shape [N].
-    scale
-        Magnitude of the summands, which rounding errors are measured by.
-
-    Returns
-    -------
-    Measurement
-        Equal numbers where the difference is no more than rounding.
-
-    Raises
-    ------
-    NotApplicableError
-        If the series are empty.
-    """
+    """Compare two series entry by entry and return the entry where they differ most."""
     if len(measured) == 0:
         raise NotApplicableError("there is nothing to compare")
     row = int(np.argmax(np.abs(measured - guaranteed)))

@@ -51,25 +51,7 @@ class Rounded(NamedTuple):
 
 
 def rounded(view: Evaluation, residual: Residual = "bernoulli") -> list[Rounded]:
-    """Round a few fractional allocations of a network.
-
-    Parameters
-    ----------
-    view
-        The network.
-    residual
-        What becomes of the last fractional entry of a node.
-
-    Returns
-    -------
-    list of Rounded
-        Those that are small enough.
-
-    Raises
-    ------
-    NotApplicableError
-        If none is.
-    """
+    """Round a few fractional allocations of a network."""
     found = []
     for point in view.fractional:
         try:
@@ -93,21 +75,6 @@ def expectations(
 
 
 def expected_gain(view: Evaluation, slot: Slot, point: NDArray[np.float64]) -> float:
-    """Return the expected gain of a slot when the nodes round a fractional allocation.
-
-    Parameters
-    ----------
-    view
-        The network.
-    slot
-        Requests and capacities, fixed before the rounding.
-    point
-        Fractional allocation, shape [V, M].
-
-    Returns
-    -------
-    float
-        Expected gain, ms.
-    """
+    """Return the expected gain of a slot when the nodes round a fractional allocation."""
     found = Rounded(point, *joint_law(point, view.instance.size))
     return found.mean(slot.ranked)

@@ -21,13 +21,7 @@ DRAWN: Family = {f"small({seed})": kept(small, seed) for seed in range(8)}
 
 
 def fitting(seed: int) -> IdnInstance:
-    """Return a random network whose budgets hold every model alone.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Return a random network whose budgets hold every model alone."""
     network = small(seed)
     choice = free(network)
     largest = np.where(choice, network.size.max(axis=1), 0)
@@ -35,15 +29,7 @@ def fitting(seed: int) -> IdnInstance:
 
 
 def long(seed: int, slots: int) -> Adversary:
-    """Return a random network whose few slots come again and again.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    slots
-        Length of the horizon.
-    """
+    """Return a random network whose few slots come again and again."""
     few = adversary(small(seed))
     order = np.arange(slots) % few.instance.horizon
     return Adversary(
@@ -52,13 +38,7 @@ def long(seed: int, slots: int) -> Adversary:
 
 
 def one_node(seed: int) -> IdnInstance:
-    """Return a random network where only one node has a budget, for about half of the models.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Return a random network where only one node has a budget, for about half of the models."""
     network = small(seed)
     v = int(np.flatnonzero(~network.pinned)[0])
     budget = np.where(network.pinned, network.budget, 0.0)

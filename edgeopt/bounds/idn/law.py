@@ -31,25 +31,7 @@ WIDEST = 10
 
 
 def node_law(point: Numbers, size: Numbers, residual: Residual = "bernoulli") -> Law:
-    """Return what a node draws from a fractional allocation, exactly.
-
-    Parameters
-    ----------
-    point, size
-        Fractional allocation and sizes, shape [M].
-    residual
-        What becomes of the last fractional entry.
-
-    Returns
-    -------
-    dict
-        Probability of every outcome.
-
-    Raises
-    ------
-    NotApplicableError
-        If too many entries are fractional.
-    """
+    """Return what a node draws from a fractional allocation, exactly."""
     count = sum(0 < entry < 1 for entry in point)
     if count > WIDEST:
         raise NotApplicableError(
@@ -76,29 +58,7 @@ def node_laws(
     nodes: Sequence[int],
     residual: Residual = "bernoulli",
 ) -> list[tuple[int, NDArray[np.float64], Law]]:
-    """Return the law of single nodes under several fractional allocations.
-
-    Parameters
-    ----------
-    allocations
-        Shape [N, V, M].
-    size
-        Shape [V, M].
-    nodes
-        Nodes of interest.
-    residual
-        What becomes of the last fractional entry.
-
-    Returns
-    -------
-    list
-        Node, its fractional allocation [M] and the law, for all that are small enough.
-
-    Raises
-    ------
-    NotApplicableError
-        If none is.
-    """
+    """Return the law of single nodes under several fractional allocations."""
     found = [
         (int(v), point[v], node_law(point[v], size[v], residual))
         for point in allocations
@@ -115,27 +75,7 @@ def joint_law(
     size: NDArray[np.float64],
     residual: Residual = "bernoulli",
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the law of the whole network, whose nodes draw independently.
-
-    Parameters
-    ----------
-    allocation, size
-        Fractional allocation and sizes, shape [V, M].
-    residual
-        What becomes of the last fractional entry of a node.
-
-    Returns
-    -------
-    outcomes
-        Allocations, shape [N, V M].
-    chance
-        Their probabilities, shape [N].
-
-    Raises
-    ------
-    NotApplicableError
-        If there are too many outcomes.
-    """
+    """Return the law of the whole network, whose nodes draw independently."""
     drawn = [v for v in range(len(size)) if ((allocation[v] > 0) & (allocation[v] < 1)).any()]
     if 2 ** len(drawn) > LARGEST:
         raise NotApplicableError(f"too large for the exact joint law of {len(drawn)} nodes")

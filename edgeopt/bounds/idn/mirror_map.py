@@ -31,22 +31,7 @@ STEP = 1e-3
 def divergence(
     size: NDArray[np.float64], point: NDArray[np.float64], other: NDArray[np.float64]
 ) -> float:
-    r"""Return :math:`\sum s (y \log (y / y') - y + y')`, MB.
-
-    Parameters
-    ----------
-    size
-        Sizes s, MB.
-    point
-        First argument y, 0 allowed.
-    other
-        Second argument y', positive.
-
-    Returns
-    -------
-    float
-        The divergence.
-    """
+    r"""Return :math:`\sum s (y \log (y / y') - y + y')`, MB."""
     logs = np.where(point > 0, np.log(np.where(point > 0, point, 1) / other), 0)
     return float((size * (point * logs - point + other)).sum())
 

@@ -93,20 +93,7 @@ def _use_of_whole_models(view: Evaluation) -> Measurement:
 
 
 def filled(instance: IdnInstance, allocation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Fill the budgets left by an allocation with fractions of further models.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    allocation
-        Within the budgets, shape [V, M].
-
-    Returns
-    -------
-    ndarray
-        No smaller in any entry, with every budget filled, shape [V, M].
-    """
+    """Fill the budgets left by an allocation with fractions of further models."""
     point = allocation.copy()
     for v in np.flatnonzero(free(instance)):
         rest = instance.size[v] * (1 - point[v])

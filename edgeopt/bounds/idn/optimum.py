@@ -38,23 +38,7 @@ class Optimum(NamedTuple):
 
 
 def all_allocations(instance: IdnInstance) -> NDArray[np.float64]:
-    """Form every allocation of whole models within the budgets to which nothing can be added.
-
-    Parameters
-    ----------
-    instance
-        The network.
-
-    Returns
-    -------
-    ndarray
-        Shape [N, V, M].
-
-    Raises
-    ------
-    NotApplicableError
-        If there are too many.
-    """
+    """Form every allocation of whole models within the budgets to which nothing can be added."""
     choice = np.flatnonzero(free(instance))
     if instance.models > 12 or instance.models * len(choice) > 24:
         raise NotApplicableError("too large to form all static allocations")
@@ -76,23 +60,7 @@ def all_allocations(instance: IdnInstance) -> NDArray[np.float64]:
 
 
 def static_optimum(view: Evaluation) -> Optimum:
-    """Try all static allocations against the whole sequence of the adversary.
-
-    Parameters
-    ----------
-    view
-        The network with its adversary.
-
-    Returns
-    -------
-    Optimum
-        The best one.
-
-    Raises
-    ------
-    NotApplicableError
-        If there are too many.
-    """
+    """Try all static allocations against the whole sequence of the adversary."""
     allocations = all_allocations(view.instance)
     rows, total = allocations.reshape(len(allocations), -1), np.zeros(len(allocations))
     for slot, share in view.distinct:

@@ -38,22 +38,7 @@ class Step(NamedTuple):
 
 
 def play(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Iterator[Step]:
-    """Ascend along supergradients with a rate per node.
-
-    Parameters
-    ----------
-    view
-        The network with its adversary.
-    rates
-        Rate of each node, shape [V].
-    slots
-        Slots to play; the adversary's sequence is repeated when it is shorter.
-
-    Yields
-    ------
-    Step
-        Slot after slot.
-    """
+    """Ascend along supergradients with a rate per node."""
     point, choice = centre(view.instance), free(view.instance)
     for t in range(slots):
         slot = view.slot(t % view.instance.horizon)
@@ -66,22 +51,7 @@ def play(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Iterator[S
 def average_play(
     view: Evaluation, rates: NDArray[np.float64], iterations: int
 ) -> NDArray[np.float64]:
-    """Ascend on the gain averaged over all slots and average the allocations, shape [V, M].
-
-    Parameters
-    ----------
-    view
-        The network with its adversary.
-    rates
-        Rate of each node, shape [V].
-    iterations
-        Number of steps.
-
-    Returns
-    -------
-    ndarray
-        Mean of the fractional allocations of all iterations.
-    """
+    """Ascend on the gain averaged over all slots and average the allocations, shape [V, M]."""
     point, choice = centre(view.instance), free(view.instance)
     total = np.zeros(point.shape)
     for _ in range(iterations):
@@ -130,18 +100,7 @@ class Accounts(NamedTuple):
 
 
 def accounts(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Accounts:
-    """Play and add up.
-
-    Parameters
-    ----------
-    view, rates, slots
-        As for `play`.
-
-    Returns
-    -------
-    Accounts
-        The sums.
-    """
+    """Play and add up."""
     size = view.instance.size
     total, earned = np.zeros(size.shape), 0.0
     spread, norm = np.zeros(len(size)), 0.0

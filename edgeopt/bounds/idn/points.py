@@ -25,22 +25,7 @@ def free(instance: IdnInstance) -> NDArray[np.bool_]:
 def fill(
     weight: NDArray[np.float64], size: NDArray[np.float64], budget: float
 ) -> NDArray[np.float64]:
-    """Return min(1, mu weight) that fills a budget, with mu found by bisection.
-
-    Parameters
-    ----------
-    weight
-        Positive, shape [M].
-    size
-        Sizes, shape [M].
-    budget
-        Positive and less than the sum of sizes.
-
-    Returns
-    -------
-    ndarray
-        Shape [M].
-    """
+    """Return min(1, mu weight) that fills a budget, with mu found by bisection."""
     logs = np.log(weight)
     low, high = -800.0 - logs.max(), -logs.min()
     for _ in range(HALVINGS):

@@ -75,20 +75,7 @@ def tied() -> Projection:
 
 
 def accepted(case: Projection, *, both: bool) -> list[int]:
-    """Return the k that Algorithm 2 accepts, from the number of models downwards.
-
-    Parameters
-    ----------
-    case
-        What to project.
-    both
-        Whether both inequalities of line 4 are tested, as printed, or the first one alone.
-
-    Returns
-    -------
-    list of int
-        Numbers of uncapped entries.
-    """
+    """Return the k that Algorithm 2 accepts, from the number of models downwards."""
     order = np.argsort(case.point, kind="stable")
     y, s = np.array(case.point)[order], np.array(case.size)[order]
     above = np.append(y, np.inf)

@@ -22,22 +22,7 @@ __all__ = ["CLAIMS", "WITH_LEFTOVER", "share_of_gain"]
 
 
 def share_of_gain(view: Evaluation, residual: Residual, share: float) -> Measurement:
-    """Compare the expected gain of a rounding with a share of the fractional gain.
-
-    Parameters
-    ----------
-    view
-        The network.
-    residual
-        What becomes of the last fractional entry of a node.
-    share
-        Share of the fractional gain that is promised.
-
-    Returns
-    -------
-    Measurement
-        For the slot and allocation that leave least room.
-    """
+    """Compare the expected gain of a rounding with a share of the fractional gain."""
     return worst(
         Relation.AT_LEAST,
         (

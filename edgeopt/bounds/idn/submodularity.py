@@ -51,20 +51,6 @@ def most_violated(values: NDArray[np.float64], count: int) -> tuple[float, dict[
 
     Submodularity holds for all pairs of nested sets if it holds for sets that differ by one
     element, so those are enumerated.
-
-    Parameters
-    ----------
-    values
-        Value of every subset, shape [2 ** count], element i being bit i.
-    count
-        Number of elements.
-
-    Returns
-    -------
-    excess
-        Largest increase of a marginal value when one element joins; 0 or less if submodular.
-    where
-        The set and the two elements, as bit masks.
     """
     sets, excess, where = np.arange(1 << count), -np.inf, {}
     for i in range(count):

@@ -128,11 +128,6 @@ def hopeless(jobs: int = 8) -> Due:
 
     At double speed the long one takes n^2 / 2 s, which all others wait for. The others first, all
     flow for n (n + 1) / 2 + n^2 + n at unit speed.
-
-    Parameters
-    ----------
-    jobs
-        The number n.
     """
     time = np.ones(jobs + 1)
     time[0] = jobs**2

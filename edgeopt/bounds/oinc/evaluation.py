@@ -82,13 +82,7 @@ class Evaluation:
         return self._bounds[key]
 
     def program(self, **how: Any) -> float:
-        """Return the optimum of the program of `flow_matrix`.
-
-        Raises
-        ------
-        NotApplicableError
-            If its horizon leaves too little time for the jobs.
-        """
+        """Return the optimum of the program of `flow_matrix`."""
         solution = solve(flow_matrix(self.problem, **how), raises=False)
         if solution.values is None:
             raise NotApplicableError("the slots of the program leave too little time for the jobs")
@@ -96,13 +90,7 @@ class Evaluation:
 
     @cached_property
     def fluid(self) -> tuple[Schedule, ...]:
-        """Schedules that serve each job at one site, and may end it within a slot.
-
-        Raises
-        ------
-        NotApplicableError
-            If the schedule that is given moves jobs.
-        """
+        """Schedules that serve each job at one site, and may end it within a slot."""
         if self.given is not None:
             if self.given.moves:
                 raise NotApplicableError("the schedule serves a job at several sites")
@@ -112,13 +100,7 @@ class Evaluation:
 
     @cached_property
     def by_slots(self) -> tuple[Schedule, ...]:
-        """Schedules that serve each job at one site, and end it with a slot.
-
-        Raises
-        ------
-        NotApplicableError
-            If the schedule that is given does not.
-        """
+        """Schedules that serve each job at one site, and end it with a slot."""
         if self.given is not None:
             if self.given.moves or not self.given.ends_with_slots:
                 raise NotApplicableError("the schedule moves a job, or ends it within a slot")

@@ -22,13 +22,7 @@ __all__ = [
 
 
 def drawn_jobs(seed: int) -> RetrainingProblem:
-    """Draw up to six jobs and three sites; every other seed has whole durations and many ties.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw up to six jobs and three sites; every other seed has whole durations and many ties."""
     draw = np.random.default_rng(seed)
     jobs, sites = int(draw.integers(1, 7)), int(draw.integers(1, 4))
     arrival = np.sort(draw.integers(0, 5, jobs))
@@ -43,13 +37,7 @@ def drawn_jobs(seed: int) -> RetrainingProblem:
 
 
 def drawn_due(seed: int) -> Due:
-    """Draw jobs with deadlines, near and far; two of three draws have equal weights.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw jobs with deadlines, near and far; two of three draws have equal weights."""
     draw = np.random.default_rng(seed)
     jobs = drawn_jobs(seed)
     if seed % 3:
@@ -60,13 +48,7 @@ def drawn_due(seed: int) -> Due:
 
 
 def drawn_requests(seed: int) -> SlotProblem:
-    """Draw up to six requests and three sites; objectives bind in about half of the cases.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw up to six requests and three sites; objectives bind in about half of the cases."""
     draw = np.random.default_rng(seed)
     requests, sites = int(draw.integers(1, 7)), int(draw.integers(1, 4))
     size = (requests, sites)

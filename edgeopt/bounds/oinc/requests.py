@@ -95,13 +95,7 @@ class Requests:
         )  # fmt: skip
 
     def groups(self) -> Iterator[Together]:
-        """Yield all requests at each site, and those that the plan sends there.
-
-        Raises
-        ------
-        NotApplicableError
-            If there is no request.
-        """
+        """Yield all requests at each site, and those that the plan sends there."""
         if self.problem.requests == 0:
             raise NotApplicableError("there is no request")
         for j in range(self.problem.sites):
@@ -116,13 +110,7 @@ class Requests:
         return solve_slot(self.problem)
 
     def assignments(self) -> Iterator[NDArray[np.int64]]:
-        """Yield all assignments of requests to sites.
-
-        Raises
-        ------
-        NotApplicableError
-            If they are too many.
-        """
+        """Yield all assignments of requests to sites."""
         requests, sites = self.problem.requests, self.problem.sites
         if requests == 0 or sites**requests > MOST:
             raise NotApplicableError("no requests, or more assignments than can be looked at")
@@ -147,15 +135,6 @@ def least_by_prices(group: Together, shares: Allocation, *, objectives: bool = T
         m_i = \sqrt{A_i \lambda} + \sqrt{E_i \nu}, \qquad
         q_i = \begin{cases} 2 \sqrt{w_i}\, m_i & m_i \le \sqrt{w_i}\, S_i \\
             w_i S_i + m_i^2 / S_i & \text{else} \end{cases}
-
-    Parameters
-    ----------
-    group
-        The requests.
-    shares
-        Shares with prices.
-    objectives
-        Whether objectives count.
     """
     band, cpu = shares.band_price, shares.cpu_price
     m = np.sqrt(group.transmission * band) + np.sqrt(group.computation * cpu)

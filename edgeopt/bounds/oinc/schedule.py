@@ -109,13 +109,6 @@ class Schedule:
 
         .. math:: \phi_k = l_k \sum_{j,t} m_{kj}^t \Bigl(\frac{t - a_k}{h_{kj}} + \frac12\Bigr)
 
-        Parameters
-        ----------
-        midpoint
-            Count the time of a slot from its middle.
-
-        Notes
-        -----
         Zeng et al., equation (7).
         """
         problem = self.problem
@@ -136,24 +129,7 @@ def drawn_schedule(
     move: bool = False,
     whole_slots: bool = False,
 ) -> Schedule:
-    """Serve jobs as chance has it: sites, order, preemptions and pauses are drawn.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    rng
-        Seed or generator.
-    move
-        Whether a job may go on at another site.
-    whole_slots
-        Whether a site serves one job in a slot, and a job is complete when its last slot ends;
-        otherwise a site decides anew every third of a second and when a job ends.
-
-    Returns
-    -------
-    A schedule in which every job is complete.
-    """
+    """Serve jobs as chance has it: sites, order, preemptions and pauses are drawn."""
     draw = np.random.default_rng(rng)
     left = np.ones(problem.jobs)
     able = np.isfinite(problem.duration)

@@ -58,15 +58,7 @@ class Steps:
 
 
 def count_steps(problem: RetrainingProblem, site: np.ndarray, completion: np.ndarray) -> Steps:
-    """Count what Algorithm 4 looks at in a run.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    site, completion
-        Where each went, and when it was complete, shape [K].
-    """
+    """Count what Algorithm 4 looks at in a run."""
     slots = int(np.ceil(completion.max(initial=0.0)))
     dispatch = sequence = longest = 0
     for t in range(slots):

@@ -116,21 +116,7 @@ class UrgentRun:
 
 
 def run_urgent(due: Due, *, epsilon: float = 0.0, frozen: bool = False) -> UrgentRun:
-    """Run Algorithm 4 slot by slot; the next job uses what one leaves of a slot.
-
-    Parameters
-    ----------
-    due
-        Jobs with deadlines.
-    epsilon
-        By how much sites are faster.
-    frozen
-        Whether a job keeps the weight that it had at its arrival, which the analysis needs.
-
-    Returns
-    -------
-    The run.
-    """
+    """Run Algorithm 4 slot by slot; the next job uses what one leaves of a slot."""
     problem, count = due.problem, due.problem.jobs
     speed = 1.0 + epsilon
     site, cost = np.full(count, -1, dtype=np.int64), np.zeros(count)

@@ -28,18 +28,7 @@ __all__ = [
 
 
 def gamble_probability(instance: RescueInstance) -> float | None:
-    r"""Return :math:`\epsilon` if the instance is that of Theorem 2, else None.
-
-    Parameters
-    ----------
-    instance
-        Any instance.
-
-    Returns
-    -------
-    float or None
-        Probability that the rich task arrives in the second slot.
-    """
+    r"""Return :math:`\epsilon` if the instance is that of Theorem 2, else None."""
     if (instance.horizon, instance.servers, instance.profiles) != (2, 1, 1):
         return None
     if instance.arrivals != "exclusive" or instance.survival.shape[1] < 2:

@@ -46,20 +46,7 @@ class OccupancyDual(NamedTuple):
 
 
 def occupancy_dual(view: Evaluation, mu: NDArray[np.float64]) -> OccupancyDual:
-    """Build the dual solution of constant `mu` and check it.
-
-    Parameters
-    ----------
-    view
-        Evaluation of the instance.
-    mu
-        One multiplier per server, shape [K].
-
-    Returns
-    -------
-    OccupancyDual
-        The solution with its residual.
-    """
+    """Build the dual solution of constant `mu` and check it."""
     lam = 1 - mu[:, None] * (1 + view.occupancy)
     planned, law = view.synthetic, view.instance.duration
     routed = planned.sum(axis=2).T

@@ -227,18 +227,6 @@ class Evaluation:
 
         The guarantee is half of what the plan promises; with a plan of positive gap that is a
         little less than half of the bound.
-
-        Parameters
-        ----------
-        earned
-            Expected profit of a policy.
-        certificate
-            What proves it.
-
-        Returns
-        -------
-        Measurement
-            Both as shares of the bound, which joins the certificate.
         """
         if not self.worthwhile(self.plan.objective):
             raise NotApplicableError("bound is trivial: OPT(LP) = 0")

@@ -20,24 +20,7 @@ CELL_LIMIT = 100
 
 
 def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
-    """Find optimal plans by making each cell as large and as small as the optimum allows.
-
-    Parameters
-    ----------
-    view
-        Evaluation of a tiny instance.
-
-    Returns
-    -------
-    list
-        Plans y, shape [T, J, K, L], each with its value, the sum of B over servers at the start.
-        There may be optimal plans that are not found.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance has more than `CELL_LIMIT` cells.
-    """
+    """Find optimal plans by making each cell as large and as small as the optimum allows."""
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 

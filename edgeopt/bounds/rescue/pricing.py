@@ -19,16 +19,6 @@ def reserved_price(view: Evaluation) -> NDArray[np.float64]:
 
     :math:`\rho_k(t) = c_k(t) \max_i \pi_i` over the tasks i of server k whose window contains t,
     :math:`\pi_i` being what one TMAC less of demand would add to OPT(LP).
-
-    Parameters
-    ----------
-    view
-        Evaluation of the instance.
-
-    Returns
-    -------
-    ndarray
-        Profit per slot, shape [K, T].
     """
     instance, tasks = view.instance, view.instance.reserved
     price = np.zeros((instance.servers, instance.horizon))
@@ -45,16 +35,6 @@ def priced_values(
     r"""Run the recursion (4)-(6) on :math:`R_{jkl}(t) - \sum_a \Pr(d_l > a) \rho_k(t+a)`.
 
     Profits below zero count as zero: such a cell is rejected either way.
-
-    Parameters
-    ----------
-    view
-        Evaluation of the instance.
-
-    Returns
-    -------
-    tuple
-        Activation [T, J, K, L], threshold [T, J, K] and price [K, T].
     """
     from edgeopt.online.rescue import value_functions
 

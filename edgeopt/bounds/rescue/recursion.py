@@ -45,58 +45,19 @@ class Values(NamedTuple):
 
 
 def values_by_slot(instance: RescueInstance, routing: NDArray[np.float64]) -> Values:
-    """Run equations (4) to (6) as printed, whatever the law of arrivals.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    routing
-        Plan y, shape [T, J, K, L].
-
-    Returns
-    -------
-    Values
-        Activation, threshold (the same for all devices of a slot) and baseline.
-    """
+    """Run equations (4) to (6) as printed, whatever the law of arrivals."""
     return _backward(instance, routing, by_turn=False)
 
 
 def values_by_turn(instance: RescueInstance, routing: NDArray[np.float64]) -> Values:
-    """Run the recursion in which the tasks of a slot take turns.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    routing
-        Plan y, shape [T, J, K, L].
-
-    Returns
-    -------
-    Values
-        Activation, threshold and baseline M_k(t, 0).
-    """
+    """Run the recursion in which the tasks of a slot take turns."""
     return _backward(instance, routing, by_turn=True)
 
 
 def auxiliary_by_slot(
     instance: RescueInstance, routing: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Run equations (7) and (8), in which synthetic tasks stand for all devices.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    routing
-        Plan y, shape [T, J, K, L].
-
-    Returns
-    -------
-    tuple
-        Activation, shape [T, K, L], and baseline, shape [K, T+1].
-    """
+    """Run equations (7) and (8), in which synthetic tasks stand for all devices."""
     mass = routing.sum(axis=1)
     earned = (routing * instance.expected_profit).sum(axis=1)
     reward = np.divide(earned, mass, out=np.zeros_like(mass), where=mass > 0)

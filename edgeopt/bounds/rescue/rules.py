@@ -23,24 +23,7 @@ def routed(
     *,
     guarded: bool = False,
 ) -> Decide:
-    """Return Algorithm 1: draw a cell by the plan, accept above the threshold on an idle server.
-
-    Parameters
-    ----------
-    routing
-        Plan y, shape [T, J, K, L].
-    activation
-        Shape [T, J, K, L].
-    threshold
-        Value of leaving the server idle, shape [T, J, K].
-    guarded
-        Whether runs that may fail a reserved task are refused.
-
-    Returns
-    -------
-    Decide
-        The rule.
-    """
+    """Return Algorithm 1: draw a cell by the plan, accept above the threshold on an idle server."""
     y, value, leave = routing.tolist(), activation.tolist(), threshold.tolist()
 
     def decide(
@@ -68,28 +51,7 @@ def best_advantage(
     margin: float | None = 1e-12,
     size: NDArray[np.float64] | None = None,
 ) -> Decide:
-    """Return RESCUE+: take the cell of largest advantage over leaving its server idle.
-
-    Parameters
-    ----------
-    activation
-        Shape [T, J, K, L].
-    threshold
-        Value of leaving the server idle, shape [T, J, K].
-    guarded
-        Whether runs that may fail a reserved task are refused.
-    margin
-        Share of the size up to which an advantage counts as none and the task is rejected; None to
-        accept whatever is safe.
-    size
-        Size of the terms that an advantage is added up from, shape [T, J, K, L]; by default
-        activation and threshold are those terms.
-
-    Returns
-    -------
-    Decide
-        The rule.
-    """
+    """Return RESCUE+: take the cell of largest advantage over leaving its server idle."""
     leave = threshold[:, :, :, None]
     if size is None:
         size = np.maximum(np.abs(activation), np.abs(leave))

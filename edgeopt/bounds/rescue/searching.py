@@ -22,16 +22,6 @@ def few_slots(slots: int) -> Family:
 
     In every slot the only device sends its task with a probability of its own. A task earns between
     0.01 and 100.
-
-    Parameters
-    ----------
-    slots
-        Number of slots T.
-
-    Returns
-    -------
-    Family
-        The family, with 2 T + 1 parameters.
     """
 
     def build(point: Mapping[str, Any]) -> RescueInstance:

@@ -36,22 +36,6 @@ def walk(looker: Looker, start: Point, looks: int, rng: np.random.Generator) -> 
     Most of the moves multiply one number and multiply or divide another one by the same factor.
     What a claim compares is made of products, so the points of least room often lie on a curve
     along which such a product is constant; steps of one number at a time leave it at once.
-
-    Parameters
-    ----------
-    looker
-        Looks at points.
-    start
-        Where to begin.
-    looks
-        Most points to look at.
-    rng
-        Draws the moves.
-
-    Returns
-    -------
-    Point
-        The best point of the walk.
     """
     count = len(looker.family.parameters)
     here, until = start, max(looker.left - looks, 0)

@@ -49,23 +49,7 @@ def families(system: str) -> Mapping[str, Family]:
 
 
 def known_claim(name: str) -> Claim:
-    """Return the claim of an identifier.
-
-    Parameters
-    ----------
-    name
-        The identifier, or a pattern that only one fits.
-
-    Returns
-    -------
-    Claim
-        The claim.
-
-    Raises
-    ------
-    OptionError
-        If there is none, or several.
-    """
+    """Return the claim of an identifier."""
     from edgeopt.bounds.registry import claims
 
     chosen = claims(name)
@@ -76,25 +60,7 @@ def known_claim(name: str) -> Claim:
 
 
 def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
-    """Return the families to look at for a claim, or the one that is wanted.
-
-    Parameters
-    ----------
-    claim
-        The claim.
-    family
-        A family, or the name of one of the claim's system.
-
-    Returns
-    -------
-    list of Family
-        In the order in which they are looked at.
-
-    Raises
-    ------
-    OptionError
-        If none fits, or the one that is wanted is unknown or does not fit.
-    """
+    """Return the families to look at for a claim, or the one that is wanted."""
     if family is not None and not isinstance(family, str):
         check_kind("family", family, Family)
         return [family]

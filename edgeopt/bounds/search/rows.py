@@ -13,42 +13,12 @@ __all__ = ["row", "values"]
 
 
 def row(name: str, count: int, low: float, high: float, **options: Any) -> tuple[Parameter, ...]:
-    """Return several parameters of one kind.
-
-    Parameters
-    ----------
-    name
-        Begins the name of each; its place follows.
-    count
-        How many.
-    low, high
-        Their range.
-    **options
-        Further fields of `Parameter`.
-
-    Returns
-    -------
-    tuple of Parameter
-        `name_0`, `name_1`, ...
-    """
+    """Return several parameters of one kind."""
     return tuple(Parameter(f"{name}_{place}", low, high, **options) for place in range(count))
 
 
 def values(point: Mapping[str, Any], name: str) -> list[Any]:
-    """Return the numbers of a row.
-
-    Parameters
-    ----------
-    point
-        Numbers by name.
-    name
-        Name of the row.
-
-    Returns
-    -------
-    list
-        Its numbers in their order.
-    """
+    """Return the numbers of a row."""
     found: list[Any] = []
     while f"{name}_{len(found)}" in point:
         found.append(point[f"{name}_{len(found)}"])

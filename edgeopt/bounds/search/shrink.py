@@ -20,21 +20,7 @@ _KEPT: Final = 0.5
 
 
 def shrunk(looker: Looker, found: Point) -> Point:
-    """Bring numbers to their simple values, half the way there, or at least to few digits.
-
-    Parameters
-    ----------
-    looker
-        Looks at points, as many as it has left.
-    found
-        What to shrink. If it violates the claim so does what is returned, by half as much at least;
-        otherwise that leaves no more room.
-
-    Returns
-    -------
-    Point
-        The shrunk point.
-    """
+    """Bring numbers to their simple values, half the way there, or at least to few digits."""
     violated = looker.violates(found)
     most = _KEPT * looker.slack(found) if violated else looker.slack(found) + _LOSS
     here, changed, been = found, True, {found}

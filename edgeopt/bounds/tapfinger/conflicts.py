@@ -77,13 +77,7 @@ def empty_handed() -> Rivals:
 
 
 def drawn_rivals(seed: int) -> Rivals:
-    """Draw up to four clusters, half of the time some that give nothing.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw up to four clusters, half of the time some that give nothing."""
     draw = np.random.default_rng(seed)
     clusters = int(draw.integers(1, 5))
     gives = draw.random(clusters) < 0.6 if seed % 2 else np.ones(clusters, dtype=bool)

@@ -42,17 +42,7 @@ def by_gpus(
     *,
     single_start: bool = False,
 ) -> SchedulingProblem:
-    """Let tasks need one CPU core, of which there are plenty, and take so long by their GPUs.
-
-    Parameters
-    ----------
-    slots
-        Slots that each of them takes with 1, 2, ... GPUs; the cluster has as many.
-    arrival
-        When they arrive.
-    single_start
-        Whether the cluster starts at most one of them per slot.
-    """
+    """Let tasks need one CPU core, of which there are plenty, and take so long by their GPUs."""
     gpus, tasks = len(slots), len(arrival)
     duration = np.zeros((1, 1, 2, gpus + 1), dtype=np.int64)
     duration[0, 0, 1, 1:] = slots
@@ -130,11 +120,6 @@ def overtaken(slots: int = 3) -> TapFingerInstance:
     """Let a task of one slot arrive a slot after a longer one on a GPU, and changes be free.
 
     If the longer one pauses they flow for 1 + (n + 1), otherwise for 1 more.
-
-    Parameters
-    ----------
-    slots
-        Slots n that the longer task takes, at least 3.
     """
     speed = np.array([1.0 / slots, 1.0])
     return TapFingerInstance(

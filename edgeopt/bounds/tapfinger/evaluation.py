@@ -65,13 +65,7 @@ class Evaluation:
 
     @property
     def optimum(self) -> float:
-        """Least weighted flow time of all plans.
-
-        Raises
-        ------
-        NotApplicableError
-            If there are too many tasks to try every plan.
-        """
+        """Least weighted flow time of all plans."""
         return self.best().schedule.flow_time(self.problem)
 
     @cached_property
@@ -83,13 +77,7 @@ class Evaluation:
 
     @property
     def feasible(self) -> tuple[Plan, ...]:
-        """The plans that break no rule.
-
-        Raises
-        ------
-        NotApplicableError
-            If there is none.
-        """
+        """The plans that break no rule."""
         some = tuple(plan for plan in self.plans if plan.carried_out)
         if not some:
             raise NotApplicableError("the plan breaks a rule")

@@ -33,18 +33,6 @@ def best_plan(
     Tasks are placed in the order in which they start, each as early as those before it allow.
     Some best plan is among these: in the order of its starts no task gets later if all are moved
     forward as far as possible, since those before it then hold less from that slot on.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    bundles
-        Whether all bundles are tried, or those without a smaller one that is as fast.
-
-    Raises
-    ------
-    NotApplicableError
-        If there is too much to look at.
     """
     if problem.tasks > FEW:
         raise NotApplicableError("there are too many tasks to try every plan")

@@ -16,11 +16,6 @@ def drawn_tasks(seed: int) -> SchedulingProblem:
 
     Every other seed allows one start per cluster and slot; some have weights, and clusters that
     are busy at first.
-
-    Parameters
-    ----------
-    seed
-        Seed.
     """
     draw = np.random.default_rng(seed)
     tasks, clusters = int(draw.integers(1, 5)), int(draw.integers(1, 3))
@@ -52,13 +47,7 @@ def drawn_tasks(seed: int) -> SchedulingProblem:
 
 
 def drawn_instance(seed: int) -> TapFingerInstance:
-    """Draw up to four tasks, one kind slowing down, on one or two clusters of up to three units.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw up to four tasks, one kind slowing down, on one or two clusters of up to three units."""
     draw = np.random.default_rng(seed)
     tasks, clusters = int(draw.integers(1, 5)), int(draw.integers(1, 3))
     capacity = np.vstack([[[2, 3]], draw.integers(1, 4, (clusters - 1, 2))])
@@ -83,13 +72,7 @@ TASKS: Family = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in ran
 
 
 def noisy_instance(seed: int) -> TapFingerInstance:
-    """Draw an instance with noise.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw an instance with noise."""
     return drawn_instance(seed).replace(noise=(0.05, 0.1, 0.3)[seed % 3])
 
 

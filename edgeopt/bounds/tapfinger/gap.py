@@ -121,22 +121,7 @@ def _gap_of_plan(plan: Plan, bound: FlowBound | None, method: str, time_limit: f
 def bound_of_problem(
     problem: SchedulingProblem, method: str, time_limit: float | None = None
 ) -> float:
-    """Return a lower bound on the weighted flow time of plans that change no bundle.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    method
-        One of `METHODS`.
-    time_limit
-        Seconds for the search for prices.
-
-    Raises
-    ------
-    OptionError
-        If the method is unknown.
-    """
+    """Return a lower bound on the weighted flow time of plans that change no bundle."""
     if method == "trivial":
         return trivial_bound(problem)
     if method == "volume":

@@ -97,13 +97,7 @@ def two_clusters() -> Placement:
 
 
 def drawn_placement(seed: int) -> Placement:
-    """Draw variables for up to two tasks, clusters and timesteps; each row is kept by some.
-
-    Parameters
-    ----------
-    seed
-        Seed.
-    """
+    """Draw variables for up to two tasks, clusters and timesteps; each row is kept by some."""
     draw = np.random.default_rng(seed)
     tasks, clusters, steps = draw.integers(1, 3, 3).tolist()
     y = (draw.random((tasks, clusters, steps)) < 0.4).astype(np.int64)

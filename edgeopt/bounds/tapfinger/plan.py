@@ -133,15 +133,7 @@ class Profile:
 
 
 def drawn_plan(problem: SchedulingProblem, seed: int) -> Plan:
-    """Place tasks in a random order, each somewhere with some bundle, some later than needed.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    seed
-        Seed.
-    """
+    """Place tasks in a random order, each somewhere with some bundle, some later than needed."""
     draw = np.random.default_rng(seed)
     bundles, profile = allowed(problem.duration), Profile(problem)
     cluster = np.zeros(problem.tasks, dtype=np.int64)

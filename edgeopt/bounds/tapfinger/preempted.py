@@ -47,16 +47,6 @@ def least_preempted_flow(instance: TapFingerInstance) -> float:
 
     Every bundle of every task in every slot is tried, those excepted that a smaller one equals in
     speed. There is no noise.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-
-    Raises
-    ------
-    NotApplicableError
-        If it has noise, or there is too much to look at.
     """
     if instance.noise > 0.0:
         raise NotApplicableError("there is noise")

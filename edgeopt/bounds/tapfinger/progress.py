@@ -51,14 +51,7 @@ class Curve:
     slots: int
 
     def replayed(self, *, printed: bool) -> int:
-        """Return how many slots it takes if it is replayed.
-
-        Parameters
-        ----------
-        printed
-            Whether a slot adds the progress that was reached by its end, as in the program behind
-            the paper's figures, or what was gained in it.
-        """
+        """Return how many slots it takes if it is replayed."""
         progress, slots = 0.0, 0
         while progress < COMPLETE:
             slots += 1

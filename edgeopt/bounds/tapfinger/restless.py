@@ -46,21 +46,7 @@ class Restless(Settled):
     def decide(
         self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, TapFingerInstance]:
-        """Change some bundles, then start some tasks with what is free.
-
-        Parameters
-        ----------
-        state
-            The clusters and kinds of tasks.
-        observation
-            The round that begins.
-        rng
-            The coins.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
-        """
+        """Change some bundles, then start some tasks with what is free."""
         free, running = observation.free.copy(), observation.running
         changed: list[int] = []
         other: list[tuple[int, int]] = []

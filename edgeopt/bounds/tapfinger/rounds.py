@@ -30,18 +30,7 @@ class Agents:
     tasks: tuple[int, ...]
 
     def rounds(self, *, printed: bool) -> tuple[int, int]:
-        """Run the loop of Algorithm 1.
-
-        Parameters
-        ----------
-        printed
-            Whether it goes on as long as some agent does nothing, as printed, or as some agent
-            starts a task.
-
-        Returns
-        -------
-        Rounds, at most a thousand, and tasks that still wait after them.
-        """
+        """Run the loop of Algorithm 1."""
         left = list(self.tasks)
         for count in range(1, PATIENCE + 1):
             started = [tasks > 0 for tasks in left]
@@ -90,13 +79,7 @@ def short_and_long() -> Timesteps:
 
 
 def lived(seed: int) -> Timesteps:
-    """Read them off a run of `Min`.
-
-    Parameters
-    ----------
-    seed
-        Seed of the tasks.
-    """
+    """Read them off a run of `Min`."""
     instance = drawn_instance(seed)
     run = simulate(TapFingerEnvironment(instance), Min(), runs=1)
     return Timesteps(

@@ -34,13 +34,7 @@ class Streams:
     seed: int = 0
 
     def differences(self, *, shared: bool) -> int:
-        """Return in how many slots the two policies see different arrivals.
-
-        Parameters
-        ----------
-        shared
-            Whether noise and arrivals are drawn from one generator, or from one each.
-        """
+        """Return in how many slots the two policies see different arrivals."""
         first, second = (self._arrivals(tasks, shared) for tasks in (self.running, self.others))
         return sum(a != b for a, b in zip(first, second, strict=True))
 

@@ -46,30 +46,6 @@ def draw_rates(
 
     Gains lie uniformly in -95 to -90 dB, link by link. They are drawn from another stream than the
     bands: ``reuse`` changes who disturbs whom and nothing else.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness; two streams are spawned from it.
-    power
-        Transmission power of each site, W, shape [J].
-    frames
-        Number of frames T.
-    reuse
-        Who disturbs whom, see `draw_bands`.
-    noise
-        Power density of the noise, dBm/Hz.
-    bandwidth
-        Band of a link, Hz.
-
-    Returns
-    -------
-    Rates, bit/s, shape [T, J, J], infinite within a site.
-
-    Raises
-    ------
-    OptionError
-        If the reading of reuse is unknown or the bandwidth is not positive.
     """
     check_real("bandwidth", bandwidth, "(0, inf)")
     check_real("noise", noise, "[-400, 400]")

@@ -57,22 +57,7 @@ class Machines(NamedTuple):
 def draw_machines(
     generator: np.random.Generator, sites: int, types: int, capable_share: float
 ) -> Machines:
-    """Draw machines in the paper's ranges.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    sites, types
-        Numbers J and N.
-    capable_share
-        Share of the sites that can serve a type, rounded, at least one; drawn type by type.
-
-    Raises
-    ------
-    OptionError
-        If the share is not in (0, 1].
-    """
+    """Draw machines in the paper's ranges."""
     check_real("capable_share", capable_share, "(0, 1]")
     able = max(1, round(capable_share * sites))
     capable = np.zeros((sites, types), dtype=np.bool_)
@@ -98,26 +83,6 @@ def draw_tasks(
 
     Tasks arrive in the first 60 % of the frames and have a quarter to a half of the frames,
     unless the horizon ends before. Clients and, among them, the server are drawn uniformly.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    tasks, frames, sites
-        Numbers I, T and J.
-    clients
-        Clients of a task; all sites if there are fewer.
-    accuracy, rounds_bound
-        What the rounds follow from, see `rounds_needed`.
-
-    Returns
-    -------
-    Those fields of an instance that describe tasks.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
     """
     check_whole("tasks", tasks)
     check_whole("clients", clients, 1)
@@ -168,21 +133,7 @@ def request_sizes(types: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 def draw_propagation(
     generator: np.random.Generator, kilometres: NDArray[np.float64], frames: int, slots: int
 ) -> NDArray[np.float64]:
-    """Draw one-way delays of 2 ms per kilometre, 30 % up or down in every slot.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    kilometres
-        Distance between sites, shape [J, J], 0 on the diagonal.
-    frames, slots
-        Numbers T and D.
-
-    Returns
-    -------
-    Seconds, shape [T, D, J, J], not symmetric.
-    """
+    """Draw one-way delays of 2 ms per kilometre, 30 % up or down in every slot."""
     return generator.uniform(0.7, 1.3, (frames, slots, *kilometres.shape)) * (
         SECONDS_PER_KM * kilometres
     )
@@ -191,19 +142,7 @@ def draw_propagation(
 def draw_objectives(
     generator: np.random.Generator, frames: int, slots: int, types: int
 ) -> NDArray[np.float64]:
-    """Draw the longest delay of each type, 0.25 to 0.5 s, the same in all slots.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    frames, slots, types
-        Numbers T, D and N.
-
-    Returns
-    -------
-    Seconds, shape [T, D, N].
-    """
+    """Draw the longest delay of each type, 0.25 to 0.5 s, the same in all slots."""
     return np.tile(generator.uniform(0.25, 0.5, types), (frames, slots, 1))
 
 
@@ -214,24 +153,6 @@ def capacity_for(
 
     The paper has no room to spare. But sites that can serve nothing are asked too, and training
     needs computation: then the others cannot carry everything when peaks coincide.
-
-    Parameters
-    ----------
-    requests
-        Requests, shape [T, D, J, N].
-    request_work
-        Computation of a request, GFLOP, shape [N].
-    headroom
-        Capacity in terms of that load.
-
-    Returns
-    -------
-    GFLOP per slot, shape [J].
-
-    Raises
-    ------
-    OptionError
-        If the headroom is negative or not finite.
     """
     check_real("headroom", headroom, "[0, inf)")
     peak: NDArray[np.float64] = headroom * (requests @ request_work).max(axis=(0, 1))

@@ -121,38 +121,6 @@ def build(
     belongs to the most central site, which has the least mean distance from all others, and so on
     down both ranks. Derived: caps, see `cap_shares`. Assumed, as in `generate`: tasks, machines,
     channels, objectives, capacities, and requests per passenger, in equal parts by type.
-
-    Parameters
-    ----------
-    measured
-        The measurements.
-    rng
-        Seed or generator of what is assumed.
-    sites, tasks
-        Numbers J and I (may be 0); as many stations are taken, the busiest.
-    frames
-        Hours from the beginning of the week, 1 to 168.
-    slots
-        Slots of a frame, a multiple of 4 so that each lies in a quarter of an hour.
-    types
-        Number of request types N.
-    reuse, accuracy, rounds_bound, clients, capable_share, headroom
-        As in `generate`.
-    requests_per_passenger
-        Requests that a passenger brings, spread evenly over the quarter of an hour.
-    percentile, cap_share
-        As in `cap_shares`.
-    weights, noise, bandwidth
-        As in `generate`.
-
-    Returns
-    -------
-    A validated instance whose ``origin`` says what it is made of.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
     """
     most = min(len(measured.stations), len(measured.sites))
     for name, value in (("sites", sites), ("frames", frames), ("slots", slots), ("types", types)):

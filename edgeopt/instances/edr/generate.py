@@ -155,24 +155,7 @@ def generate(
 def finish(
     draft: EdrInstance, shares: NDArray[np.float64], weights: Weights, origin: str
 ) -> EdrInstance:
-    """Give an instance its caps, its weights and its story.
-
-    Parameters
-    ----------
-    draft
-        The instance without them.
-    shares
-        Caps in terms of the energy of the reference, infinite where there is none, shape [T].
-    weights
-        As in `generate`.
-    origin
-        Where the data come from.
-
-    Raises
-    ------
-    OptionError
-        If the choice of weights is unknown.
-    """
+    """Give an instance its caps, its weights and its story."""
     check_choice("weights", weights, get_args(Weights))
     changes: dict[str, Any] = {"origin": origin}
     if weights == "calibrated":

@@ -78,25 +78,7 @@ def measure(
     price_week: str = PRICE_WEEK,
     load_week: str = LOAD_WEEK,
 ) -> Measured:
-    """Reduce the raw files to what instances need.
-
-    Parameters
-    ----------
-    directory
-        Folder with ``electricity_price/ontario_price2016.csv``,
-        ``eia_hourly_demand/PJM-CE_2020_2025.csv``,
-        ``london_underground/{stationflows_aut2015,stations}.csv`` and
-        ``eua/site-optus-melbCBD.csv``.
-    price_week, load_week
-        Mondays, year-month-day: the weeks that are cut out of the series of prices and loads.
-
-    Raises
-    ------
-    InstanceError
-        If a file is missing or has a bad entry.
-    OptionError
-        If a week is not on record or clocks change in it.
-    """
+    """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
     price = read_hourly_price(root / "electricity_price" / "ontario_price2016.csv")
     load = read_hourly_load(root / "eia_hourly_demand" / "PJM-CE_2020_2025.csv")
@@ -119,15 +101,7 @@ def measure(
 
 
 def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
-    """Write the measurements as CSV tables that `read_tables` reads back exactly.
-
-    Parameters
-    ----------
-    measured
-        What to write; of the stations, the 30 busiest.
-    directory
-        Existing folder; gets week.csv, stations.csv and sites.csv.
-    """
+    """Write the measurements as CSV tables that `read_tables` reads back exactly."""
     root = path_of(directory, "directory")
     weeks = measured.price_week, measured.load_week
     write_table(
@@ -152,13 +126,7 @@ def _short(number: float) -> int | float:
 
 
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
-    """Read the tables that `write_tables` has written.
-
-    Raises
-    ------
-    InstanceError
-        If a table is missing or has a bad entry.
-    """
+    """Read the tables that `write_tables` has written."""
     root = path_of(directory, "directory")
     any_price: Rule = (lambda x: True, "must be a price in $/Wh")
     load: Rule = (lambda x: x >= 0, "must be a load in MW, at least 0")

@@ -36,13 +36,7 @@ __all__ = [
 
 
 def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64]:
-    """Copy the rates of links, infinite within a site.
-
-    Raises
-    ------
-    InstanceError
-        If the shape is wrong or the rate between two sites is not positive.
-    """
+    """Copy the rates of links, infinite within a site."""
     rate = real_numbers("rate", values)
     if rate.ndim == 3 and rate.shape[1] == rate.shape[2]:
         sites = np.arange(rate.shape[1])
@@ -53,13 +47,7 @@ def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64
 
 
 def check_tasks(instance: EdrInstance) -> None:
-    """Check windows, rounds, clients and servers.
-
-    Raises
-    ------
-    InstanceError
-        At the first task that breaks a rule.
-    """
+    """Check windows, rounds, clients and servers."""
     first, last, frames = instance.arrival, instance.deadline, instance.frames
     require("arrival", first >= 0, first, "must be a frame, counted from 0")
     require(
@@ -81,13 +69,7 @@ def check_tasks(instance: EdrInstance) -> None:
 
 
 def check_sites(instance: EdrInstance) -> None:
-    """Check what sites can do, and the network between them.
-
-    Raises
-    ------
-    InstanceError
-        At the first entry that breaks a rule.
-    """
+    """Check what sites can do, and the network between them."""
     for name in ("energy_per_work", "capacity", "power", "request_size", "propagation"):
         values = getattr(instance, name)
         require(name, values >= 0, values, "must not be negative")
@@ -101,13 +83,7 @@ def check_sites(instance: EdrInstance) -> None:
 
 
 def check_numbers(instance: EdrInstance) -> None:
-    """Check weights and the length of a slot.
-
-    Raises
-    ------
-    InstanceError
-        If a weight is negative or a slot has no length.
-    """
+    """Check weights and the length of a slot."""
     for name in ("energy_weight", "delay_weight"):
         value = np.asarray(getattr(instance, name))
         require(name, value >= 0, value, "must not be negative")
@@ -118,11 +94,6 @@ def check_objectives(instance: EdrInstance) -> None:
     """Check that the objective of every type that is asked for is met by some site.
 
     Requests of single sites may still be out of reach; they stay unserved, and are reported.
-
-    Raises
-    ------
-    InstanceError
-        At the first objective that no capable site meets for any request of its type and slot.
     """
     for frame in range(instance.frames):
         for slot in range(instance.slots):
@@ -140,13 +111,7 @@ def check_objectives(instance: EdrInstance) -> None:
 
 
 def own_labels(instance: EdrInstance, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Return what is only for pictures and tables, where it is given: kinds, positions, names.
-
-    Raises
-    ------
-    InstanceError
-        If a shape or a kind is wrong, a name is no text of one line, or the origin is no text.
-    """
+    """Return what is only for pictures and tables, where it is given: kinds, positions, names."""
     check_text("origin", instance.origin)
     labels: dict[str, Any] = {}
     if instance.task_kind is not None:

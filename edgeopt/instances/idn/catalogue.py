@@ -103,29 +103,7 @@ def spread(
     replicas: int,
     slot_seconds: float,
 ) -> Spread:
-    """Give every task its own copy of a catalogue, with replicas, at nodes with these GPUs.
-
-    Parameters
-    ----------
-    models
-        The catalogue.
-    gpu
-        GPU of each node, V of them.
-    tasks, replicas
-        How many tasks there are, and how many copies of every model a task has.
-    slot_seconds
-        Length of a slot, seconds.
-
-    Returns
-    -------
-    The delay is the time per frame, the capacity how many whole frames fit into a slot. Models are
-    ordered by task, then as in the catalogue, then by replica.
-
-    Raises
-    ------
-    OptionError
-        If a number is below 1, a slot has no length or the catalogue does not know a GPU.
-    """
+    """Give every task its own copy of a catalogue, with replicas, at nodes with these GPUs."""
     if tasks < 1 or replicas < 1 or not slot_seconds > 0:
         raise OptionError(
             "tasks and replicas must be at least 1 and slot_seconds positive, got "

@@ -89,34 +89,6 @@ def build(
     parameters, and how requests divide: tasks of even index follow the first service in time, those
     of odd index the second, within a service by Zipf's law. One factor brings the recorded
     services, which are far smaller, to the mean rate.
-
-    Parameters
-    ----------
-    measured
-        The measurements.
-    rng
-        Seed or generator: which two base stations request each task.
-    horizon
-        Number of slots, of one minute each; by default all on record.
-    alpha
-        Cost of one percent of inaccuracy, ms.
-    rate
-        Mean number of requests per second over the whole record.
-    tasks, replicas
-        Number of tasks, each with its own copy of all models, and of replicas of a model.
-    zipf
-        Exponent of Zipf's law.
-    cloud_ms, ms_per_km
-        As in `from_links`.
-
-    Returns
-    -------
-    A validated instance with whole requests whose total per slot is that of the record.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
     """
     recorded = measured.arrivals.shape[0]
     slots = recorded if horizon is None else horizon

@@ -133,13 +133,7 @@ def _network(topology: int | Network) -> Network:
 
 
 def requests_per_slot(rate: float, slot_seconds: float) -> int:
-    """Return the whole number of requests of a slot.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range, or there are too many requests to count exactly.
-    """
+    """Return the whole number of requests of a slot."""
     check_real("rate", rate, "[0, inf)")
     number = float(rate) * float(slot_seconds)
     if not number < 2**53:
@@ -148,21 +142,7 @@ def requests_per_slot(rate: float, slot_seconds: float) -> int:
 
 
 def attach(generator: np.random.Generator, network: Network, tasks: int) -> NDArray[np.int64]:
-    """Draw the base stations at which each task is requested.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness; one draw without repetition per task.
-    network
-        The network; its base stations are the nodes of the last tier.
-    tasks
-        Number of tasks.
-
-    Returns
-    -------
-    Nodes in ascending order, shape [tasks, 2], or [tasks, 1] if there is only one base station.
-    """
+    """Draw the base stations at which each task is requested."""
     stations = np.flatnonzero(network.tier == network.tier.max())
     entries = min(ENTRIES, stations.size)
     return np.array(
@@ -182,31 +162,7 @@ def assemble(
     slot_seconds: float,
     cloud: int = 0,
 ) -> IdnInstance:
-    """Put a network, a catalogue and requests together.
-
-    Parameters
-    ----------
-    network
-        The network.
-    models
-        The models of every task.
-    entry
-        Nodes at which each task is requested, shape [N, entries].
-    requests
-        Requests of each task at each of its entries, task by task, shape [T, N * entries].
-    alpha
-        Cost of one percent of inaccuracy, ms.
-    replicas
-        Copies of every model.
-    slot_seconds
-        Length of a slot, seconds.
-    cloud
-        The node that hosts all models for ever, without limit of memory or capacity.
-
-    Returns
-    -------
-    A validated instance whose types take the path of least latency to the cloud.
-    """
+    """Put a network, a catalogue and requests together."""
     tasks, entries = entry.shape
     check_real("alpha", alpha, "[0, inf)")
     check_sizes(replicas=replicas)

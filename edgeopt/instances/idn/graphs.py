@@ -46,20 +46,7 @@ class Links(NamedTuple):
 
     @classmethod
     def of(cls, cables: Iterable[tuple[str, str, float]], source: str) -> Links:
-        """Gather cables into a map: of parallel ones the shortest, of several maps the largest.
-
-        Parameters
-        ----------
-        cables
-            Two names of nodes and a length, km, each.
-        source
-            Where they come from: the field that errors name.
-
-        Raises
-        ------
-        InstanceError
-            If there is no cable between different nodes, or a length is not a number of at least 0.
-        """
+        """Gather cables into a map: of parallel ones the shortest, of several maps the largest."""
         import networkx
 
         graph = networkx.Graph()
@@ -88,18 +75,7 @@ class Links(NamedTuple):
 
 
 def read_links(path: str | os.PathLike[str]) -> Links:
-    """Read a map in GML: nodes with ``label``, edges with ``dist`` in km.
-
-    Parameters
-    ----------
-    path
-        The file. Names that occur twice get the number of their node appended.
-
-    Raises
-    ------
-    InstanceError
-        If the file is missing, is no such map, or has no cable.
-    """
+    """Read a map in GML: nodes with ``label``, edges with ``dist`` in km."""
     import networkx
 
     where = str(path_of(path))
@@ -194,24 +170,6 @@ def from_links(
     those next to the centre on their path belong to tier 2, the rest to tier 3. Tiers have the
     paper's memories and processing units. If all other nodes are next to the centre, tiers 2 and 3
     are empty.
-
-    Parameters
-    ----------
-    links
-        The map.
-    cloud_ms
-        Round-trip latency from the centre to the cloud, ms.
-    ms_per_km
-        Round-trip latency of a kilometre of cable, ms.
-
-    Returns
-    -------
-    A network with one node more than the map.
-
-    Raises
-    ------
-    OptionError
-        If a latency is negative.
     """
     check_real("cloud_ms", cloud_ms, "[0, inf)")
     check_real("ms_per_km", ms_per_km, "[0, inf)")

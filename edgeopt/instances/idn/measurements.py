@@ -51,19 +51,7 @@ class Measured(NamedTuple):
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
-    """Reduce the raw files to what instances need.
-
-    Parameters
-    ----------
-    directory
-        Folder with ``topologies/topohub_sndlib/geant.gml``, the tables of the timm project in
-        ``model_zoo`` and ``azure_llm_2023/AzureLLMInferenceTrace_{code,conv}.csv``.
-
-    Raises
-    ------
-    InstanceError
-        If a file is missing or has a bad entry.
-    """
+    """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
     traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
     return Measured(
@@ -74,15 +62,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
 
 
 def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
-    """Write the measurements as CSV tables that `read_tables` reads back exactly.
-
-    Parameters
-    ----------
-    measured
-        What to write.
-    directory
-        Existing folder; gets links.csv, classifiers.csv and requests.csv.
-    """
+    """Write the measurements as CSV tables that `read_tables` reads back exactly."""
     root = path_of(directory, "directory")
     links, models = measured.links, measured.classifiers
     write_table(
@@ -101,13 +81,7 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
 
 
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
-    """Read the tables that `write_tables` has written.
-
-    Raises
-    ------
-    InstanceError
-        If a table is missing or has a bad entry.
-    """
+    """Read the tables that `write_tables` has written."""
     root = path_of(directory, "directory")
     arrivals = read_columns(root / "requests.csv", dict.fromkeys(SERVICES, _COUNT))
     return Measured(

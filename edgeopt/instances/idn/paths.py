@@ -21,23 +21,7 @@ PADDING: Final = -1
 
 
 def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """Bring paths into one array, as wide as the longest of them.
-
-    Parameters
-    ----------
-    path
-        One sequence of nodes per request type; they may differ in length or be padded with -1.
-
-    Returns
-    -------
-    Nodes from entry to repository, padded with -1, shape [R, J], read-only.
-
-    Raises
-    ------
-    InstanceError
-        If there is no type, a path is empty or has padding before its end, or an entry is no whole
-        number.
-    """
+    """Bring paths into one array, as wide as the longest of them."""
     rows: Any = path
     if not isinstance(path, np.ndarray):
         try:
@@ -73,21 +57,7 @@ def edge_between(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Look up undirected edges by their ends.
-
-    Parameters
-    ----------
-    edges
-        Ends of each edge, shape [E, 2].
-    nodes
-        Number of nodes.
-    start, end
-        Pairs of nodes, any common shape.
-
-    Returns
-    -------
-    Index of the edge between each pair, -1 where there is none.
-    """
+    """Look up undirected edges by their ends."""
     missing = np.full(np.shape(start), -1, dtype=np.int64)
     if edges.shape[0] == 0:
         return missing
@@ -101,21 +71,7 @@ def edge_between(
 def network_latency(
     path: NDArray[np.int64], edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int
 ) -> NDArray[np.float64]:
-    """Add up round-trip latencies from the entry of each path to each of its nodes.
-
-    Parameters
-    ----------
-    path
-        Padded paths over known edges, shape [R, J].
-    edges, latency
-        Ends, shape [E, 2], and round-trip latency, ms, shape [E].
-    nodes
-        Number of nodes.
-
-    Returns
-    -------
-    Latency, ms, shape [R, J]; behind the end of a path its last entry repeats.
-    """
+    """Add up round-trip latencies from the entry of each path to each of its nodes."""
     total = np.zeros(path.shape)
     start, end = path[:, :-1], path[:, 1:]
     step = end != PADDING

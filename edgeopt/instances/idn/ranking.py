@@ -149,17 +149,7 @@ class Ranking:
 
 
 def rank(instance: IdnInstance) -> Ranking:
-    """Rank the options of every request type of an instance.
-
-    Parameters
-    ----------
-    instance
-        A validated instance.
-
-    Returns
-    -------
-    Read-only arrays.
-    """
+    """Rank the options of every request type of an instance."""
     task, types = instance.task, instance.types
     models = np.bincount(task, minlength=instance.tasks)
     by_task = np.argsort(task, kind="stable")

@@ -15,17 +15,7 @@ __all__ = ["group"]
 
 
 def group(instance: IdnInstance) -> NDArray[np.int64]:
-    """Group models that are equal in everything; see `IdnInstance.replica_of`.
-
-    Parameters
-    ----------
-    instance
-        A validated instance.
-
-    Returns
-    -------
-    Group of each model, numbered in order of first appearance, shape [M], read-only.
-    """
+    """Group models that are equal in everything; see `IdnInstance.replica_of`."""
     columns = [instance.task, instance.accuracy]
     columns += [*instance.size, *instance.delay, *instance.capacity, *instance.repository]
     if instance.cost is not None:

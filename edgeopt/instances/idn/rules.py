@@ -27,14 +27,7 @@ _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
 
 
 def check_edges(edges: NDArray[np.int64], latency: NDArray[np.float64], nodes: int) -> None:
-    """Check edges, shape [E, 2], and their latencies, shape [E].
-
-    Raises
-    ------
-    InstanceError
-        If an end is no node, an edge is a loop or occurs twice (in either direction), or a latency
-        is negative.
-    """
+    """Check edges, shape [E, 2], and their latencies, shape [E]."""
     if edges.shape[1] != 2:
         raise InstanceError(
             "edges", "must have two ends per edge", value=f"array of shape {edges.shape}"
@@ -65,14 +58,7 @@ def check_catalogue(
     task: NDArray[np.int64],
     request_task: NDArray[np.int64],
 ) -> None:
-    """Check what is known of the models.
-
-    Raises
-    ------
-    InstanceError
-        If a size is not positive, a delay or a capacity negative, an accuracy outside 0..100, or a
-        task has no model.
-    """
+    """Check what is known of the models."""
     require_positive("size", size)
     require("delay", delay >= 0, delay, "must not be negative")
     require("capacity", capacity >= 0, capacity, "must not be negative")
@@ -87,13 +73,7 @@ def check_catalogue(
 
 
 def check_paths(path: NDArray[np.int64], edges: NDArray[np.int64], nodes: int) -> None:
-    """Check that paths, shape [R, J], are simple walks along known edges.
-
-    Raises
-    ------
-    InstanceError
-        If a node does not exist, occurs twice on a path, or is not joined to the one before it.
-    """
+    """Check that paths, shape [R, J], are simple walks along known edges."""
     on_path = path != PADDING
     known = ~on_path | ((path >= 0) & (path < nodes))
     require("path", known, path, f"must be one of the {nodes} nodes, counted from 0")
@@ -118,13 +98,7 @@ def check_paths(path: NDArray[np.int64], edges: NDArray[np.int64], nodes: int) -
 def check_pinned(
     repository: NDArray[np.bool_], size: NDArray[np.float64], budget: NDArray[np.float64]
 ) -> None:
-    """Check budgets, shape [V].
-
-    Raises
-    ------
-    InstanceError
-        If one is negative, or too small for the permanent models of its node.
-    """
+    """Check budgets, shape [V]."""
     require("budget", budget >= 0, budget, "must not be negative")
     for v in np.flatnonzero(repository.any(axis=1)).tolist():
         used = float(size[v, repository[v]].sum())
@@ -149,12 +123,6 @@ def check_repositories(
 
     A permanent model is offered to every type of its task whose path visits its node; it must be
     able to serve all their requests in every slot, alone.
-
-    Raises
-    ------
-    InstanceError
-        If the last node of a path has no permanent model of the task, or a permanent model has too
-        small a capacity.
     """
     last = (path != PADDING).sum(axis=1) - 1
     tasks = int(task.max()) + 1
@@ -185,13 +153,7 @@ def check_repositories(
 
 
 def check_requests(requests: NDArray[np.int64]) -> None:
-    """Check requests, shape [T, R].
-
-    Raises
-    ------
-    InstanceError
-        If one is negative or a slot has too many to count exactly.
-    """
+    """Check requests, shape [T, R]."""
     require("requests", requests >= 0, requests, "must not be negative")
     require("requests", requests < _EXACT, requests, "must be below 2**53")
     total = requests.sum(axis=1, dtype=np.float64)
@@ -204,17 +166,7 @@ def own_cost(
     request_task: NDArray[np.int64],
     task: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Check an own table of costs, and set entries that stand for no option to zero.
-
-    Returns
-    -------
-    A read-only copy, shape [R, J, M].
-
-    Raises
-    ------
-    InstanceError
-        If the shape is wrong, or the cost of an option is negative or not finite.
-    """
+    """Check an own table of costs, and set entries that stand for no option to zero."""
     used = (path != PADDING)[:, :, None] & (task == request_task[:, None])[:, None, :]
     axes = ("request_type", "position", "model")
     sizes = dict(zip(axes, used.shape, strict=True))

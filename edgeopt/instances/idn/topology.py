@@ -115,23 +115,7 @@ def topology_2(missing: int = 2) -> Network:
 
 
 def tree(fan_out: Mapping[int, int]) -> Network:
-    """Build a tree of tiers with the paper's memories, units and latencies.
-
-    Parameters
-    ----------
-    fan_out
-        For each tier that is present, 0 to 4, how many of its nodes hang below each node of the
-        tier above (of tier 0: how many there are, 1).
-
-    Returns
-    -------
-    The nodes count tier by tier, children of the same parent one after another.
-
-    Raises
-    ------
-    OptionError
-        If there is not exactly one cloud or a fan-out is below 1.
-    """
+    """Build a tree of tiers with the paper's memories, units and latencies."""
     tiers = sorted(fan_out)
     if not set(tiers) <= set(MEMORY_GB) or tiers[:1] != [0] or fan_out[0] != 1:
         raise OptionError(f"tiers must be among 0..4 with one node in tier 0, got {dict(fan_out)}")
@@ -164,24 +148,6 @@ def paths_to_root(
 
     Among equals the one with the fewest nodes, then the one with the smaller nodes, seen from the
     root; together the paths form a tree.
-
-    Parameters
-    ----------
-    edges, latency
-        Ends, shape [E, 2], and round-trip latency, ms, shape [E].
-    nodes
-        Number of nodes V.
-    root
-        Where all paths end.
-
-    Returns
-    -------
-    V paths; that of the root is the root alone.
-
-    Raises
-    ------
-    OptionError
-        If some node has no path.
     """
     near: list[list[tuple[int, float]]] = [[] for _ in range(nodes)]
     for (u, v), w in zip(edges.tolist(), latency.tolist(), strict=True):

@@ -13,13 +13,7 @@ __all__ = ["graph"]
 
 
 def graph(instance: IdnInstance) -> networkx.Graph:
-    """Build the frozen networkx graph of an instance; see `IdnInstance.graph`.
-
-    Parameters
-    ----------
-    instance
-        A validated instance.
-    """
+    """Build the frozen networkx graph of an instance; see `IdnInstance.graph`."""
     import networkx
 
     network = networkx.Graph()

@@ -77,18 +77,6 @@ def read_classifiers(folder: Path, count: int = 10) -> Classifiers:
     Of all models measured on both GPUs at the size of input at which their accuracy is known, those
     are kept that no other beats in accuracy and in speed on the slower GPU; of these, ``count``
     are picked at equal distances in the order of their speed.
-
-    Parameters
-    ----------
-    folder
-        Folder with the published tables.
-    count
-        Number of models.
-
-    Raises
-    ------
-    InstanceError
-        If a table is missing or has a bad entry, or fewer models are left.
     """
     accuracy = _accuracies(folder / _RESULTS)
     fast, slow = (_speeds(folder / _SPEEDS[gpu]) for gpu in (FAST, SLOW))

@@ -107,17 +107,6 @@ def service_of(counts: NDArray[np.int64], devices: int) -> NDArray[np.int64]:
 
     Devices are given one by one to the service that has the most requests per device of its own; a
     service without any device comes first.
-
-    Parameters
-    ----------
-    counts
-        Requests of each service on record in a slot, shape [T, S].
-    devices
-        Number of devices I.
-
-    Returns
-    -------
-    Service of each device, ascending, shape [I].
     """
     total = counts.sum(axis=0)
     own = np.zeros(total.size, dtype=np.int64)
@@ -129,26 +118,7 @@ def service_of(counts: NDArray[np.int64], devices: int) -> NDArray[np.int64]:
 
 
 def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> NDArray[np.float64]:
-    r"""Return the share of active devices that each slot aims at.
-
-    Parameters
-    ----------
-    duty
-        Its mean, in [0, 1].
-    slots
-        Number of slots T.
-    stationary
-        False: it swings, :math:`d\,(1 + \sin(2 \pi t / T) / 2)`, and is cut at 1.
-
-    Returns
-    -------
-    Shares, shape [T].
-
-    Raises
-    ------
-    OptionError
-        If the mean lies outside [0, 1].
-    """
+    r"""Return the share of active devices that each slot aims at."""
     check_duty(duty)
     check_flag("stationary", stationary)
     swing = 0.0 if stationary else SWING
@@ -157,11 +127,5 @@ def duty_by_slot(duty: float, slots: int, *, stationary: bool = True) -> NDArray
 
 
 def check_duty(duty: float) -> None:
-    """Check that a share of active slots is one.
-
-    Raises
-    ------
-    OptionError
-        If it lies outside [0, 1].
-    """
+    """Check that a share of active slots is one."""
     check_real("duty", duty, "[0, 1]")

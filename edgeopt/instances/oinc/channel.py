@@ -104,11 +104,5 @@ def _positive(field: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_channel(channel: str) -> None:
-    """Check that a reading of the channel is known.
-
-    Raises
-    ------
-    OptionError
-        If it is not.
-    """
+    """Check that a reading of the channel is known."""
     check_choice("channel", channel, get_args(Channel))

@@ -99,34 +99,6 @@ def build(
     model having the highest of them. Derived: with `drift`, when jobs arrive, see `draw_drift`.
     Drawn, as in `generate`: all else, also data and work of requests, which do not follow the
     tokens of the services.
-
-    Parameters
-    ----------
-    measured
-        The measurements.
-    rng
-        Seed or generator of what is drawn.
-    sites, devices, slots
-        Numbers J, I and T.
-    jobs
-        As in `generate`.
-    first
-        Second on record with which the first slot begins.
-    pace
-        Seconds on record that a slot replays.
-    drift
-        Whether jobs arrive as drift is noticed, or uniformly over the first 60 % of the slots.
-    channel, moving, bandwidth, megabytes, band_scale, slo, job_scale, patience
-        As in `generate`.
-
-    Returns
-    -------
-    A validated instance whose ``origin`` says what is measured, derived and drawn.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
     """
     check_sizes(slots=slots, pace=pace)
     check_whole("first", first)

@@ -159,24 +159,7 @@ def draw_world(
     band_scale: float = 1.0,
     slo: tuple[float, float] = SLO,
 ) -> dict[str, Any]:
-    """Draw sites, links and what each request would be, whoever asks when.
-
-    Parameters
-    ----------
-    streams
-        Five sources of randomness: sites, distances, powers, requests, objectives.
-    sites, devices, slots, channel, moving, bandwidth, megabytes, band_scale, slo
-        As in `generate`.
-
-    Returns
-    -------
-    Those fields of an instance that describe sites, links and requests, all but ``active``.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
-    """
+    """Draw sites, links and what each request would be, whoever asks when."""
     check_sizes(sites=sites, devices=devices, slots=slots)
     check_room("slots * devices * sites", slots, devices, sites)
     check_channel(channel)

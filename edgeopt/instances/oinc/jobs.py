@@ -84,26 +84,6 @@ def draw_jobs(
 
     Each job draws arrival, model, work and patience on its own, and is put in order afterwards:
     fewer jobs are some of the same jobs.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    jobs
-        Number K, may be 0.
-    slots
-        Number of slots T.
-    settings
-        What work and deadlines follow from.
-
-    Returns
-    -------
-    Those fields of an instance that describe jobs.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
     """
     check_whole("jobs", jobs)
     check_room("4 * jobs", 4, jobs)
@@ -117,27 +97,7 @@ def draw_jobs(
 def drift_jobs(
     generator: np.random.Generator, alarm: NDArray[np.bool_], settings: JobSettings
 ) -> dict[str, Any]:
-    """Turn alarms into jobs: in the slot after an alarm the device's model is to be retrained.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness: models of devices, and what a job draws besides.
-    alarm
-        Whether drift is noticed at the end of a slot, shape [T, I]; alarms of the last slot come
-        too late.
-    settings
-        What work and deadlines follow from.
-
-    Returns
-    -------
-    Those fields of an instance that describe jobs; in a slot they come in the order of devices.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """Turn alarms into jobs: in the slot after an alarm the device's model is to be retrained."""
     slot, device = np.nonzero(alarm[:-1])
     owned, drawn = generator.spawn(2)
     kind = np.floor(owned.random(alarm.shape[1]) * len(MODELS)).astype(np.int64)[device]
@@ -170,22 +130,6 @@ def _fields(
 def model_work(job_scale: float = 1.0) -> NDArray[np.float64]:
     """Return the work of retraining each of `MODELS` for one epoch.
 
-    Parameters
-    ----------
-    job_scale
-        Pictures to retrain on, in terms of 1024.
-
-    Returns
-    -------
-    Gcycle, shape [5]; 349 for ResNet18.
-
-    Raises
-    ------
-    OptionError
-        If the factor is not positive.
-
-    Notes
-    -----
     Zeng et al. have batches of 8 and 1024 pictures; epochs, operations and cycles are chosen here.
     """
     check_real("job_scale", job_scale, "(0, inf)")
@@ -200,30 +144,7 @@ def deadlines(
     uniform: NDArray[np.float64],
     patience: tuple[float, float] = (1.5, 3.0),
 ) -> NDArray[np.float64]:
-    """Give each job a multiple of the time that it takes alone on half of an average site.
-
-    Parameters
-    ----------
-    arrival
-        Slots of arrival, shape [K].
-    work
-        Gcycle, shape [K].
-    speed
-        CPU of the sites, Gcycle/s, shape [J].
-    uniform
-        Numbers in [0, 1) that place the multiple in its range, shape [K].
-    patience
-        Range of the multiple.
-
-    Returns
-    -------
-    Ends of slots, shape [K].
-
-    Raises
-    ------
-    OptionError
-        If the range is not positive and ordered.
-    """
+    """Give each job a multiple of the time that it takes alone on half of an average site."""
     check_span("patience", patience)
     least, most = patience
     alone = work / (EXPECTED_SHARE * speed.mean())

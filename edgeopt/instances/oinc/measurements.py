@@ -74,23 +74,6 @@ def stretches(job: IterationTimes, source: str = "job") -> NDArray[np.float64]:
 
     A stretch is `STEPS` records of one worker in a row, so that slow phases stay together; its
     length counts in terms of the average record of the job, since the unit of time is arbitrary.
-
-    Parameters
-    ----------
-    job
-        Measured steps.
-    source
-        Where they come from: the field that errors name.
-
-    Returns
-    -------
-    Mean of each twentieth of all stretches, ascending, shape [20]; their mean is that of all
-    stretches if their number is a multiple of 20.
-
-    Raises
-    ------
-    InstanceError
-        If there are fewer than 20 stretches.
     """
     found = []
     for worker in np.unique(job.worker):
@@ -107,24 +90,7 @@ def stretches(job: IterationTimes, source: str = "job") -> NDArray[np.float64]:
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
-    """Reduce the raw files to what instances need.
-
-    Parameters
-    ----------
-    directory
-        Folder with ``azure_llm_2023/AzureLLMInferenceTrace_{code,conv}.csv``,
-        ``alibaba_gpu_v2020/minibatch_job_{1..4}_norm.csv`` and
-        ``cifar10c_robustness/unaggregated_results.csv``.
-
-    Returns
-    -------
-    All complete seconds; stretches and accuracies to 1e-4.
-
-    Raises
-    ------
-    InstanceError
-        If a file is missing or has a bad entry.
-    """
+    """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
     traces = [root / "azure_llm_2023" / f"AzureLLMInferenceTrace_{name}.csv" for name in SERVICES]
     jobs = [root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)]
@@ -142,16 +108,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
 
 
 def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
-    """Write the measurements as CSV tables that `read_tables` reads back.
-
-    Parameters
-    ----------
-    measured
-        What to write; of the seconds, the first `SECONDS`. Accuracies under drift are in drift.csv
-        already, which is not written here.
-    directory
-        Existing folder; gets seconds.csv and stretches.csv.
-    """
+    """Write the measurements as CSV tables that `read_tables` reads back."""
     root = path_of(directory, "directory")
     write_table(root / "seconds.csv", SERVICES, measured.arrivals[:SECONDS].tolist())
     write_table(root / "stretches.csv", _job_names(), measured.stretches.tolist())
@@ -162,13 +119,7 @@ def _job_names() -> list[str]:
 
 
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
-    """Read seconds.csv, stretches.csv and drift.csv.
-
-    Raises
-    ------
-    InstanceError
-        If a table is missing or has a bad entry.
-    """
+    """Read seconds.csv, stretches.csv and drift.csv."""
     root = path_of(directory, "directory")
     positive: Rule = (lambda x: x > 0, "must be positive")
     arrivals = read_columns(root / "seconds.csv", dict.fromkeys(SERVICES, _COUNT))

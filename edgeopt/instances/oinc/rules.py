@@ -32,13 +32,7 @@ SLOT_SECONDS: Final = 1.0
 
 
 def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64]:
-    """Copy the rates of links; rates without a slot hold in all slots.
-
-    Raises
-    ------
-    InstanceError
-        If the shape is wrong or a rate is not positive.
-    """
+    """Copy the rates of links; rates without a slot hold in all slots."""
     rate = real_numbers("rate", values)
     if rate.ndim == 2:
         rate = frozen_array("rate", rate, ("device", "site"), sizes)
@@ -50,13 +44,7 @@ def own_rates(values: ArrayLike, sizes: Mapping[str, int]) -> NDArray[np.float64
 
 
 def check_requests(instance: OincInstance) -> None:
-    """Check sizes, objectives and weights of requests.
-
-    Raises
-    ------
-    InstanceError
-        At the first entry that breaks a rule.
-    """
+    """Check sizes, objectives and weights of requests."""
     for name in ("request_size", "request_work", "request_weight"):
         values = getattr(instance, name)
         require(name, values >= 0, values, "must not be negative")
@@ -66,13 +54,7 @@ def check_requests(instance: OincInstance) -> None:
 
 
 def check_jobs(instance: OincInstance) -> None:
-    """Check arrivals, work, deadlines and weights of jobs.
-
-    Raises
-    ------
-    InstanceError
-        At the first job that breaks a rule.
-    """
+    """Check arrivals, work, deadlines and weights of jobs."""
     arrival, slots = instance.arrival, instance.slots
     known = (arrival >= 0) & (arrival < slots)
     require("arrival", known, arrival, f"must be one of the {slots} slots, counted from 0")
@@ -87,13 +69,7 @@ def check_jobs(instance: OincInstance) -> None:
 
 
 def check_numbers(instance: OincInstance) -> None:
-    """Check the scales of the weighted sum, and what a refused request counts with.
-
-    Raises
-    ------
-    InstanceError
-        If a scale is not positive, or refusing a request would pay.
-    """
+    """Check the scales of the weighted sum, and what a refused request counts with."""
     for name in ("latency_scale", "completion_scale"):
         require_positive(name, getattr(instance, name))
     if not instance.refusal_latency >= SLOT_SECONDS:
@@ -104,13 +80,7 @@ def check_numbers(instance: OincInstance) -> None:
 
 
 def own_labels(instance: OincInstance) -> dict[str, Any]:
-    """Check what is there for tables and pictures.
-
-    Raises
-    ------
-    InstanceError
-        If a label has the wrong shape, a kind is negative or has no name, or the origin is no text.
-    """
+    """Check what is there for tables and pictures."""
     labels: dict[str, Any] = {}
     if instance.job_kind is not None:
         kind = frozen_integers(

@@ -63,26 +63,7 @@ mean. A standard deviation of a quarter of the mean (normal), two bells of a ten
 def duration_table(
     distribution: str, profiles: int, shortest: float, longest: float
 ) -> NDArray[np.float64]:
-    """Tabulate the duration of each profile.
-
-    Parameters
-    ----------
-    distribution
-        One of ``"normal"``, ``"bimodal"``, ``"uniform"``, ``"heavy"``.
-    profiles
-        Number of profiles L; their nominal means are equally spaced.
-    shortest, longest
-        Nominal mean of the first and the last profile, slots.
-
-    Returns
-    -------
-    Probability of each duration 1..D under each profile, shape [L, D].
-
-    Raises
-    ------
-    OptionError
-        If the distribution is unknown or a mean is below one slot.
-    """
+    """Tabulate the duration of each profile."""
     check_choice("distribution", distribution, DISTRIBUTIONS)
     for name, value in (("shortest", shortest), ("longest", longest)):
         check_real(name, value)

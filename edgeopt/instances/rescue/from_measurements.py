@@ -104,32 +104,6 @@ def build(
     Assumed, as in `generate`: arrivals, capacities, reserved tasks, link budget, amounts of data,
     deadlines, weights, decay of accuracy, the curves from work to accuracy (no public measurement
     is known), and how many steps fill a slot.
-
-    Parameters
-    ----------
-    measured
-        The measurements.
-    servers, devices
-        Sizes K and J: as many sites and users are drawn, without repetition.
-    profiles
-        Number of profiles L, of equally spaced nominal lengths, rounded to whole slots.
-    horizon, arrival, reserved, density, demand, sla, slot_seconds, beyond
-        As in `generate`.
-    rng
-        Seed or generator.
-    shortest, longest
-        Nominal length of the first and the last profile, slots of average speed, 1 to 24.
-    model
-        The classifier that runs on the devices, by its name in the drift table.
-
-    Returns
-    -------
-    A validated instance with exclusive arrivals and a `LogProfit`.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range or the model is unknown.
     """
     _check(measured, servers, devices, model)
     check_sizes(horizon=horizon)

@@ -124,13 +124,7 @@ def generate(
 
 
 def check_deadlines(sla: float, slot_seconds: float) -> None:
-    """Check what the deadlines of runs follow from.
-
-    Raises
-    ------
-    OptionError
-        If a number is out of range.
-    """
+    """Check what the deadlines of runs follow from."""
     check_real("sla", sla, "[0, 1e9]")
     check_real("slot_seconds", slot_seconds, "(0, inf)")
 
@@ -152,30 +146,7 @@ def draw_reserved(
     density: float,
     demand: float,
 ) -> ReservedTasks:
-    """Draw reserved tasks with disjoint windows, so that they fit together by construction.
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    capacity
-        TMAC per slot, shape [K, T].
-    reserved
-        Number of tasks, spread evenly over the servers, the first ones taking the rest.
-    density
-        Share of slots that lie in a window.
-    demand
-        Share of a server's capacity that its tasks need together.
-
-    Returns
-    -------
-    The tasks; every task needs the same share of what its window offers.
-
-    Raises
-    ------
-    OptionError
-        If a share is outside its range or a server has more tasks than slots.
-    """
+    """Draw reserved tasks with disjoint windows, so that they fit together by construction."""
     servers, horizon = capacity.shape
     check_whole("reserved", reserved)
     check_real("density", density, "[0, 1]")
@@ -206,13 +177,7 @@ def draw_reserved(
 def draw_arrival(
     generator: np.random.Generator, horizon: int, devices: int, arrival: float
 ) -> NDArray[np.float64]:
-    """Draw arrival probabilities: a sine over the horizon, shared out over devices, shape [T, J].
-
-    Raises
-    ------
-    OptionError
-        If the mean probability is outside [0, 1].
-    """
+    """Draw arrival probabilities, a sine over the horizon shared by devices, shape [T, J]."""
     check_real("arrival", arrival, "[0, 1]")
     phase = 2 * np.pi * np.arange(1, horizon + 1) / horizon
     total = np.clip(arrival * (1 + 0.4 * np.sin(phase)), 0, 1)

@@ -29,25 +29,6 @@ def log_profit_expectation(
     r"""Fill ``out[t, j, k, l]`` with expected profits (compiled).
 
     .. math:: f_j(t) \sum_{d \le \bar d_{jk}} q_l(d) \ln(1 + b_j U_k(t, d))
-
-    Parameters
-    ----------
-    first
-        Slot of the first row of ``factor`` and ``out``.
-    factor
-        :math:`f_j(t)`: weight times accuracy gap times gain, shape [n, J].
-    curvature
-        :math:`b_j`, 1/TMAC, shape [J].
-    capacity
-        TMAC per slot, shape [K, T]; its last column is held beyond the horizon.
-    budget
-        Longest duration that earns, slots, shape [J, K].
-    duration
-        :math:`q_l(d)`, shape [L, D].
-    drop
-        Whether runs that last beyond the horizon earn nothing.
-    out
-        Result, shape [n, J, K, L].
     """
     slots, devices = factor.shape
     servers, horizon = capacity.shape

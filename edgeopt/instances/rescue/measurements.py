@@ -72,22 +72,6 @@ def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
     record. Its time is the sum of the recorded steps of one worker over one contiguous stretch, so
     that slow phases stay together; a slot is what `RECORDS_PER_SLOT` steps take on average over
     the job. Runs that would exceed `TIME_LIMIT` times w are stopped there.
-
-    Parameters
-    ----------
-    job
-        Measured steps.
-    source
-        Where they come from: the field that errors name.
-
-    Returns
-    -------
-    Number of stretches of nominal length 1..W that took 1..D slots, shape [W, D].
-
-    Raises
-    ------
-    InstanceError
-        If no worker has enough records for the longest run.
     """
     needed = LONGEST_WORK * RECORDS_PER_SLOT
     longest = int(np.unique(job.worker, return_counts=True)[1].max())
@@ -113,24 +97,7 @@ def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
-    """Reduce the raw files to what instances need.
-
-    Parameters
-    ----------
-    directory
-        Folder with ``alibaba_gpu_v2020/minibatch_job_{1..4}_norm.csv``,
-        ``eua/site-optus-melbCBD.csv``, ``eua/users-melbcbd-generated.csv`` and
-        ``cifar10c_robustness/unaggregated_results.csv``.
-
-    Returns
-    -------
-    Counts of run lengths, positions to 1e-5 degrees (one metre), accuracies to 1e-4.
-
-    Raises
-    ------
-    InstanceError
-        If a file is missing or has a bad entry.
-    """
+    """Reduce the raw files to what instances need."""
     root = path_of(directory, "directory")
     traces = [
         root / "alibaba_gpu_v2020" / f"minibatch_job_{n}_norm.csv" for n in range(1, _JOBS + 1)
@@ -147,15 +114,7 @@ def measure(directory: str | os.PathLike[str]) -> Measured:
 
 
 def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
-    """Write the measurements as CSV tables that `read_tables` reads back exactly.
-
-    Parameters
-    ----------
-    measured
-        What to write.
-    directory
-        Existing folder; gets run_lengths.csv, sites.csv, users.csv and drift.csv.
-    """
+    """Write the measurements as CSV tables that `read_tables` reads back exactly."""
     root = path_of(directory, "directory")
     jobs = measured.windows.shape[2]
     taken = np.argwhere(measured.windows.sum(axis=2) > 0)
@@ -179,13 +138,7 @@ def _job_names(jobs: int) -> list[str]:
 
 
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
-    """Read the tables that `write_tables` has written.
-
-    Raises
-    ------
-    InstanceError
-        If a table is missing or has a bad entry.
-    """
+    """Read the tables that `write_tables` has written."""
     root = path_of(directory, "directory")
     path = root / "run_lengths.csv"
     names = _job_names(_JOBS)

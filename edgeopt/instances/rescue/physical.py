@@ -45,27 +45,7 @@ LITERAL_NOISE_DBM: Final = -40.0
 def link_rate(
     kilometres: ArrayLike, radio: Literal["thermal", "literal"] = "thermal"
 ) -> NDArray[np.float64]:
-    """Return the rate of a link over a distance.
-
-    Parameters
-    ----------
-    kilometres
-        Distance, km, any shape.
-    radio
-        ``"thermal"``: macro-cell path loss against thermal noise, 14 to 32 Mbit/s between 0.15 and
-        0.45 km. ``"literal"``: the printed noise of -40 dBm, with the inverse cube of the
-        distance in km as an effective gain (about 75 Mbit/s at 0.3 km); with a path loss in dB that
-        noise would leave some hundred bit/s, and no run would ever meet its deadline.
-
-    Returns
-    -------
-    Rate, bit/s, same shape.
-
-    Raises
-    ------
-    OptionError
-        If ``radio`` is neither.
-    """
+    """Return the rate of a link over a distance."""
     check_choice("radio", radio, ("thermal", "literal"))
     distance = np.asarray(kilometres, dtype=np.float64)
     if radio == "thermal":
@@ -82,21 +62,6 @@ def retraining_budget(
 
     :math:`\bar d_{jk} = \lfloor d^{\max}_j - (\varphi_j + \varphi'_j) / r_{jk} \rfloor^+`. The
     transmission shortens the budget; it does not delay the start of the run.
-
-    Parameters
-    ----------
-    deadline
-        Deadline of each device, slots after its arrival, shape [J].
-    megabytes
-        Data sent up plus model sent down, units of 10^6 bytes, shape [J].
-    rate
-        Link rates, bit/s, shape [J, K].
-    slot_seconds
-        Length of a slot, seconds.
-
-    Returns
-    -------
-    Whole slots, at least 0, shape [J, K].
     """
     seconds = transmission_seconds(np.asarray(megabytes)[:, None], rate)
     left = np.floor(np.asarray(deadline)[:, None] - seconds / slot_seconds)

@@ -46,13 +46,7 @@ _LEAST_DECAY = 100.0
 
 
 def slot_range(slots: slice, horizon: int) -> tuple[int, int]:
-    """Resolve a slice of slots to its first slot and the one after its last.
-
-    Raises
-    ------
-    ValueError
-        If the slice skips slots.
-    """
+    """Resolve a slice of slots to its first slot and the one after its last."""
     first, stop, step = slots.indices(horizon)
     if step != 1:
         raise ValueError(f"a block of slots must be contiguous, got step {step}")
@@ -262,21 +256,7 @@ class LogProfit(ProfitModel):
 def mask_beyond(
     profit: NDArray[np.float64], first: int, stop: int, horizon: int, longest: int
 ) -> NDArray[np.float64]:
-    """Set the profits of runs that last beyond the horizon to zero.
-
-    Parameters
-    ----------
-    profit
-        Profits of the slots ``first..stop-1``, shape [n, J, K, L, D] with axes of size 1 allowed.
-    first, stop, horizon
-        The range of slots and the number of all slots.
-    longest
-        Longest duration D.
-
-    Returns
-    -------
-    A new array, expanded along slots and durations.
-    """
+    """Set the profits of runs that last beyond the horizon to zero."""
     inside = np.arange(first, stop)[:, None] + np.arange(1, longest + 1) <= horizon
     return profit * inside[:, None, None, None, :]
 
@@ -284,21 +264,7 @@ def mask_beyond(
 def expected_from_block(
     block: NDArray[np.float64], duration: NDArray[np.float64], shape: tuple[int, int, int, int]
 ) -> NDArray[np.float64]:
-    """Take the expectation of profits over the duration.
-
-    Parameters
-    ----------
-    block
-        Profits, shape [n, J, K, L, D] with axes of size 1 allowed.
-    duration
-        Probability of each duration under each profile, shape [L, D].
-    shape
-        The full shape (n, J, K, L).
-
-    Returns
-    -------
-    Expected profits, shape [n, J, K, L], contiguous.
-    """
+    """Take the expectation of profits over the duration."""
     wide = np.broadcast_to(block, (*block.shape[:3], *duration.shape))
     expected = np.einsum("tjkld,ld->tjkl", wide, duration)
     return np.ascontiguousarray(np.broadcast_to(expected, shape))

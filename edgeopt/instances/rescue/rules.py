@@ -19,13 +19,7 @@ _UNIT_MASS = 1e-9  # rounding allowed in sums of duration probabilities
 
 
 def check_arrival(arrival: NDArray[np.float64], arrivals: str) -> None:
-    """Check probabilities of arrival, shape [T, J].
-
-    Raises
-    ------
-    InstanceError
-        If one lies outside [0, 1] or, where arrivals exclude each other, a slot's sum exceeds 1.
-    """
+    """Check probabilities of arrival, shape [T, J]."""
     check_probabilities("arrival", arrival)
     if arrivals == "exclusive":
         total = arrival.sum(axis=1)
@@ -39,13 +33,7 @@ def check_arrival(arrival: NDArray[np.float64], arrivals: str) -> None:
 
 
 def check_duration(duration: NDArray[np.float64]) -> None:
-    """Check probabilities of durations, shape [L, D].
-
-    Raises
-    ------
-    InstanceError
-        If one lies outside [0, 1], a row does not sum to 1, or the means do not increase.
-    """
+    """Check probabilities of durations, shape [L, D]."""
     check_probabilities("duration", duration)
     total = duration.sum(axis=1)
     unit = np.abs(total - 1) <= _UNIT_MASS
@@ -56,13 +44,7 @@ def check_duration(duration: NDArray[np.float64]) -> None:
 
 
 def check_broadcastable(shape: tuple[int, ...], full: tuple[int, ...]) -> None:
-    """Check that profits of this shape spread over all of [T, J, K, L, D].
-
-    Raises
-    ------
-    InstanceError
-        If the number of axes differs or an axis is neither complete nor of size 1.
-    """
+    """Check that profits of this shape spread over all of [T, J, K, L, D]."""
     if len(shape) != len(full) or any(
         n not in (1, whole) for n, whole in zip(shape, full, strict=True)
     ):
@@ -74,14 +56,7 @@ def check_broadcastable(shape: tuple[int, ...], full: tuple[int, ...]) -> None:
 
 
 def check_block(block: NDArray[np.float64], full: tuple[int, ...], first: int) -> None:
-    """Check the profits that a model yields for the slots from ``first`` on.
-
-    Raises
-    ------
-    InstanceError
-        If the shape is wrong or a profit is negative or not finite; the index counts from slot 0
-        of the horizon.
-    """
+    """Check the profits that a model yields for the slots from ``first`` on."""
     check_broadcastable(block.shape, full)
     sound = np.isfinite(block) & (block >= 0)
     if not sound.all():

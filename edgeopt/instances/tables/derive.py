@@ -20,20 +20,7 @@ __all__ = ["derive"]
 
 
 def derive(data: Path, out: Path = FOLDER) -> None:
-    """Read the raw files and write every table.
-
-    Parameters
-    ----------
-    data
-        Folder with the raw files.
-    out
-        Existing folder that gets the tables.
-
-    Raises
-    ------
-    InstanceError
-        If a raw file is missing or has a bad entry.
-    """
+    """Read the raw files and write every table."""
     rescue.write_tables(rescue.measure(data), out)
     idn.write_tables(idn.measure(data), out)
     edr.write_tables(edr.measure(data), out)

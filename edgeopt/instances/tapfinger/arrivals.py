@@ -38,27 +38,7 @@ def draw_tasks(
     clusters: int,
     eligibility: Eligibility,
 ) -> dict[str, Any]:
-    """Draw arrivals, kinds and eligibility, each from its own stream.
-
-    Parameters
-    ----------
-    streams
-        Three sources of randomness: arrivals, kinds, eligibility.
-    tasks, rate, kinds, clusters
-        Number of tasks J, mean arrivals per slot, numbers K and N.
-    eligibility
-        See `READINGS`.
-
-    Returns
-    -------
-    The fields ``arrival``, ``kind`` and ``eligible`` of an instance. With more tasks, those that
-    were there stay as they are.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
-    """
+    """Draw arrivals, kinds and eligibility, each from its own stream."""
     for name, value, least in (("tasks", tasks, 0), ("clusters", clusters, 1)):
         check_whole(name, value, least)
     check_choice("eligibility", eligibility, READINGS)
@@ -72,22 +52,7 @@ def draw_tasks(
 
 
 def draw_arrivals(generator: np.random.Generator, tasks: int, rate: float) -> NDArray[np.int64]:
-    """Draw a Poisson number of arrivals per slot, from slot 0 until there are enough, shape [J].
-
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    tasks
-        Number of tasks J.
-    rate
-        Mean arrivals per slot, of all clusters together.
-
-    Raises
-    ------
-    OptionError
-        If the rate is not a positive number.
-    """
+    """Draw a Poisson number of arrivals per slot, from slot 0 until there are enough, shape [J]."""
     check_real("rate", rate, "(0, 1e9]")
     check_room("tasks / rate", int(tasks / float(rate)))
     counts = np.zeros(0, dtype=np.int64)
@@ -101,23 +66,6 @@ def draw_eligibility(
 ) -> NDArray[np.bool_]:
     """Draw on which clusters each task may run, one at least, shape [J, N].
 
-    Parameters
-    ----------
-    generator
-        Source of randomness.
-    tasks, clusters
-        Numbers J and N.
-    eligibility
-        See `READINGS`. On average (N + 1) / 2 clusters with ``"subset"``, a little over N / 2 with
-        ``"bandwidth"``.
-
-    Raises
-    ------
-    OptionError
-        If there is no such reading.
-
-    Notes
-    -----
     Li et al., section V-A, names a latency that must be met too, but no figure for it.
     """
     check_choice("eligibility", eligibility, READINGS)

@@ -26,17 +26,7 @@ _NEVER: Final = 1_000_000
 
 @compiled
 def progress_gain(speed: float, slowing: bool, progress: float) -> float:
-    """Return the progress of a slot without noise.
-
-    Parameters
-    ----------
-    speed
-        Speed of the bundle.
-    slowing
-        Whether the gain falls with the progress made, as ``sqrt(1.2 - progress)``.
-    progress
-        Progress when the slot begins, in [0, 1).
-    """
+    """Return the progress of a slot without noise."""
     if slowing:
         return speed * sqrt(max(0.0, SLOWING - progress))
     return speed
@@ -68,19 +58,7 @@ def _fill(speed: NDArray[np.float64], slowing: NDArray[np.bool_], slots: NDArray
 
 
 def solo_durations(speed: NDArray[np.float64], slowing: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many slots a task takes with one bundle from beginning to end, without noise.
-
-    Parameters
-    ----------
-    speed
-        Speed on each cluster, of each kind of task, with each bundle, shape [N, K, A, B].
-    slowing
-        Whether the progress of a kind slows down, shape [K].
-
-    Returns
-    -------
-    Slots, shape [N, K, A, B]; 0 where the task would never end, or takes over a million slots.
-    """
+    """Return how many slots a task takes with one bundle from beginning to end, without noise."""
     slots = np.zeros(speed.shape, dtype=np.int64)
     _fill(speed, slowing, slots)
     return slots

@@ -51,18 +51,7 @@ class Measured(NamedTuple):
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:
-    """Read the running times from the raw files.
-
-    Parameters
-    ----------
-    directory
-        Folder with ``tapfinger/container_seconds.csv`` and ``tapfinger/testbed_seconds.csv``.
-
-    Raises
-    ------
-    InstanceError
-        If a file is missing or has a bad entry, or a bundle is missing or there twice.
-    """
+    """Read the running times from the raw files."""
     root = path_of(directory, "directory") / "tapfinger"
     return Measured(*(_read_seconds(root / f"{place}_seconds.csv") for place in _PLACES))
 
@@ -100,13 +89,6 @@ def write_tables(measured: Measured, directory: str | os.PathLike[str]) -> None:
 
     Whole seconds, at the numbers of CPU cores in `CORES`; of the speech recognition, which uses one
     GPU whatever it is given, the median over the GPUs.
-
-    Parameters
-    ----------
-    measured
-        What to write.
-    directory
-        Existing folder; gets container_tasks.csv and testbed_tasks.csv.
     """
     names = _columns()
     for place, seconds in zip(_PLACES, measured, strict=True):
@@ -123,13 +105,7 @@ def _columns() -> list[str]:
 
 
 def read_tables(directory: str | os.PathLike[str]) -> Measured:
-    """Read container_tasks.csv and testbed_tasks.csv, interpolating between numbers of CPU cores.
-
-    Raises
-    ------
-    InstanceError
-        If a table is missing, has a bad entry or other rows than it should.
-    """
+    """Read container_tasks.csv and testbed_tasks.csv, interpolating in the number of cores."""
     root = path_of(directory, "directory")
     return Measured(*(_read_table(root / f"{place}_tasks.csv") for place in _PLACES))
 

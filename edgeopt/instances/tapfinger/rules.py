@@ -43,15 +43,7 @@ MANY: Final = 1_000_000
 
 
 def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Return which bundles fit into an empty cluster, shape [N, A, B].
-
-    Parameters
-    ----------
-    capacity
-        CPU cores and GPUs of each cluster, shape [N, 2].
-    shape
-        Numbers of CPU cores and of GPUs to tell apart, (A, B), each from 0.
-    """
+    """Return which bundles fit into an empty cluster, shape [N, A, B]."""
     cpus, gpus = np.arange(shape[0]), np.arange(shape[1])
     fits_cpu = cpus <= capacity[:, 0, None]
     fits_gpu = gpus <= capacity[:, 1, None]
@@ -59,13 +51,7 @@ def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.
 
 
 def check_bundles(instance: TapFingerInstance) -> None:
-    """Check capacities and smallest bundles.
-
-    Raises
-    ------
-    InstanceError
-        If one is negative, a smallest bundle is empty, or no cluster has room for it.
-    """
+    """Check capacities and smallest bundles."""
     capacity, minimum = instance.capacity, instance.minimum
     require("capacity", capacity >= 0, capacity, "must not be negative")
     require("capacity", capacity <= MANY, capacity, f"must be at most {MANY}")
@@ -85,13 +71,7 @@ def check_bundles(instance: TapFingerInstance) -> None:
 def own_speeds(
     values: ArrayLike, minimum: NDArray[np.int64], sizes: Mapping[str, int]
 ) -> NDArray[np.float64]:
-    """Copy the table of speeds; a table without clusters holds on all of them.
-
-    Raises
-    ------
-    InstanceError
-        If the shape is wrong, the table ends below a smallest bundle, or has a hole.
-    """
+    """Copy the table of speeds; a table without clusters holds on all of them."""
     table = real_numbers("speed", values)
     if table.ndim == 3:
         table = np.repeat(table[None], sizes["cluster"], axis=0)
@@ -108,32 +88,13 @@ def own_speeds(
 
 
 def check_durations(speed: NDArray[np.float64], slots: NDArray[np.int64]) -> None:
-    """Check that every bundle completes a task before long.
-
-    Parameters
-    ----------
-    speed
-        The table of speeds, shape [N, K, A, B].
-    slots
-        What `solo_durations` says of it.
-
-    Raises
-    ------
-    InstanceError
-        If a task would take over a million slots with a bundle.
-    """
+    """Check that every bundle completes a task before long."""
     ends = (slots > 0) | (speed == 0)
     require("speed", ends, speed, "must complete a task within a million slots")
 
 
 def check_tasks(instance: TapFingerInstance) -> None:
-    """Check arrivals, kinds and weights of tasks.
-
-    Raises
-    ------
-    InstanceError
-        At the first task that breaks a rule.
-    """
+    """Check arrivals, kinds and weights of tasks."""
     arrival, kind, weight = instance.arrival, instance.kind, instance.weight
     assert weight is not None
     require("arrival", arrival >= 0, arrival, "must not be negative")
@@ -146,13 +107,7 @@ def check_tasks(instance: TapFingerInstance) -> None:
 
 
 def own_eligibility(instance: TapFingerInstance, sizes: Mapping[str, int]) -> NDArray[np.bool_]:
-    """Copy which clusters may run a task, less those that cannot hold it.
-
-    Raises
-    ------
-    InstanceError
-        If a task may run nowhere, or none of the clusters on which it may can hold it.
-    """
+    """Copy which clusters may run a task, less those that cannot hold it."""
     asked = frozen_flags("eligible", instance.eligible, ("task", "cluster"), sizes, empty=True)
     chosen = asked.sum(axis=1)
     require("eligible", chosen > 0, chosen, "must name a cluster on which the task may run")
@@ -170,13 +125,7 @@ def own_eligibility(instance: TapFingerInstance, sizes: Mapping[str, int]) -> ND
 
 
 def check_numbers(instance: TapFingerInstance) -> None:
-    """Check noise, cost of switching, places and length of a slot.
-
-    Raises
-    ------
-    InstanceError
-        If one lies outside its range.
-    """
+    """Check noise, cost of switching, places and length of a slot."""
     for name in ("noise", "switching"):
         value = getattr(instance, name)
         if not 0 <= value <= 1:
@@ -187,13 +136,7 @@ def check_numbers(instance: TapFingerInstance) -> None:
 
 
 def own_labels(instance: TapFingerInstance) -> dict[str, Any]:
-    """Check what is there for tables and pictures.
-
-    Raises
-    ------
-    InstanceError
-        If there are more or fewer names than clusters or kinds, or the origin is no text.
-    """
+    """Check what is there for tables and pictures."""
     labels: dict[str, Any] = {}
     if instance.names is not None:
         labels["names"] = check_names(instance.names, instance.clusters, "cluster")

@@ -97,52 +97,6 @@ def build(
     if it were even, the length of a slot divided by the running time. Drawn, as in `generate`:
     arrivals, kinds and eligibility.
 
-    Parameters
-    ----------
-    measured
-        The measurements.
-    rng
-        Seed or generator of what is drawn.
-    figures
-        ``"container"``: in containers, with slots of 5 s, bundles from (1, 1) and clusters of
-        (16, 4), (16, 4) and (16, 8) CPU cores and GPUs, in turn. ``"testbed"``: slots of 10 s,
-        bundles from (2, 1) and clusters of (32, 16).
-    clusters
-        Number of clusters N.
-    tasks
-        Number of tasks J; by default 200 in containers and 500 on the test-bed, the shortest of the
-        paper's workloads there.
-    rate
-        Mean arrivals per slot, of all clusters together; by default a third of a task per cluster
-        in containers and half a task on the test-bed.
-    eligibility
-        As in `generate`.
-    single_start
-        Whether a cluster may start at most one task per slot; by default on the test-bed only.
-        The paper does not say how it is with containers.
-    noise
-        Most by which the progress of a slot differs from the law. The paper adds 0.1, which is
-        more than most measured tasks progress in a slot, and so would shorten them: left out.
-    switching
-        As in `generate`. The paper's containers cannot be given other bundles.
-    pending
-        As in `generate`.
-    reduced
-        Whether the measurements have been reduced to the tables of the package.
-
-    Returns
-    -------
-    A validated instance whose ``origin`` says what is measured, derived and drawn.
-
-    Raises
-    ------
-    OptionError
-        If an option is out of range.
-    InstanceError
-        If the noise, the cost of switching or the number of places is.
-
-    Notes
-    -----
     Li et al., section V-A, V-B and V-E.
     """
     check_choice("figures", figures, ("container", "testbed"))

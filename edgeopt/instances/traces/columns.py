@@ -107,13 +107,7 @@ def read_fields(path: str | os.PathLike[str], names: Sequence[str]) -> Fields:
 
 
 def find_column(path: str | os.PathLike[str], header: Sequence[str], name: str) -> int:
-    """Return the place of a column in the header of a file.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such column, or more than one.
-    """
+    """Return the place of a column in the header of a file."""
     if header.count(name) != 1:
         rule = f"has {'two columns' if name in header else 'no column'} {name!r}"
         raise InstanceError(os.fspath(path), rule, value=", ".join(header)[:200] or None)
@@ -145,22 +139,7 @@ def _csv_rows(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
 
 
 def check_length(path: str | os.PathLike[str], line: int, row: list[str], expected: int) -> None:
-    """Check that a line has as many entries as the header.
-
-    Parameters
-    ----------
-    path, line
-        The file, and the number of the line in it.
-    row
-        Its entries.
-    expected
-        How many there must be.
-
-    Raises
-    ------
-    InstanceError
-        If it has not.
-    """
+    """Check that a line has as many entries as the header."""
     if len(row) != expected:
         raise InstanceError(
             os.fspath(path),
@@ -172,22 +151,7 @@ def check_length(path: str | os.PathLike[str], line: int, row: list[str], expect
 def read_number(
     path: str | os.PathLike[str], column: str, line: int, text: str, rule: Rule
 ) -> float:
-    """Read one entry as a finite number.
-
-    Parameters
-    ----------
-    path, column, line
-        Where it stands.
-    text
-        The entry.
-    rule
-        A test that the number must pass, and the rule in words.
-
-    Raises
-    ------
-    InstanceError
-        If it is no number or breaks its rule, named by file, column and line.
-    """
+    """Read one entry as a finite number."""
     field = f"{os.fspath(path)}:{column}"
     try:
         value = float("" if "_" in text else text)  # in Python, 1_0 is ten

@@ -35,17 +35,7 @@ __all__ = ["colocation_columns", "colocation_matrix"]
 
 
 def colocation_columns(instance: EdrInstance) -> Columns:
-    """List what can be decided: rounds in windows, and requests on routes within the objectives.
-
-    Parameters
-    ----------
-    instance
-        What is given.
-
-    Returns
-    -------
-    The columns; x by frame and task, y by frame, slot, origin, type, then site.
-    """
+    """List what can be decided: rounds in windows, and requests on routes within the objectives."""
     asked = np.argwhere(instance.requests > 0)
     counts, sites, seconds = [], [], []
     for t in range(instance.frames):

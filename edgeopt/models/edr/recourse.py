@@ -108,19 +108,7 @@ class FrameRecourse:
         return float(asked @ self.price)
 
     def at(self, rounds: Floats) -> Served:
-        """Route the requests beside given rounds.
-
-        Parameters
-        ----------
-        rounds
-            Rounds of each task in the frame, within the cap and the computation of the sites by
-            themselves, shape [I].
-
-        Returns
-        -------
-        Served
-            The cheapest way to serve, with a cut.
-        """
+        """Route the requests beside given rounds."""
         alone = self.alone
         fits = float(self.energy @ rounds) + alone.energy <= self.cap
         if fits and (alone.load + rounds @ self.instance.round_work <= self.room).all():

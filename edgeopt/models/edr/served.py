@@ -51,15 +51,7 @@ def served_cap(instance: EdrInstance) -> Floats:
 
 
 def least_energy(instance: EdrInstance, frame: int) -> float:
-    """Return the least energy with which a frame's requests are served, as many as can be, Wh.
-
-    Parameters
-    ----------
-    instance
-        What is given.
-    frame
-        The frame.
-    """
+    """Return the least energy with which a frame's requests are served, as many as can be, Wh."""
     total = 0.0
     most = float(instance.request_energy.max(initial=0.0)) or 1.0
     for slot in range(instance.slots):
@@ -72,13 +64,7 @@ def least_energy(instance: EdrInstance, frame: int) -> float:
 
 
 def check_cap(instance: EdrInstance, cap: ArrayLike | None) -> Floats:
-    """Return a cap for each frame, the instance's by default.
-
-    Raises
-    ------
-    InputError
-        If there is not one per frame, or one is negative or no number.
-    """
+    """Return a cap for each frame, the instance's by default."""
     if cap is None:
         return instance.cap
     limit = np.asarray(cap, dtype=np.float64)

@@ -209,13 +209,7 @@ def step_residual(
 def step_data(
     point: ArrayLike, gradient: ArrayLike, energy: ArrayLike, upper: ArrayLike
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the vectors of a step as arrays of doubles, themselves where they are that already.
-
-    Raises
-    ------
-    InputError
-        If they differ in shape.
-    """
+    """Return the vectors of a step as arrays of doubles, themselves where they are that already."""
     x = np.ascontiguousarray(real_array("point", point))
     c = np.ascontiguousarray(real_array("gradient", gradient))
     e = np.ascontiguousarray(real_array("energy", energy))
@@ -229,13 +223,7 @@ def step_data(
 
 
 def check_step(vectors: tuple[Floats, Floats, Floats, Floats], cap: float, step: float) -> None:
-    """Check the numbers of a step.
-
-    Raises
-    ------
-    InputError
-        At the first number that is not allowed.
-    """
+    """Check the numbers of a step."""
     for name, number in (("cap", cap), ("step", step)):
         if not isinstance(number, float | int | np.floating | np.integer):
             raise InputError(name, "must be a number", value=type(number))

@@ -33,19 +33,6 @@ def step_in_place(
     """Take the step into an array of the caller's, without memory of its own.
 
     `edgeopt.models.edr.take_step` says what the step is.
-
-    Parameters
-    ----------
-    point, gradient, energy, cap, upper, step
-        As for `edgeopt.models.edr.take_step`, as arrays of doubles.
-    rounds
-        Where the rounds go, shape [I].
-    work
-        Numbers of no meaning before and after, shape [4, I].
-
-    Returns
-    -------
-    The price of energy; nan, and no rounds of use, where a number is not allowed.
     """
     total, largest = _rest(point, gradient, energy, upper, step, rounds)
     if not (total >= 0.0 and cap >= 0.0 and 0.0 < step < np.inf):

@@ -17,13 +17,7 @@ __all__ = ["checked_allocation", "checked_amounts"]
 
 
 def checked_amounts(field: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return finite nonnegative numbers of a given shape as floats.
-
-    Raises
-    ------
-    InputError
-        If the shape differs, or a number is negative, infinite or missing.
-    """
+    """Return finite nonnegative numbers of a given shape as floats."""
     array = np.ascontiguousarray(values, dtype=np.float64)
     if array.shape != shape:
         raise InputError(field, f"must have shape {shape}", value=f"shape {array.shape}")
@@ -35,14 +29,7 @@ def checked_amounts(field: str, values: ArrayLike, shape: tuple[int, ...]) -> ND
 
 
 def checked_allocation(instance: IdnInstance, allocation: ArrayLike) -> NDArray[Any]:
-    """Return an allocation of shape [V, M] as truth values or floats, in C order.
-
-    Raises
-    ------
-    InputError
-        If the shape differs, an entry leaves [0, 1], or a pinned node hosts anything but its
-        repository models.
-    """
+    """Return an allocation of shape [V, M] as truth values or floats, in C order."""
     array = np.ascontiguousarray(allocation)
     if array.dtype != np.bool_:
         array = array.astype(np.float64)

@@ -45,21 +45,7 @@ def saving_by_rank(
     weight: Floats,
     covered: Floats,
 ) -> float:
-    """Return the saving of a cell as the sum over ranks in equation (32), ms.
-
-    Parameters
-    ----------
-    at
-        The cell.
-    options
-        Where the options of each cell begin, and the options by cell.
-    ranking
-        Where the options of each type begin, and type and cost of each option.
-    requests, potential, weight
-        The demand, shapes [S, R], [S, P] and [S].
-    covered
-        Potential capacity of the hosted options of the type up to each one, shape [S, P].
-    """
+    """Return the saving of a cell as the sum over ranks in equation (32), ms."""
     cell_first, cell_option = options
     first, type_, cost = ranking
     total = 0.0
@@ -152,31 +138,7 @@ def grow_lazily(
     nothing: float,
     chosen: Bools,
 ) -> None:
-    """Add cells until nothing gains; evaluate only those whose bound leads.
-
-    Parameters
-    ----------
-    service
-        State of the allocation to start from; changed in place.
-    size
-        Of each cell, MB, shape [V * M].
-    unit
-        What the gain of each cell is divided by, shape [V * M].
-    budget
-        Of each node, MB, shape [V].
-    task
-        Of each model, shape [M].
-    cells
-        Those that may be added, by task, shape [C].
-    begin
-        Where those of each task begin, shape [tasks + 1].
-    limit
-        Upper bound on the saving of each per unit, shape [C]; changed in place.
-    nothing
-        The saving that is taken for rounding, ms.
-    chosen
-        Cells added, shape [V * M]; written.
-    """
+    """Add cells until nothing gains; evaluate only those whose bound leads."""
     models, tasks = task.size, begin.size - 1
     left, slack = budget.copy(), ROUNDING * budget
     exact = np.zeros(cells.size, dtype=np.bool_)

@@ -136,25 +136,7 @@ def supergradient_kernel(
     hosted: Numbers,
     out: Floats,
 ) -> None:
-    r"""Write the supergradient of equation (18); no memory is allocated.
-
-    Parameters
-    ----------
-    first
-        Where the options of each type begin, shape [R + 1].
-    cell
-        Entry of the flat allocation that each option needs, shape [P].
-    cost
-        Of one request by each option, ascending within a type, ms, shape [P].
-    requests
-        Requests of each type, shape [R].
-    potential
-        Potential capacity of each option, requests, shape [P].
-    hosted
-        Allocation, flat, shape [V * M].
-    out
-        Gain per unit of each entry, ms, shape [V * M]; overwritten.
-    """
+    r"""Write the supergradient of equation (18); no memory is allocated."""
     out[:] = 0.0
     for n in range(first.size - 1):
         needed = float(requests[n])

@@ -68,25 +68,7 @@ class Offers:
 def offers(
     instance: IdnInstance, demand: Demand, *, aggregate: bool, cooperative: bool = False
 ) -> Offers:
-    """List what can be hosted and whom it can serve.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    demand
-        Slots and weights.
-    aggregate
-        Whether models of equal size at a node that serve the same types at the same costs and with
-        the same potential capacities become one offer.
-    cooperative
-        Whether their capacities, and not the potential ones, must be equal for that.
-
-    Returns
-    -------
-    Offers
-        By node and model.
-    """
+    """List what can be hosted and whom it can serve."""
     ranking = instance.ranking
     saves = ranking.cost < ranking.repository_cost[ranking.type]
     useful = saves & ~ranking.permanent & instance.active[ranking.node]

@@ -36,30 +36,14 @@ __all__ = [
 
 
 def at_once(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
-    """Let all jobs arrive in slot 0.
-
-    Parameters
-    ----------
-    duration
-        Time that each job takes alone at each site, s, shape [K, J].
-    weight
-        Weights, shape [K].
-    """
+    """Let all jobs arrive in slot 0."""
     time = np.asarray(duration, dtype=float)
     weights = None if weight is None else np.asarray(weight, dtype=float)
     return RetrainingProblem(np.zeros(len(time), dtype=np.int64), time, weights)
 
 
 def jobs_at_one_site(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
-    """Let all jobs arrive in slot 0 at the only site.
-
-    Parameters
-    ----------
-    duration
-        Time that each job takes, s, shape [K].
-    weight
-        Weights, shape [K].
-    """
+    """Let all jobs arrive in slot 0 at the only site."""
     return at_once(np.asarray(duration, dtype=float)[:, None], weight)
 
 
@@ -71,15 +55,6 @@ def lone_job() -> RetrainingProblem:
 def short_jobs(jobs: int = 1, duration: float = 0.01) -> RetrainingProblem:
     """Jobs that take a small part of a slot each, at one site.
 
-    Parameters
-    ----------
-    jobs
-        Their number.
-    duration
-        What each takes, s.
-
-    Notes
-    -----
     One job of h seconds alone flows for h; P1 gives h / 2, and (h + 1) / 2 with the middle of the
     slot. If n jobs take a slot each, they flow for n (n + 1) / 2.
     """
@@ -98,23 +73,12 @@ def light_and_long(length: int = 10) -> RetrainingProblem:
     """Two jobs of N and 1 s with weights 1 and N at one site.
 
     The denser one first, they flow for 2 N + 1 in weighted sum, the other way round for N (N + 2).
-
-    Parameters
-    ----------
-    length
-        The number N.
     """
     return jobs_at_one_site([float(length), 1.0], [1.0, float(length)])
 
 
 def delaying(length: int = 2) -> RetrainingProblem:
-    """Two jobs of n and 1 s at one site: the second goes first, and delays the first by 1 s.
-
-    Parameters
-    ----------
-    length
-        The number n.
-    """
+    """Two jobs of n and 1 s at one site: the second goes first, and delays the first by 1 s."""
     return jobs_at_one_site([float(length), 1.0])
 
 
@@ -151,13 +115,7 @@ def in_parts() -> RetrainingProblem:
 
 
 def elsewhere(scale: float = 1.0) -> RetrainingProblem:
-    """Two jobs that site 0 serves ten times as fast as site 1, and a heavy one that is in the way.
-
-    Parameters
-    ----------
-    scale
-        By what all durations are multiplied: 200 and 40 s at site 0, 2000 and 400 s at site 1.
-    """
+    """Two jobs that site 0 serves ten times as fast as site 1, and a heavy one in the way."""
     return at_once(scale * np.array([[200.0, 2000.0], [40.0, 400.0]]), [20.0, 1.0])
 
 
@@ -174,13 +132,6 @@ def two_requests(slo: float, room: float = 1.0) -> SlotProblem:
     """Two equal requests of 0.1 s with the whole band and 0.1 s with the whole CPU, at one site.
 
     Sharing alike they take 0.4 s each, if the whole CPU is theirs.
-
-    Parameters
-    ----------
-    slo
-        Longest latency of both, s.
-    room
-        Share of the CPU that requests may use.
     """
     tenth = np.full((2, 1), 0.1)
     return SlotProblem(tenth, tenth, np.full(2, slo), np.array([room]))

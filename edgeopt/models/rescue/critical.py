@@ -23,20 +23,7 @@ __all__ = ["critical_slots", "touching"]
 
 
 def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the intervals that reserved tasks fill, but for the share `TIGHT` of what they offer.
-
-    Parameters
-    ----------
-    instance
-        What is given.
-
-    Returns
-    -------
-    slots
-        True where the server's slot lies in such an interval, shape [K, T].
-    tasks
-        True for the tasks whose window lies in one, shape [H].
-    """
+    """Find the intervals that reserved tasks fill, but for the share `TIGHT` of what they offer."""
     reserved = instance.reserved
     slots = np.zeros(instance.capacity.shape, dtype=np.bool_)
     tasks = np.zeros(len(reserved), dtype=np.bool_)

@@ -22,18 +22,7 @@ __all__ = ["best_reduced_profit", "least_ratio", "occupancy", "price_runs"]
 
 @compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
 def price_runs(occupancy_price: Floats, survival: Floats, out: Floats) -> None:
-    r"""Price runs in expectation, :math:`out[t, l K + k] = \sum_a S_l(a) \mu_k(t + a)`.
-
-    Parameters
-    ----------
-    occupancy_price
-        `[T, K]`, price of one busy slot of a server.
-    survival
-        `[L, D]`, `survival[l, a]` = probability that a run of profile l still holds its server a
-        slots after its start.
-    out
-        `[T, L * K]`, overwritten.
-    """
+    r"""Price runs in expectation, :math:`out[t, l K + k] = \sum_a S_l(a) \mu_k(t + a)`."""
     slots, servers = occupancy_price.shape
     profiles, longest = survival.shape
     out[:] = 0.0
@@ -50,17 +39,7 @@ def price_runs(occupancy_price: Floats, survival: Floats, out: Floats) -> None:
 
 @compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
 def occupancy(load: Floats, survival: Floats, out: Floats) -> None:
-    r"""Sum up the expected share of each server that runs take: (3b) without reserved work.
-
-    Parameters
-    ----------
-    load
-        `[T, L * K]`, probability that a run starts in this slot on this cell.
-    survival
-        `[L, D]`.
-    out
-        `[T, K]`, overwritten.
-    """
+    r"""Sum up the expected share of each server that runs take: (3b) without reserved work."""
     slots, servers = out.shape
     profiles, longest = survival.shape
     out[:] = 0.0
@@ -79,19 +58,7 @@ def occupancy(load: Floats, survival: Floats, out: Floats) -> None:
 def best_reduced_profit(
     profit: Floats, run_price: Floats, allowed: NDArray[np.bool_], best: Floats
 ) -> None:
-    r"""Find the best reduced profit per arrival, :math:`\max_{k,l} (R_{jkl}(t) - \pi_{kl}(t))^+`.
-
-    Parameters
-    ----------
-    profit
-        `[n, J, L * K]`, expected profits of a block of slots in cell order.
-    run_price
-        `[n, L * K]`, expected price of a run.
-    allowed
-        `[n, L * K]`, cells that may be used.
-    best
-        `[n, J]`, overwritten.
-    """
+    r"""Find the best reduced profit, :math:`\max_{k,l} (R_{jkl}(t) - \pi_{kl}(t))^+`."""
     for t in range(profit.shape[0]):
         for j in range(profit.shape[1]):
             top = 0.0
@@ -103,17 +70,7 @@ def best_reduced_profit(
 
 @compiled(writes="out")
 def least_ratio(ratio: Floats, longest: Ints, out: Floats) -> None:
-    """Find the least ratio among the slots that a run may touch.
-
-    Parameters
-    ----------
-    ratio
-        One number per server and slot, shape [K, T].
-    longest
-        Longest duration of each profile, slots, shape [L].
-    out
-        Shape [T, K, L], overwritten.
-    """
+    """Find the least ratio among the slots that a run may touch."""
     slots, servers, profiles = out.shape
     for k in range(servers):
         for profile in range(profiles):

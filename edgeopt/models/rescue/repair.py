@@ -28,21 +28,7 @@ ROUNDING = 1e-6
 
 
 def feasible_point(problem: P1Relaxation, y: Allocation, x: Floats) -> tuple[Allocation, Floats]:
-    """Repair a point: rounding by scaling, anything worse by serving the reserved tasks anew.
-
-    Parameters
-    ----------
-    problem
-        The relaxation.
-    y
-        Nearly feasible allocation; may be changed in place.
-    x
-        Nearly feasible shares of the reserved tasks, shape [H, T].
-
-    Returns
-    -------
-    An allocation and shares that meet every row to within `TIGHT`.
-    """
+    """Repair a point: rounding by scaling, anything worse by serving the reserved tasks anew."""
     y = _clean_arrivals(problem, y)
     x = np.clip(x, 0.0, 1.0)
     instance = problem.instance
@@ -86,12 +72,7 @@ def _fit(problem: P1Relaxation, y: Allocation, room: Floats) -> Allocation:
 
 
 def serve_alone(problem: P1Relaxation, tasks: NDArray[np.int64]) -> Floats:
-    """Serve some reserved tasks earliest deadline first on otherwise idle servers.
-
-    Returns
-    -------
-    Shares of all reserved tasks, shape [H, T]; zero for tasks that were not asked for.
-    """
+    """Serve some reserved tasks earliest deadline first on otherwise idle servers."""
     instance = problem.instance
     reserved = instance.reserved
     x = np.zeros((len(reserved), instance.horizon))

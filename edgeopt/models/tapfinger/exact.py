@@ -164,16 +164,7 @@ def _close(value: float, bound: float, gap: float) -> bool:
 
 
 def raised(bound: float, step: float) -> float:
-    """Return the least value of a plan that a bound leaves.
-
-    Parameters
-    ----------
-    bound
-        A lower bound.
-    step
-        A number that divides all differences of values, 0 where none is known. All weights are
-        multiples of it then, so that it divides the values too.
-    """
+    """Return the least value of a plan that a bound leaves."""
     if step == 0.0 or not np.isfinite(bound):
         return bound
     return step * float(np.ceil(bound / step - 1e-6))

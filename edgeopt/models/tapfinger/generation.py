@@ -76,23 +76,7 @@ def best_prices(
     time_limit: float | None = None,
     prices: Floats | None = None,
 ) -> BestPrices:
-    """Return the prices that prove most.
-
-    Parameters
-    ----------
-    pricing
-        What tasks do at given prices.
-    first
-        Columns to begin with; with them all tasks can be run.
-    gap
-        Relative gap between the bound and the relaxation at which to stop.
-    blocks
-        Numbers of slots that share their prices, one search after the other.
-    time_limit
-        Seconds after which to stop.
-    prices
-        Prices to begin with, shape [rows]; none by default.
-    """
+    """Return the prices that prove most."""
     search = _Search(pricing, first, prices, time_limit)
     for block in blocks:
         if search.has_time():

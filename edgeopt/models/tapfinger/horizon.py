@@ -53,17 +53,6 @@ def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
     The other tasks take their shortest durations at least, which leaves task j a flow time of
 
     .. math:: F_j \le \Big(V - \sum_{i \ne j} w_i \min_{n,x} d_{nk_ix}\Big) / w_j .
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    value
-        Weighted sum of flow times V, such as that of a known schedule.
-
-    Returns
-    -------
-    Slots, at most `horizon`, shape [J].
     """
     assert problem.weight is not None
     least, weight = shortest(problem), problem.weight

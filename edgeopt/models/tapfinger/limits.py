@@ -57,13 +57,7 @@ class Limits(NamedTuple):
         return np.concatenate([self.room.ravel(), self.starts.ravel()]).astype(np.float64)
 
     def merging(self, block: int) -> sparse.csr_array:
-        """Return which rows become one if a block of slots shares its prices, shape [m, rows].
-
-        Parameters
-        ----------
-        block
-            Number of slots.
-        """
+        """Return which rows become one if a block of slots shares its prices, shape [m, rows]."""
         slots = self.room.shape[2]
         if not slots:
             return sparse.csr_array((0, 0))
@@ -103,13 +97,6 @@ def rounded_sizes(capacity: int, step: int) -> Ints:
             \lfloor C / k \rfloor & x = C / 2 \\
             2 (\lfloor C / k \rfloor - \lfloor (C - x) / k \rfloor) & x > C / 2
         \end{cases}
-
-    Parameters
-    ----------
-    capacity
-        What there is, C.
-    step
-        Step k, from 1 to (C + 1) / 2.
     """
     x = np.arange(capacity + 1)
     all_steps = capacity // step
@@ -120,20 +107,7 @@ def rounded_sizes(capacity: int, step: int) -> Ints:
 def shared_limits(
     problem: SchedulingProblem, pool: Ints, slots: int, used: Flags | None = None
 ) -> Limits:
-    """Return the limits of pools of clusters in the first slots.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    pool
-        Pool of each cluster, from 0, shape [N].
-    slots
-        Number of slots T.
-    used
-        Bundles that anything uses, shape [A, B]: limits that follow from others for these are left
-        out. All that some cluster allows by default.
-    """
+    """Return the limits of pools of clusters in the first slots."""
     assert problem.occupied is not None
     assert problem.started is not None
     pools = int(pool.max()) + 1

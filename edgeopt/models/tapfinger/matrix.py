@@ -93,21 +93,7 @@ def assembled(
     *,
     relax: bool = False,
 ) -> LinearProgram:
-    """Build the program of any starts of groups of tasks.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    groups
-        Which of them may change places.
-    listed
-        The starts to choose from, of the first tasks of groups.
-    slots
-        By whose end they are complete.
-    relax
-        Allow tasks to be started in part.
-    """
+    """Build the program of any starts of groups of tasks."""
     assert problem.occupied is not None
     clusters, heads = problem.clusters, groups.first.size
     group = groups.group[listed.task]

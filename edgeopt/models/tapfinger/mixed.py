@@ -32,17 +32,6 @@ def largest_gain(
 ) -> float:
     """Return the most by which progress can grow in a slot, whatever the noise.
 
-    Parameters
-    ----------
-    speed, slowing, progress
-        As for `progress_gain`.
-    noise
-        Most by which the gain of a slot may exceed the law.
-    factor
-        Part of it that counts: below 1 in a slot in which the bundle has changed.
-
-    Notes
-    -----
     More progress is never worse: where ``p + v sqrt(1.2 - p)`` falls in p, it is above 1 already.
     Least volumes and prices of tasks rest on that.
     """

@@ -52,13 +52,7 @@ class _Menu:
 
 
 def worthwhile(speed: Floats) -> NDArray[np.bool_]:
-    """Return the bundles that are faster than all smaller ones, shape [A, B].
-
-    Parameters
-    ----------
-    speed
-        Speed with each bundle, 0 where it is not allowed, shape [A, B].
-    """
+    """Return the bundles that are faster than all smaller ones, shape [A, B]."""
     best = np.maximum.accumulate(np.maximum.accumulate(speed, axis=0), axis=1)
     below = np.zeros_like(speed)
     below[1:] = best[:-1]
@@ -136,13 +130,7 @@ class PathPricing:
         self._menus = tuple(menus.values())
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
-        """Return the least cost of a task of each class, prices included, and the ways to it.
-
-        Parameters
-        ----------
-        prices
-            Price of each limit, none negative, shape [rows].
-        """
+        """Return the least cost of a task of each class, prices included, and the ways to it."""
         resource, start = self.limits.prices(prices)
         classes = self.classes
         least = np.full(classes.arrival.size, np.inf)
@@ -205,14 +193,7 @@ def _fastest(tables: Floats) -> Floats:
 def _search(
     weight: float, cost: Floats, fee: Floats, keep: Ints, swap: Ints, rest: Ints
 ) -> tuple[Floats, Bytes, Ints, Bytes, Ints]:
-    """Return the least cost of a task that arrives in each slot, and what it should do.
-
-    Returns
-    -------
-    Cost from each slot on, shape [T + 1]; whether to be placed in a slot, shape [T]; with which
-    bundle to begin, shape [T]; whether to keep the last bundle, shape [T, points, bundles + 1];
-    which bundle to change to otherwise, shape [T, points]. The bundle after the last is a pause.
-    """
+    """Return the least cost of a task that arrives in each slot, and what it should do."""
     bundles, slots = cost.shape
     points = rest.size - 1
     after = np.empty((points + 1, bundles + 1))

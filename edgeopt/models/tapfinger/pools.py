@@ -40,13 +40,7 @@ class Classes(NamedTuple):
 
 
 def classify(arrival: Ints, weight: Floats, profile: Ints) -> Classes:
-    """Return the classes of tasks; those of weight 0 are left out, since no bound needs them.
-
-    Parameters
-    ----------
-    arrival, weight, profile
-        Those of every task, shape [J].
-    """
+    """Return the classes of tasks; those of weight 0 are left out, since no bound needs them."""
     kept = weight > 0
     key = np.stack([arrival[kept], weight[kept], profile[kept]], axis=1).astype(np.float64)
     same, count = np.unique(key, axis=0, return_counts=True)
@@ -64,32 +58,7 @@ def pooled_profiles(
     merge: Callable[[Floats], Floats],
     label: Ints | None = None,
 ) -> tuple[Floats, Ints, Ints]:
-    """Return what a task can be offered by each pool: the best of its eligible clusters there.
-
-    Parameters
-    ----------
-    table
-        What each cluster offers to each kind, shape [N, K, A, B].
-    kind
-        Kind of each task, shape [J].
-    eligible
-        Clusters on which each task may run, shape [J, N].
-    pool
-        Pool of each cluster, from 0, shape [N].
-    merge
-        Takes the best of the offers of several clusters, shape [m, A, B] to [A, B].
-    label
-        Kinds with different labels never share a profile, shape [K]; they may by default.
-
-    Returns
-    -------
-    profiles
-        Offers of each profile, 0 where a pool has none, shape [P, G, A, B].
-    labels
-        Label of each profile, shape [P].
-    profile
-        Profile of each task, shape [J].
-    """
+    """Return what a task can be offered by each pool: the best of its eligible clusters there."""
     clusters, kinds = table.shape[:2]
     pools, shape = int(pool.max()) + 1, table.shape[2:]
     labelled = np.zeros(kinds, dtype=np.int64) if label is None else label

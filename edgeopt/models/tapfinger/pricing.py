@@ -95,13 +95,7 @@ class StartPricing:
         self._duration = bundles.duration
 
     def __call__(self, prices: Floats) -> tuple[Floats, Columns]:
-        """Return the least cost of a task of each class, prices included, and cheap columns.
-
-        Parameters
-        ----------
-        prices
-            Price of each limit, none negative, shape [rows].
-        """
+        """Return the least cost of a task of each class, prices included, and cheap columns."""
         resource, start = self.limits.prices(prices)
         ahead = np.zeros((*resource.shape[:2], resource.shape[2] + 1))
         np.cumsum(resource, axis=2, out=ahead[:, :, 1:])
@@ -138,13 +132,7 @@ class StartPricing:
         return Columns(owner, cost, use, key)
 
     def first_columns(self, wait: int) -> Columns:
-        """Return the columns that start within some slots of arrival, or after all priced slots.
-
-        Parameters
-        ----------
-        wait
-            Most slots that a task waits.
-        """
+        """Return the columns that start within some slots of arrival, or after all priced slots."""
         count = np.diff(self._first)[self.classes.profile]
         owner = np.repeat(np.arange(count.size), count)
         entry = np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count)

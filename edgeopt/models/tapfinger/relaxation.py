@@ -213,17 +213,7 @@ def price_bound(problem: SchedulingProblem, prices: SlotPrices) -> tuple[float, 
 
 
 def priced(problem: SchedulingProblem, listed: Starts, prices: SlotPrices) -> Floats:
-    """Return what each start costs if everything scarce that it takes is paid for, shape [n].
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    listed
-        The starts.
-    prices
-        Prices of what is scarce.
-    """
+    """Return what each start costs if everything scarce that it takes is paid for, shape [n]."""
     slots = prices.resource.shape[2]
     paid = np.zeros((problem.clusters, 2, slots + 1))
     prices.resource.cumsum(axis=2, out=paid[:, :, 1:])

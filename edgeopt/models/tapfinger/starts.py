@@ -64,15 +64,7 @@ class Groups(NamedTuple):
 
 
 def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Groups:
-    """Group the tasks that agree in kind, arrival, weight and eligible clusters.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    grouped
-        If not, every task is a group of its own.
-    """
+    """Group the tasks that agree in kind, arrival, weight and eligible clusters."""
     tasks = np.arange(problem.tasks)
     if not grouped or tasks.size == 0:
         return Groups(tasks, tasks, np.ones(tasks.size, dtype=np.int64))
@@ -97,27 +89,7 @@ def starts(
     latest: int | Ints | None = None,
     last: int | None = None,
 ) -> Starts:
-    """List all starts of tasks that are complete, or begin, in time.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    bundles
-        Which bundles to list.
-    tasks
-        Which tasks, ascending; all by default.
-    latest
-        Slots by whose end a task must be complete: a number, or one for each task of the problem,
-        shape [J].
-    last
-        Slot in which a task must begin, wherever it ends; one of the two is needed.
-
-    Raises
-    ------
-    OptionError
-        If the choice of bundles is unknown.
-    """
+    """List all starts of tasks that are complete, or begin, in time."""
     if bundles not in CHOICES:
         raise OptionError(f"bundles = {bundles!r}: must be one of {', '.join(CHOICES)}")
     chosen = CHOICES[bundles](problem.duration)
@@ -146,13 +118,7 @@ def counted(many: Ints) -> Ints:
 
 
 def check_horizon(problem: SchedulingProblem, slots: int | None) -> int:
-    """Return a number of slots in which every task can be complete; `horizon` by default.
-
-    Raises
-    ------
-    OptionError
-        If it is too short for a task by itself.
-    """
+    """Return a number of slots in which every task can be complete; `horizon` by default."""
     if slots is None:
         return enough(problem)
     need = problem.arrival + shortest(problem)

@@ -24,13 +24,7 @@ LEVELS: Final = 64
 
 
 def fastest(problem: SchedulingProblem) -> Ints:
-    """Return the fewest slots in which each task can be run, anywhere, shape [J].
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    """
+    """Return the fewest slots in which each task can be run, anywhere, shape [J]."""
     never = np.iinfo(np.int64).max
     slots = np.where(problem.duration > 0, problem.duration, never).min(axis=(2, 3))
     return _least(problem, slots)
@@ -40,11 +34,6 @@ def least_volumes(problem: SchedulingProblem) -> Ints:
     """Return the fewest CPU-slots and the fewest GPU-slots that each task holds, shape [J, 2].
 
     Each is the least over all bundles and clusters; no single bundle need attain both.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
     """
     never = np.iinfo(np.int64).max
     sizes = np.indices(problem.duration.shape[2:])
@@ -114,21 +103,6 @@ def fluid_bound(
 
     Each integrand is bounded by itself, so that the sum is a bound but not the best weighted
     schedule of the machine.
-
-    Parameters
-    ----------
-    arrival
-        Slot in which each task arrives, ascending, shape [J].
-    weight
-        Weight of each, shape [J].
-    work
-        Its work, shape [J].
-    quickest
-        Fewest slots in which it can be complete, at least 1, shape [J].
-    rate
-        Work that is done in the first slots, shape [L].
-    full
-        Work that is done in a slot after these.
     """
     levels = np.unique(weight[weight > 0])
     if levels.size > LEVELS:  # leaving levels out rounds weights down

@@ -36,26 +36,7 @@ def improved(
     stride: int = 8,
     time_limit: float | None = None,
 ) -> Schedule:
-    """Improve a plan until no window of tasks that start after each other can be planned better.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    plan
-        A feasible plan.
-    size
-        Number of tasks planned anew at a time, in the order of their starts.
-    stride
-        Number of tasks from one window to the next.
-    time_limit
-        Seconds after which the plan so far is returned; a window takes a tenth of it at most, and
-        5 s.
-
-    Returns
-    -------
-    A plan that is at least as good.
-    """
+    """Improve a plan until no window of tasks that start after each other can be planned better."""
     end = np.inf if time_limit is None else time.perf_counter() + time_limit
     each = 5.0 if time_limit is None else min(5.0, 0.1 * time_limit)
     firsts = list(range(0, max(1, problem.tasks - size + stride), stride))
@@ -91,23 +72,7 @@ def value_step(problem: SchedulingProblem) -> float:
 def replanned(
     problem: SchedulingProblem, plan: Schedule, window: Ints, time_limit: float
 ) -> Schedule:
-    """Plan some tasks anew, none of which may end later than the last of them does.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    plan
-        A feasible plan.
-    window
-        Tasks to plan anew, in any order; the others stay where they are.
-    time_limit
-        Seconds for the relaxation, and for the search.
-
-    Returns
-    -------
-    A plan that is at least as good.
-    """
+    """Plan some tasks anew, none of which may end later than the last of them does."""
     completion, value = plan.completion(problem), plan.flow_time(problem)
     groups = interchangeable(problem, grouped=False)
     free = np.zeros(problem.tasks, dtype=bool)

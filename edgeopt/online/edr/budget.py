@@ -104,29 +104,7 @@ def expected_needs(
     terms: Terms,
     elastic: Elastic,
 ) -> Floats | None:
-    """Return the energy that each slot of a frame is expected to need, Wh, shape [D].
-
-    Parameters
-    ----------
-    split
-        ``"proportional"``: as much as the requests take on capable sites on average. ``"price"``:
-        as much as they take when all slots of the frame pay one price for energy, such that the
-        frame keeps its cap. The other splits need nothing.
-    instance
-        Sites and request types.
-    slot
-        The first slot of the frame; its delays stand for those of the others.
-    requests
-        Requests expected in the frame, shape [D, J, N]; None: nothing is known.
-    terms
-        What energy and delay cost.
-    elastic
-        What gives way where the cap cannot be kept.
-
-    Returns
-    -------
-    Shape [D], or None.
-    """
+    """Return the energy that each slot of a frame is expected to need, Wh, shape [D]."""
     if requests is None or split in ("even", "left") or slot.cap == np.inf:
         return None
     if split == "proportional":
@@ -140,19 +118,7 @@ def expected_needs(
 
 
 def update_needs(instance: EdrInstance, slot: Slot, requests: Floats, needs: Floats) -> Floats:
-    """Rescale what a slot is expected to need now that its requests are known, shape [D].
-
-    Parameters
-    ----------
-    instance
-        Sites and request types.
-    slot
-        The slot.
-    requests
-        Requests that were expected in the frame, shape [D, J, N].
-    needs
-        What `expected_needs` made of them, shape [D].
-    """
+    """Rescale what a slot is expected to need now that its requests are known, shape [D]."""
     expected = float(mean_need(instance, requests[slot.slot]))
     actual = float(mean_need(instance, slot.conditions.requests))
     updated = needs.copy()
@@ -177,22 +143,7 @@ def routing(
     training: Floats,
     budget: float,
 ) -> RoutingProblem:
-    """Return the routing problem of one or several slots on a policy's terms.
-
-    Parameters
-    ----------
-    instance
-        Sites and request types.
-    conditions
-        What the slots show.
-    terms
-        What energy and delay cost.
-    training
-        Computation of the frame's training on each site, spread evenly over its slots, GFLOP,
-        shape [J].
-    budget
-        Energy for these slots together, Wh.
-    """
+    """Return the routing problem of one or several slots on a policy's terms."""
     return routing_problem(
         instance,
         conditions,

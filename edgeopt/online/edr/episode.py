@@ -85,14 +85,7 @@ class EdrEpisode:
         return self._show_frame() if self._slot < 0 else self._show_slot()
 
     def act(self, decision: Decision) -> Feedback:
-        """Train the rounds of a frame, or route the requests of a slot.
-
-        Raises
-        ------
-        OptionError
-            If the decision cannot be carried out, with the reason, or the world is over. Nothing
-            has happened then.
-        """
+        """Train the rounds of a frame, or route the requests of a slot."""
         if self.finished:
             raise OptionError("the world is over: no decision is asked for")
         return self._train(decision) if self._slot < 0 else self._serve(decision)

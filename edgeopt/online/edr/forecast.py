@@ -59,32 +59,13 @@ PriceForecast: TypeAlias = Literal["last", "mean", "day"] | GivenPrices
 
 
 def check_forecast(forecast: PriceForecast) -> None:
-    """Refuse what is no forecast.
-
-    Raises
-    ------
-    OptionError
-        If it is neither one of the names nor `GivenPrices`.
-    """
+    """Refuse what is no forecast."""
     if not isinstance(forecast, GivenPrices):
         check_choice("price_forecast", forecast, _NAMES, otherwise="GivenPrices(...)")
 
 
 def expected_price(forecast: PriceForecast, frame: Frame) -> float:
-    """Return the price that a frame is expected to have, $/Wh.
-
-    Parameters
-    ----------
-    forecast
-        The rule. ``"day"`` is ``"last"`` on the first day, ``"mean"`` is it in the first frame.
-    frame
-        The frame that begins.
-
-    Raises
-    ------
-    OptionError
-        If given prices end before the frame.
-    """
+    """Return the price that a frame is expected to have, $/Wh."""
     if isinstance(forecast, GivenPrices):
         prices = np.asarray(forecast.prices)
         if frame.frame >= prices.size:

@@ -117,24 +117,7 @@ def typical(frame: Frame, cost: Floats) -> Scale | None:
 
 
 def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats:
-    r"""Return the rounds of most worth within a cap, :math:`\arg\max_x w \cdot x`, shape [I].
-
-    Parameters
-    ----------
-    worth
-        What a round of each task is worth, shape [I]; tasks without positive worth do not train.
-    energy
-        Energy of a round, Wh, shape [I].
-    upper
-        Most rounds of each task, shape [I].
-    cap
-        Energy that training may use, Wh, possibly infinite.
-
-    Returns
-    -------
-    Fractions of rounds: full ones by worth per Wh, earlier tasks first where equal, until the cap
-    is reached.
-    """
+    r"""Return the rounds of most worth within a cap, :math:`\arg\max_x w \cdot x`, shape [I]."""
     rounds = np.where(worth > 0.0, upper, 0.0).astype(np.float64)
     spending = np.flatnonzero((rounds > 0.0) & (energy > 0.0))
     order = spending[np.argsort(-worth[spending] / energy[spending], kind="stable")]

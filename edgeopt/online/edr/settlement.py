@@ -55,13 +55,7 @@ class Carried(NamedTuple):
 
 
 def flows_of(decision: object, sites: int, types: int) -> Flows:
-    """Return the flows of a decision.
-
-    Raises
-    ------
-    OptionError
-        If it is neither a routing plan of one slot nor `Flows` of equal length.
-    """
+    """Return the flows of a decision."""
     if isinstance(decision, RoutingPlan):
         problem = decision.problem
         if problem.demand.shape != (1, sites, types):
@@ -85,32 +79,7 @@ def flows_of(decision: object, sites: int, types: int) -> Flows:
 def carry_out(
     instance: EdrInstance, seen: Conditions, flows: Flows, quality: Floats, traffic: Floats
 ) -> Carried:
-    """Carry flows out, if that is possible.
-
-    Parameters
-    ----------
-    instance
-        Sites and request types.
-    seen
-        Requests, delays and rates of the slot.
-    flows
-        Who serves whom.
-    quality
-        Histogram of delay over objective, to which the served requests are added, shape [B].
-    traffic
-        Requests from origin to site, likewise, shape [J, J].
-
-    Returns
-    -------
-    Carried
-        Energy, delay, load and what stays unserved.
-
-    Raises
-    ------
-    OptionError
-        If a flow goes to a site that is not capable or too far, is negative, or more is served
-        than was asked for or than a site can do; `quality` and `traffic` are then of no use.
-    """
+    """Carry flows out, if that is possible."""
     load, served = np.zeros(instance.sites), np.zeros_like(seen.requests)
     fault, at, energy, delay = _carry_out(
         *flows, *seen, instance.capable, instance.request_work, instance.request_size,

@@ -70,14 +70,7 @@ class IdnEpisode:
         return None if self.finished else Slot(self._slot)
 
     def act(self, decision: NDArray[np.bool_]) -> Outcome:
-        """Deploy an allocation, shape [V, M], and serve the slot with it.
-
-        Raises
-        ------
-        OptionError
-            If the decision is no bool array of that shape, changes a pinned node, or the world is
-            over.
-        """
+        """Deploy an allocation, shape [V, M], and serve the slot with it."""
         if self.finished:
             raise OptionError("the world is over: no decision is asked for")
         instance = self._instance

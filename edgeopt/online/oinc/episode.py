@@ -96,14 +96,7 @@ class OincEpisode:
         return self._seen
 
     def act(self, decision: Decision) -> Outcome:
-        """Answer the requests of a slot and serve its jobs.
-
-        Raises
-        ------
-        OptionError
-            If the decision cannot be carried out, with the reason, or the run is over. Nothing has
-            happened then.
-        """
+        """Answer the requests of a slot and serve its jobs."""
         slot = self.observe()
         if slot is None:
             raise OptionError("the world is over: no decision is asked for")

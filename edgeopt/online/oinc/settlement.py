@@ -49,13 +49,7 @@ class Service(NamedTuple):
 
 
 def kept(reserved: object, sites: int) -> Floats:
-    """Check the shares that are kept for jobs.
-
-    Raises
-    ------
-    OptionError
-        If they are not a number in [0, 1) for each site.
-    """
+    """Check the shares that are kept for jobs."""
     shares = _numbers("reserved", reserved, sites)
     for j in np.flatnonzero(~((shares >= 0) & (shares < 1))):
         raise OptionError(f"site {j} keeps {shares[j]} of its CPU for jobs: must lie in [0, 1)")
@@ -63,27 +57,7 @@ def kept(reserved: object, sites: int) -> Floats:
 
 
 def answered(plan: object, problem: SlotProblem, reserved: Floats) -> SlotPlan:
-    """Check a plan for the requests of a slot.
-
-    Parameters
-    ----------
-    plan
-        The plan of the decision.
-    problem
-        The requests of the slot.
-    reserved
-        What is kept for jobs, shape [J].
-
-    Returns
-    -------
-    The plan, for the requests of the slot.
-
-    Raises
-    ------
-    OptionError
-        If it is no plan for these requests, a share or a site does not exist, a site gives more
-        than it has, or a request that is not refused would never be answered.
-    """
+    """Check a plan for the requests of a slot."""
     if not isinstance(plan, SlotPlan):
         raise OptionError("the plan of a decision must be a SlotPlan")
     if not np.array_equal(plain_array("device", plan.problem.device), np.asarray(problem.device)):
@@ -113,14 +87,7 @@ def answered(plan: object, problem: SlotProblem, reserved: Floats) -> SlotPlan:
 
 
 def dispatched(job_site: object, jobs: Jobs, reserved: Floats) -> Ints:
-    """Check where jobs are sent.
-
-    Raises
-    ------
-    OptionError
-        If a job is sent to no site that exists or to one that keeps nothing for jobs, or a job
-        moves that has started.
-    """
+    """Check where jobs are sent."""
     site = _sites("job_site", job_site, jobs.job.size)
     for q in np.flatnonzero((site < -1) | (site >= reserved.size)):
         raise OptionError(f"job {jobs.job[q]} goes to site {site[q]}: there is no such site")
@@ -138,33 +105,7 @@ def dispatched(job_site: object, jobs: Jobs, reserved: Floats) -> Ints:
 
 
 def served(runs: object, jobs: Jobs, site: Ints, reserved: Floats, speed: Floats) -> Service:
-    """Check the runs of a slot, and say what they do.
-
-    Parameters
-    ----------
-    runs
-        The runs of the decision.
-    jobs
-        The jobs that the slot has shown.
-    site
-        Where each of them waits now, shape [q].
-    reserved
-        What is kept for jobs, shape [J].
-    speed
-        CPU of each site, Gcycle/s, shape [J].
-
-    Returns
-    -------
-    Service
-        Work done, and what was complete when: at the end of the run that does the last of the
-        work, even if the run goes on after it.
-
-    Raises
-    ------
-    OptionError
-        If a run is of a job that is not there, waits for a site, or is complete by then; lies
-        outside the slot; overlaps another of the same job; or a site serves more than it keeps.
-    """
+    """Check the runs of a slot, and say what they do."""
     job, share, begin, end = _columns(runs)
     # The slot shows jobs in ascending order.
     row = np.searchsorted(jobs.job, job)

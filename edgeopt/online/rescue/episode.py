@@ -81,22 +81,7 @@ class RescueEpisode:
         return self._arrival
 
     def act(self, decision: Placement | None) -> tuple[FinishedRun, ...]:
-        """Carry a decision out and let time pass until the next arrival.
-
-        Parameters
-        ----------
-        decision
-            An idle server and a profile, or None to turn the task down.
-
-        Returns
-        -------
-        The runs that have ended since; those that outlast the horizon are never heard of.
-
-        Raises
-        ------
-        OptionError
-            If no task waits, the server is not idle, or server or profile do not exist.
-        """
+        """Carry a decision out and let time pass until the next arrival."""
         if self._arrival is None:
             raise OptionError("decision: the world is over, no task waits for it")
         self.ledger.decisions[self._arrival.slot] += 1

@@ -40,29 +40,7 @@ _Distribution = dict[_Place, float]
 
 
 def follow(instance: RescueInstance, rule: Rule, *, track: bool, limit: int, name: str) -> Outcome:
-    """Follow every possible history of a rule, merging those that lead to the same place.
-
-    Parameters
-    ----------
-    instance, rule
-        Who plays where.
-    track
-        Whether reserved work is part of the state, as the guard and counting violations need it.
-    limit
-        Largest number of states.
-    name
-        Name of the policy, for errors.
-
-    Returns
-    -------
-    Outcome
-        Without `track` no violation is seen.
-
-    Raises
-    ------
-    OptionError
-        If there are more states than that.
-    """
+    """Follow every possible history of a rule, merging those that lead to the same place."""
     demand = tuple(instance.reserved.demand.tolist()) if track else ()
     places: _Distribution = {_Place((0,) * instance.servers, demand): 1.0}
     profit, violations = 0.0, 0.0

@@ -98,22 +98,7 @@ class RescuePolicy(ABC):
 
 
 def plan_of(instance: RescueInstance, plan: P1Solution | None, *, guarded: bool) -> P1Solution:
-    """Return the plan that a policy was given, or solve the relaxation.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    plan
-        What the policy holds.
-    guarded
-        Whether to fix runs to zero that the guard would veto whatever happens before.
-
-    Raises
-    ------
-    OptionError
-        If it holds something that is no plan.
-    """
+    """Return the plan that a policy was given, or solve the relaxation."""
     from edgeopt.models.rescue import P1Solution, solve_p1_lp
 
     check_kind("plan", plan, P1Solution, none=True)

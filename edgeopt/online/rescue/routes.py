@@ -48,21 +48,7 @@ class Routes:
 
     @classmethod
     def of(cls, instance: RescueInstance, y: Any) -> Routes:
-        """Read an assignment.
-
-        Parameters
-        ----------
-        instance
-            Gives the sizes and the arrival probabilities.
-        y
-            Array [T, J, K, L], or a scipy.sparse array of shape [T*J, K*L].
-
-        Raises
-        ------
-        OptionError
-            If the shape is wrong, an entry is negative or not finite, or a row assigns more than
-            arrives, by more than a share of 1e-6.
-        """
+        """Read an assignment."""
         rows = instance.horizon * instance.devices
         cells = instance.servers * instance.profiles
         if hasattr(y, "tocsr"):

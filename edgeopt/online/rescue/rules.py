@@ -51,15 +51,7 @@ class Rule(ABC):
 
     @abstractmethod
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
-        """Return the probability of every placement.
-
-        Parameters
-        ----------
-        slot, device
-            The arrival.
-        valid
-            Whether a run may begin: idle server and, if there is a guard, safe; shape [K, L].
-        """
+        """Return the probability of every placement."""
 
     def valid(self, arrival: Arrival) -> NDArray[np.bool_]:
         """Tell which runs may begin, shape [K, L]."""

@@ -18,10 +18,6 @@ def blocked_capacity(instance: RescueInstance) -> NDArray[np.float64]:
     r"""Return the capacity that a run blocks, :math:`E\sum_{\tau=t}^{t+d_l-1} c_k(\tau)`.
 
     Past the horizon a server keeps the capacity of the last slot.
-
-    Returns
-    -------
-    Shape [T, K, L], in TMAC.
     """
     beyond = np.repeat(instance.capacity[:, -1:], instance.max_duration - 1, axis=1)
     return _expected_total(np.concatenate([instance.capacity, beyond], axis=1), instance.survival)
@@ -35,17 +31,6 @@ def reserved_charge(
     A slot of server k costs :math:`\rho_k(t) = \max_i c_k(t)\,\pi_i` over the reserved tasks i
     whose window contains t, where :math:`\pi_i \ge 0` is what the relaxation loses per TMAC of
     demand; a run is charged :math:`\sum_a \Pr(d_l > a)\,\rho_k(t + a)` within the horizon.
-
-    Parameters
-    ----------
-    instance
-        Gives windows, capacities and durations.
-    reserved_dual
-        Derivative of the optimum by every reserved demand, shape [H]; at most 0.
-
-    Returns
-    -------
-    Shape [T, K, L], in units of profit.
     """
     price = np.zeros((instance.servers, instance.horizon + instance.max_duration - 1))
     tasks = instance.reserved

@@ -127,23 +127,7 @@ class RouteValues:
 def route_values(
     instance: RescueInstance, y: Any, *, charge: NDArray[np.float64] | None = None
 ) -> RouteValues:
-    """Run the backward induction on the routes of y only.
-
-    Parameters
-    ----------
-    instance
-        The instance; its `arrivals` decides how many steps a slot has.
-    y
-        Feasible assignment of the relaxation, as for `value_functions`.
-    charge
-        What is taken from the profit of a run, shape [T, K, L]; see
-        `edgeopt.online.rescue.runs.reserved_charge`.
-
-    Returns
-    -------
-    RouteValues
-        Values at the routes.
-    """
+    """Run the backward induction on the routes of y only."""
     routes = Routes.of(instance, y)
     server, profile = np.divmod(routes.cell, instance.profiles)
     profit = routes.expected_profit(instance)

@@ -152,13 +152,7 @@ def settle(
 def carry_out(
     rules: Rules, truth: Truth, state: State, orders: Orders, started: Ints
 ) -> tuple[int, int, int, bool]:
-    """Carry a round out, or nothing of it.
-
-    Returns
-    -------
-    Reason of a refusal and the task and cluster that it concerns, or 0; then whether the slot has
-    another round. `started` says what each cluster has placed.
-    """
+    """Carry a round out, or nothing of it."""
     task, bundle, placed = orders.task, orders.bundle, orders.place
     changed, other = orders.changed, orders.other
     free = np.empty_like(state.free)

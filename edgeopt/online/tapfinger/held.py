@@ -46,13 +46,7 @@ class Row(NamedTuple):
 
 
 def stretches(rows: Sequence[Row]) -> Held:
-    """Join slots in which a task goes on with the same bundle.
-
-    Parameters
-    ----------
-    rows
-        The slots, in order.
-    """
+    """Join slots in which a task goes on with the same bundle."""
     sizes = [row.task.size for row in rows]
     none = np.zeros(0, dtype=np.int64)
     slot = np.repeat(np.array([row.slot for row in rows], dtype=np.int64), sizes)

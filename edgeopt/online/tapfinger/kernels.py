@@ -133,12 +133,7 @@ def _elapse(rules: Rules, truth: Truth, state: State) -> None:
 
 @compiled
 def missing(rules: Rules, truth: Truth, state: State, log: Log) -> int:
-    """Return what a slot needs to pass and does not have.
-
-    Returns
-    -------
-    0 for nothing, `NOISE`, or a positive number of rows that the log has to have.
-    """
+    """Return what a slot needs to pass and does not have."""
     clock = state.clock
     upcoming = 0
     if clock[ARRIVED] < truth.arrival.size:

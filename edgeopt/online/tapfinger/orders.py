@@ -36,21 +36,7 @@ class Orders(NamedTuple):
 
 
 def orders_of(decision: Decision, clusters: int) -> Orders | None:
-    """Return what a decision orders, None if no cluster does anything.
-
-    Parameters
-    ----------
-    decision
-        The decision.
-    clusters
-        Number of clusters N.
-
-    Raises
-    ------
-    OptionError
-        If it is no decision, an array has another shape or type than it should have, or there are
-        other bundles for no task.
-    """
+    """Return what a decision orders, None if no cluster does anything."""
     if not isinstance(decision, Decision):
         raise OptionError("the decision of a round must be a Decision")
     score, place, changed, other = decision.score, decision.place, decision.changed, decision.other

@@ -33,29 +33,7 @@ def assemble(
     path: str = "cold",
     settings: Mapping[str, Any] | None = None,
 ) -> Solution:
-    """Build the solution that a backend claims, not yet certified.
-
-    Parameters
-    ----------
-    problem, request
-        What was solved and how.
-    status
-        Why the solver stopped.
-    sign
-        1 when minimising, -1 when maximising.
-    seconds
-        Time to build and to solve.
-    version
-        Version of the solver.
-    objective, bound, values, duals, evidence, path
-        As in `Solution`; a bound of None is replaced by the one that the status implies.
-    settings
-        What was set under the solver's own names, defaults of this package included.
-
-    Returns
-    -------
-    A solution that is called optimal if there are values and the solver converged.
-    """
+    """Build the solution that a backend claims, not yet certified."""
     if bound is None or np.isnan(bound):
         bound = (1.0 if status is Status.PROVEN_INFEASIBLE else -1.0) * sign * np.inf
     quality = Quality.NO_SOLUTION

@@ -88,20 +88,7 @@ class Stop:
 
 
 def solve(problem: CasadiNlp, request: Request) -> Solution:
-    """Solve a smooth nonlinear program from its starting point.
-
-    Parameters
-    ----------
-    problem
-        What to solve.
-    request
-        How; options go to the solver under its own names, ``max_iter=50`` for Ipopt.
-
-    Returns
-    -------
-    The solution, values and duals keyed by labels. It is called optimal only if the problem is
-    declared convex; a local optimum of any other one is feasible, with an infinite bound.
-    """
+    """Solve a smooth nonlinear program from its starting point."""
     stop = run(problem, request)
     status = stop.status
     if stop.infeasible_point and problem.convex:
@@ -136,15 +123,7 @@ def solve(problem: CasadiNlp, request: Request) -> Solution:
 
 
 def run(problem: CasadiNlp, request: Request) -> Stop:
-    """Call the nonlinear solver on the minimisation form of a problem.
-
-    Raises
-    ------
-    OptionError
-        If the solver refuses an option.
-    MissingDependencyError
-        If this build of CasADi does not carry the solver.
-    """
+    """Call the nonlinear solver on the minimisation form of a problem."""
     name = request.solver.rpartition(":")[2]
     if not casadi.has_nlpsol(name):
         raise MissingDependencyError(f"this build of CasADi does not carry the solver {name!r}")

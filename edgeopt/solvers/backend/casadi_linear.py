@@ -29,19 +29,7 @@ _CONSTANT_DERIVATIVES = {
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
-    """Solve a continuous linear program.
-
-    Parameters
-    ----------
-    program
-        What to solve.
-    request
-        How.
-
-    Returns
-    -------
-    The solution as the solver reports it, not yet certified.
-    """
+    """Solve a continuous linear program."""
     point = casadi.MX.sym("x", program.shape[1])
     matrix = program.matrix
     # CasADi's interface counts with plain integers of the machine.

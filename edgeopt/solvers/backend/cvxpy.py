@@ -93,13 +93,6 @@ def solve(problem: Any, request: Request) -> Solution:
     Values are keyed by the names of the variables, duals by the labels of the constraints or
     ``constraint[i]``. The dual of ``a <= b`` is the derivative of the optimum by its constant
     side, or by b where neither is constant.
-
-    Raises
-    ------
-    ProblemTypeError
-        If the problem does not follow CVXPY's rules, or the solver cannot take it.
-    MissingDependencyError
-        If CVXPY does not find the solver.
     """
     outcome = run(problem, request)
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
@@ -129,15 +122,7 @@ def solve(problem: Any, request: Request) -> Solution:
 
 
 def run(problem: Any, request: Request) -> Run:
-    """Compile a CVXPY problem, call the solver, and unpack the result into the problem.
-
-    Raises
-    ------
-    ProblemTypeError
-        If the problem is not one that CVXPY or this solver takes.
-    MissingDependencyError
-        If CVXPY does not find the solver.
-    """
+    """Compile a CVXPY problem, call the solver, and unpack the result into the problem."""
     name = request.solver.rpartition(":")[2].upper()
     if name not in cvxpy.installed_solvers():  # type: ignore[no-untyped-call]
         raise MissingDependencyError(f"CVXPY does not find the solver {name}: install its package")

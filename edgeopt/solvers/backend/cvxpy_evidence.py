@@ -19,24 +19,7 @@ __all__ = ["cone_pair", "search_bound"]
 def cone_pair(
     name: str, solver: Any, data: dict[str, Any], inverse: dict[str, Any], raw: Any
 ) -> ConePair | None:
-    """Return what a solver proved, in the form in which CVXPY stated the problem.
-
-    Parameters
-    ----------
-    name
-        The solver's name in CVXPY.
-    solver
-        CVXPY's interface of it, which knows how to read its results.
-    data, inverse
-        What CVXPY handed to the interface, and what the interface kept to read results.
-    raw
-        The solver's own result.
-
-    Returns
-    -------
-    The pair; None where the solver leaves no multipliers for every cone, or false ones: through
-    CVXPY, SCIP loses those of rows with a single variable.
-    """
+    """Return what a solver proved, in the form in which CVXPY stated the problem."""
     # A problem without variables goes to no solver: CVXPY hands over the problem itself.
     stated = data.get("param_prob") if isinstance(data, dict) else None
     if stated is None or name == "SCIP":

@@ -22,20 +22,7 @@ __all__ = ["solve"]
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
-    """Solve a linear program, or a mixed-integer one where the solver takes it.
-
-    Parameters
-    ----------
-    program
-        What to solve; it is stated to CVXPY as a minimisation with one constraint for each kind
-        of side.
-    request
-        How.
-
-    Returns
-    -------
-    The solution as the solver reports it, not yet certified.
-    """
+    """Solve a linear program, or a mixed-integer one where the solver takes it."""
     sides = RowSides(program)
     whole = (np.flatnonzero(program.integer),) if program.is_mixed_integer else False
     point = cvxpy.Variable(program.shape[1], integer=whole)

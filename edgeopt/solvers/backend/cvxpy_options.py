@@ -96,24 +96,7 @@ _FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 
 
 def translate(solver: str, request: Request) -> dict[str, Any]:
-    """Return a request as the keywords of CVXPY's call of a solver.
-
-    Parameters
-    ----------
-    solver
-        Name of the solver in CVXPY, in capitals.
-    request
-        What was asked for.
-
-    Returns
-    -------
-    Keywords; the caller's own options come last and win.
-
-    Raises
-    ------
-    OptionError
-        If something is asked for that the solver does not have.
-    """
+    """Return a request as the keywords of CVXPY's call of a solver."""
     keywords: dict[str, Any] = dict(_FIRST_ORDER.get(solver, {}))
     names = TRANSLATIONS.get(solver, {})
     for argument in ("algorithm", "time_limit", "gap", "tolerance", "threads"):

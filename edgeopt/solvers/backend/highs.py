@@ -85,24 +85,7 @@ def version() -> str:
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
-    """Solve a linear or mixed-integer program.
-
-    Parameters
-    ----------
-    program
-        What to solve.
-    request
-        How; its options go to HiGHS under HiGHS's own names.
-
-    Returns
-    -------
-    The solution as HiGHS reports it, not yet certified.
-
-    Raises
-    ------
-    OptionError
-        If HiGHS refuses an option.
-    """
+    """Solve a linear or mixed-integer program."""
     start = time.perf_counter()
     model = load(program)
     configure(model, request, program.is_mixed_integer)
@@ -148,13 +131,7 @@ def load(program: LinearProgram) -> highspy.Highs:
 
 
 def configure(model: highspy.Highs, request: Request, mixed_integer: bool) -> None:
-    """Set the options of a HiGHS model from a request.
-
-    Raises
-    ------
-    OptionError
-        If HiGHS does not know an option or its value.
-    """
+    """Set the options of a HiGHS model from a request."""
     for name, value in settings(request, mixed_integer).items():
         if model.setOptionValue(name, value) == highspy.HighsStatus.kError:
             raise OptionError(f"HiGHS does not take {name}={value!r}")

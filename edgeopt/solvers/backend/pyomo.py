@@ -86,13 +86,6 @@ def solve(model: Any, request: Request) -> Solution:
 
     A linear model goes as a `LinearProgram` to the backends that take one, which gives it their
     certificates, interruption and progress; ``"pyomo:NAME"`` insists on Pyomo's own interface NAME.
-
-    Raises
-    ------
-    ProblemTypeError
-        If the model is not linear and the solver takes nothing else.
-    MissingDependencyError
-        If Pyomo cannot reach the solver.
     """
     library, _, native = request.solver.rpartition(":")
     start = time.perf_counter()

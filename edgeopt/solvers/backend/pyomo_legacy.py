@@ -55,26 +55,7 @@ STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
 
 
 def solve_with_legacy_interface(model: Any, name: str, request: Request) -> Solution:
-    """Solve a model through ``pyomo.environ.SolverFactory``.
-
-    Parameters
-    ----------
-    model
-        A concrete Pyomo model; its variables receive the solution.
-    name
-        The solver's name in Pyomo.
-    request
-        How to solve; options pass through.
-
-    Returns
-    -------
-    The solution, with duals of constraints where the solver has them.
-
-    Raises
-    ------
-    MissingDependencyError
-        If Pyomo does not know or cannot reach the solver.
-    """
+    """Solve a model through ``pyomo.environ.SolverFactory``."""
     solver = SolverFactory(name)
     if solver is None or not solver.available(exception_flag=False):
         raise MissingDependencyError(

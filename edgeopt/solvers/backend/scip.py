@@ -63,22 +63,6 @@ def solve(program: LinearProgram, request: Request) -> Solution:
     """Solve a linear or mixed-integer program.
 
     Ctrl-C is SCIP's own to catch: it then hands over its incumbent.
-
-    Parameters
-    ----------
-    program
-        What to solve.
-    request
-        How; options are SCIP's parameters, such as ``**{"limits/nodes": 100}``.
-
-    Returns
-    -------
-    The solution as SCIP reports it, not yet certified.
-
-    Raises
-    ------
-    OptionError
-        If SCIP does not know a parameter.
     """
     if request.algorithm is not None:
         raise OptionError("SCIP has no common name for algorithms; pass its own parameters")

@@ -42,24 +42,7 @@ METHODS: Final[Mapping[str | None, str]] = MappingProxyType(
 
 
 def solve(program: LinearProgram, request: Request) -> Solution:
-    """Solve a linear program with `linprog` or a mixed-integer one with `milp`.
-
-    Parameters
-    ----------
-    program
-        What to solve.
-    request
-        How; `threads`, `log` and `progress` are not SciPy's to offer and must be left out.
-
-    Returns
-    -------
-    The solution as SciPy reports it, not yet certified.
-
-    Raises
-    ------
-    OptionError
-        If the request asks for what SciPy does not have.
-    """
+    """Solve a linear program with `linprog` or a mixed-integer one with `milp`."""
     if request.threads not in (None, 1):
         raise OptionError("SciPy solves on one thread; leave threads out")
     if request.algorithm not in METHODS:

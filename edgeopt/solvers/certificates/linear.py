@@ -87,24 +87,7 @@ def objective(solution: Solution) -> Sum:
 def primal_violation(
     program: LinearProgram, values: Vector, activity: Vector | None = None
 ) -> float:
-    """Return the largest violation at a point.
-
-    Parameters
-    ----------
-    program
-        The program.
-    values
-        The point, shape [n].
-    activity
-        What the rows come to there, shape [m], if they are not linear and `program` is what they
-        are close to the point.
-
-    Returns
-    -------
-    The largest violation of a side of a row or column, relative to that side or to what the point
-    adds up to there, whichever is larger, and distance to the next whole number where one is asked
-    for, which has no unit. Infinite for a point with nan.
-    """
+    """Return the largest violation at a point."""
     if not np.isfinite(values).all():
         return float("inf")
     unit = program.units.column_unit
@@ -141,22 +124,7 @@ def _unsupported(multiplier: Vector, low: Vector, high: Vector) -> Vector:
 
 
 def dual_violation(program: LinearProgram, duals: Vector, least: float = 0.0) -> float:
-    """Return how far row duals are from dual feasibility.
-
-    Parameters
-    ----------
-    program
-        The program, taken as continuous.
-    duals
-        One dual for each row, the derivative of the optimum by its active side, shape [m].
-    least
-        A number that the largest cost per unit counts as at least.
-
-    Returns
-    -------
-    The largest reduced cost per unit of its column, or row dual per unit of its columns, without a
-    finite side to rest on, relative to the largest cost per unit.
-    """
+    """Return how far row duals are from dual feasibility."""
     if not np.isfinite(duals).all():
         return float("inf")
     signed = program.sign * np.asarray(duals, dtype=float)
@@ -180,22 +148,6 @@ def bound_from_duals(program: LinearProgram, duals: Vector) -> Sum:
     and a row :math:`\sum_j x_j \le 1` imply :math:`x_j \le 1`), or removed by a change of the
     duals: towards 0, or by the smallest change that will do. Of what these prove, the best counts.
     A reduced cost is 0 if the rounding of the sum that it comes from says no more.
-
-    Parameters
-    ----------
-    program
-        The program, taken as continuous.
-    duals
-        One dual for each row, shape [m]; any numbers, the better the tighter.
-
-    Returns
-    -------
-    A lower bound when minimising, an upper bound when maximising; infinite if nothing is proven.
-
-    References
-    ----------
-    Neumaier, Shcherbina: Safe bounds in linear and mixed-integer linear programming, Mathematical
-    Programming 99, 2004.
     """
     if not program.cost.any():
         return Sum(program.offset, abs(program.offset))

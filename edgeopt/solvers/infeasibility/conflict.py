@@ -53,17 +53,7 @@ def is_infeasible(program: LinearProgram, time_limit: float | None = None) -> bo
 def restricted(
     program: LinearProgram, members: Sequence[Bound], *, keep_columns: bool
 ) -> LinearProgram:
-    """Return the program with only some of its sides; rows without any are left out.
-
-    Parameters
-    ----------
-    program
-        The whole program.
-    members
-        The sides that stay.
-    keep_columns
-        Whether all bounds and whole-number conditions of columns stay as well.
-    """
+    """Return the program with only some of its sides; rows without any are left out."""
     rows = np.array(sorted({m.index for m in members if m.part == "row"}), dtype=np.int64)
     place = {int(row): position for position, row in enumerate(rows)}
     row_lower, row_upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
@@ -96,17 +86,6 @@ def find_conflict(
 
     If the program is infeasible without its whole-number conditions, the conflict is one of rows
     and bounds; otherwise of rows, with all columns as they are.
-
-    Parameters
-    ----------
-    program
-        An infeasible program.
-    time_limit
-        Seconds for each test.
-
-    Returns
-    -------
-    The sides; whether each of them was checked to be needed; and what was taken for granted.
     """
     relaxed = program.relaxed() if program.is_mixed_integer else program
     if not program.is_mixed_integer or is_infeasible(relaxed, time_limit):

@@ -24,19 +24,7 @@ _INFEASIBLE = (cvxpy.INFEASIBLE, cvxpy.INFEASIBLE_INACCURATE, "infeasible_or_unb
 
 
 def explain_convex(problem: Any) -> Explanation:
-    """Say which constraints of an infeasible convex problem cannot hold together.
-
-    Parameters
-    ----------
-    problem
-        A CVXPY problem; the values of its variables are left at the cheapest repair.
-
-    Returns
-    -------
-    A smallest set of whole constraints in conflict. Each is shown with the value of its left side
-    against that of its right one, at its most violated entry. Equations and inequalities may give
-    way in the repair; cones and attributes of variables are taken for granted there.
-    """
+    """Say which constraints of an infeasible convex problem cannot hold together."""
 
     def conflicting(constraints: Sequence[Any]) -> bool:
         return _status(cvxpy.Problem(cvxpy.Minimize(0), list(constraints))) in _INFEASIBLE

@@ -28,20 +28,7 @@ __all__ = ["cheapest_point", "elastic_program"]
 
 
 def elastic_program(program: LinearProgram, *, bounds: bool = False) -> LinearProgram:
-    """Return the program in which sides may give way at a price.
-
-    Parameters
-    ----------
-    program
-        The program with n columns.
-    bounds
-        Whether bounds of columns may give way too, as rows of their own.
-
-    Returns
-    -------
-    A program whose first n columns are those of the given one, followed by the give of every
-    finite lower side and that of every finite upper side.
-    """
+    """Return the program in which sides may give way at a price."""
     rows, columns = program.shape
     matrix, row_lower, row_upper = program.matrix, program.row_lower, program.row_upper
     lower, upper = program.lower, program.upper
@@ -84,17 +71,6 @@ def cheapest_point(
 
     Rows give way first; bounds of columns only if rows alone cannot repair the program, as when no
     whole number lies between the bounds of an integer column.
-
-    Parameters
-    ----------
-    program
-        An infeasible program.
-    time_limit
-        Seconds for the elastic program.
-
-    Returns
-    -------
-    The point, shape [n], None if none was found in time; and its price.
     """
     for bounds in (False, True):
         elastic = elastic_program(program, bounds=bounds)

@@ -19,22 +19,6 @@ def shrink(
 
     Blocks are tried first and halved when they turn out to be needed, so that k members out of n
     take about k log(n / k) tests instead of n.
-
-    Parameters
-    ----------
-    members
-        A conflicting set.
-    conflicting
-        Whether a set conflicts; adding members to a conflicting set must keep it conflicting.
-
-    Returns
-    -------
-    A conflicting subset, no member of which can be deleted. It is not unique, nor of least size.
-
-    References
-    ----------
-    Chinneck, Dravnieks: Locating minimal infeasible constraint sets in linear programs, ORSA
-    Journal on Computing 3, 1991.
     """
     needed: list[Member] = []
     blocks = [list(members)] if members else []

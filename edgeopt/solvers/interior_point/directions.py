@@ -26,28 +26,7 @@ def finish_direction(
     primal_step: Floats,
     dual_step: Floats,
 ) -> tuple[float, float]:
-    """Complete a Newton direction from its multiplier part and measure how far it can go.
-
-    Parameters
-    ----------
-    primal, dual
-        Current primal values and dual slacks, all positive.
-    weight
-        primal / dual.
-    shift
-        weight * dual_residual - target / dual, as used for the right-hand side.
-    dual_residual
-        cost - price - dual slack.
-    priced
-        Prices of the columns under the multiplier step.
-    primal_step, dual_step
-        Overwritten with the direction.
-
-    Returns
-    -------
-    tuple[float, float]
-        Largest steps in (0, 1] that keep primal and dual slack nonnegative.
-    """
+    """Complete a Newton direction from its multiplier part and measure how far it can go."""
     longest_primal = 1.0
     longest_dual = 1.0
     for i in range(primal.size):

@@ -27,12 +27,7 @@ def optimise(
     tolerance: float,
     limit: int,
 ) -> int:
-    """Pivot until no arc prices out by more than `tolerance`.
-
-    Returns
-    -------
-    Number of pivots; -1 if the limit was reached.
-    """
+    """Pivot until no arc prices out by more than `tolerance`."""
     items = unserved.size + network.capacity.size
     refresh(network, cost, unserved, tree)
     pivots, item, idle, fresh = 0, 0, 0, True

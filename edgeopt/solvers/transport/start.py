@@ -23,20 +23,7 @@ def fill(
     order: NDArray[np.int64],
     tree: Tree,
 ) -> None:
-    """Build a tree greedily, source by source in an order, such as that of their `urgency`.
-
-    Parameters
-    ----------
-    network
-        The problem.
-    cost
-        Cost of each route, shape [routes].
-    price
-        What a unit in each sink is thought to cost on top, shape [sinks]. Good prices, such as
-        those of a similar problem, lead close to the optimum.
-    tree
-        A new tree, changed in place.
-    """
+    """Build a tree greedily, source by source in an order, such as that of their `urgency`."""
     sources, sinks = network.supply.size, price.size
     root, drain_arcs = tree.parent.size - 1, cost.size
     grouped = network.group.size > 0

@@ -22,22 +22,7 @@ __all__ = ["render", "title_of", "write"]
 
 
 def write(checked: Checked, out: str | Path, *, force: bool = False) -> Path:
-    """Write ``index.html`` and ``claims.json``.
-
-    Parameters
-    ----------
-    checked
-        What to show.
-    out
-        Directory to write to; made if it does not exist.
-    force
-        Whether to write to one that is not empty and that no check has made.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write ``index.html`` and ``claims.json``."""
     folder = Folder(out, "check", force=force)
     page = folder.write("index.html", render(checked))
     folder.write("claims.json", checked.to_json() + "\n")
@@ -45,13 +30,7 @@ def write(checked: Checked, out: str | Path, *, force: bool = False) -> Path:
 
 
 def render(checked: Checked) -> str:
-    """Return the page as text.
-
-    Parameters
-    ----------
-    checked
-        What to show.
-    """
+    """Return the page as text."""
     return rendering.render(
         "claims.html.j2",
         checked=checked,
@@ -63,13 +42,7 @@ def render(checked: Checked) -> str:
 
 
 def title_of(system: str) -> str:
-    """Return the title of a system, or its name if no system is called so.
-
-    Parameters
-    ----------
-    system
-        First part of the identifiers of its claims.
-    """
+    """Return the title of a system, or its name if no system is called so."""
     try:
         return find_system(system).title
     except OptionError:

@@ -41,22 +41,7 @@ class Refutation:
 def refutation(
     claim: Claim, named: Iterable[Verdict], drawn: Iterable[Verdict] = ()
 ) -> Refutation | None:
-    """Return the smallest named instance that violates a claim.
-
-    Parameters
-    ----------
-    claim
-        The claim.
-    named
-        Verdicts about instances of its family.
-    drawn
-        Verdicts about others, the first of which is taken if none of its family violates it.
-
-    Returns
-    -------
-    Refutation or None
-        None if nothing violates it.
-    """
+    """Return the smallest named instance that violates a claim."""
     found = [one for one in named if one.verdict is Finding.VIOLATED]
     if not found:
         others = (one for one in drawn if one.verdict is Finding.VIOLATED)

@@ -29,30 +29,12 @@ _SILENT: Final = ("origin", "provenance")
 
 
 def size(instance: Any) -> int:
-    """Return how many numbers an instance is made of, those of its parts included.
-
-    Parameters
-    ----------
-    instance
-        A dataclass of numbers, arrays and dataclasses; anything else counts as one.
-    """
+    """Return how many numbers an instance is made of, those of its parts included."""
     return sum(_count(value) for _, value in _leaves(instance))
 
 
 def numbers(instance: Any) -> list[tuple[str, str]]:
-    """Write out an instance field by field.
-
-    Parameters
-    ----------
-    instance
-        A dataclass of numbers, arrays and dataclasses.
-
-    Returns
-    -------
-    list of tuple
-        Name and content of the fields that hold something, in their order: a short array number by
-        number, a long one by its shape and its range.
-    """
+    """Write out an instance field by field."""
     found = [(name, _content(value)) for name, value in _leaves(instance)]
     last = [name.rpartition(".")[2] for name, _ in found]
     # The part that a number belongs to is named where that tells numbers apart.
@@ -63,13 +45,7 @@ def numbers(instance: Any) -> list[tuple[str, str]]:
 
 
 def words(build: Callable[[], Any]) -> str:
-    """Return what the docstring of a builder says, without its sections; empty if there is none.
-
-    Parameters
-    ----------
-    build
-        A function or class, perhaps with arguments already bound, or cached.
-    """
+    """Return what the docstring of a builder says, without its sections; empty if there is none."""
     inner: Any = build
     while True:
         if isinstance(inner, functools.partial):

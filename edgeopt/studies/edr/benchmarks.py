@@ -53,15 +53,7 @@ class Framewise(NamedTuple):
 
 
 def solve(instance: EdrInstance, **options: Any) -> Benchmark:
-    """Bound the penalised cost of every plan within the caps.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    **options
-        Passed to :func:`edgeopt.models.edr.solve_offline`.
-    """
+    """Bound the penalised cost of every plan within the caps."""
     from edgeopt.models.edr import solve_offline
 
     plan = solve_offline(instance, **options)
@@ -82,11 +74,6 @@ def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
 
     The even rate; where that does not fit beside serving all requests, all tasks get the same share
     of it.
-
-    Parameters
-    ----------
-    instance
-        The instance.
     """
     from edgeopt.models.edr.served import least_energy
 
@@ -133,21 +120,7 @@ def _framewise(instance: EdrInstance) -> Benchmark:
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the rounds of a solved benchmark to a file.
-
-    Parameters
-    ----------
-    benchmark
-        A solved benchmark.
-    path
-        ``.csv`` lists frame, task and rounds where a task trains. ``.nc`` holds all of them as a
-        labelled array, with the energy of every frame.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is another one.
-    """
+    """Write the rounds of a solved benchmark to a file."""
     rounds = np.asarray(benchmark.plan.rounds, dtype=float)
 
     def rows() -> dict[str, Any]:

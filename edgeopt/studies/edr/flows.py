@@ -35,13 +35,7 @@ _FLOW, _SERVED = "#0072b2", "#009e73"
 
 
 def largest_flows(flows: NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Return the largest flows between two sites, the smallest first, three per site.
-
-    Parameters
-    ----------
-    flows
-        Requests from every origin to every serving site, shape [J, J].
-    """
+    """Return the largest flows between two sites, the smallest first, three per site."""
     between = flows * (1 - np.eye(len(flows)))
     order = np.argsort(between, axis=None, kind="stable")[-_ARROWS_PER_SITE * len(flows) :]
     pairs = (np.unravel_index(place, flows.shape) for place in order)

@@ -31,20 +31,7 @@ _UNSERVED, _LATE = "#cc79a7", "#e69f00"
 
 
 def states(instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.int64]:
-    """Say of each frame whether it has a cap, and whether any run exceeded it, shape [T].
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    trajectory
-        Runs of a policy on it.
-
-    Returns
-    -------
-    ndarray
-        0 without a cap, 1 where every run kept it, 2 where a run did not.
-    """
+    """Say of each frame whether it has a cap, and whether any run exceeded it, shape [T]."""
     state = np.where(np.isfinite(instance.cap), _KEPT, _OPEN)
     state[(np.asarray(trajectory.violations) > 0).any(axis=0)] = _EXCEEDED
     return np.asarray(state)

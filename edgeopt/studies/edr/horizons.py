@@ -49,16 +49,7 @@ def horizons(frames: int) -> NDArray[np.int64]:
 
 
 def cut(instance: EdrInstance, frames: int) -> EdrInstance:
-    """Return the first frames of an instance; tasks whose window is cut keep their even rate.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    frames
-        How many of its frames to keep. A task needs as many rounds as its even rate makes of what
-        is left of its window, rounded up.
-    """
+    """Return the first frames of an instance; tasks whose window is cut keep their even rate."""
     if frames >= instance.frames:
         return instance
     here = instance.arrival < frames
@@ -81,17 +72,7 @@ def cut(instance: EdrInstance, frames: int) -> EdrInstance:
 def lost(
     instance: EdrInstance, trajectory: EdrTrajectory, best: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return regret and fit of a policy over all frames of an instance.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    trajectory
-        Runs of a policy on it.
-    best
-        Cost of the best plan of each frame for itself, shape [T].
-    """
+    """Return regret and fit of a policy over all frames of an instance."""
     paid = (trajectory.cost + trajectory.unserved_cost).mean(axis=0)
     rate = np.where(instance.active, instance.even_rate, 0.0)
     lag = rate - trajectory.rounds.mean(axis=0)
@@ -137,17 +118,7 @@ def _live(environment: EdrEnvironment, policy: Any, seed: int) -> EdrTrajectory:
 def exponent(
     lengths: NDArray[np.int64], values: NDArray[np.float64], confidence: float
 ) -> Growth | None:
-    """Fit a power of the horizon to the positive values; None if there are fewer than three.
-
-    Parameters
-    ----------
-    lengths
-        The horizons, shape [n].
-    values
-        What was lost over each, shape [n].
-    confidence
-        Of the interval.
-    """
+    """Fit a power of the horizon to the positive values; None if there are fewer than three."""
     try:
         return growth_exponent(lengths, values, confidence=confidence, skip=True)
     except OptionError:

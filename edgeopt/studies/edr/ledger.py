@@ -25,21 +25,7 @@ def plays(case: Case) -> dict[str, EdrTrajectory]:
 
 
 def cost_parts(instance: EdrInstance, trajectory: EdrTrajectory) -> dict[str, NDArray[np.float64]]:
-    """Split the penalised cost of every run; the parts add up to it, each of shape [runs].
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    trajectory
-        Runs of a policy on it.
-
-    Returns
-    -------
-    dict
-        Energy of inference and of training at the true prices, the delay of requests, the exchange
-        of models, and the penalties of rounds that miss their deadline and of unserved requests.
-    """
+    """Split the penalised cost of every run; the parts add up to it, each of shape [runs]."""
     training = trajectory.training_energy @ (instance.energy_weight * instance.price)
     return {
         "inference energy": trajectory.energy_cost.sum(axis=1) - training,

@@ -29,15 +29,7 @@ _DONE, _MISSING = "#0072b2", "#d55e00"
 
 
 def shown_tasks(instance: EdrInstance, missing: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Choose the tasks to draw by deadline; where there are too many, those that miss most.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    missing
-        Rounds that each task misses, shape [I].
-    """
+    """Choose the tasks to draw by deadline; where there are too many, those that miss most."""
     by_need = np.lexsort((np.arange(instance.tasks), -missing / instance.rounds))[:_SHOWN]
     order = np.lexsort((by_need, instance.arrival[by_need], instance.deadline[by_need]))
     return np.asarray(by_need[order])

@@ -11,18 +11,7 @@ __all__ = ["small"]
 
 
 def small(seed: int) -> EdrInstance:
-    """Draw a small instance: in the paper's setting, of order one, or as the theory assumes.
-
-    Parameters
-    ----------
-    seed
-        Seed; kinds take turns.
-
-    Returns
-    -------
-    EdrInstance
-        At most three sites, three tasks and a dozen frames.
-    """
+    """Draw a small instance: in the paper's setting, of order one, or as the theory assumes."""
     from edgeopt.bounds.edr.families import steady
 
     draw = np.random.default_rng((seed, 1))

@@ -127,13 +127,7 @@ def plays(
 
 
 def figures(case: Case) -> dict[str, float]:
-    """Return the numbers in the table of a case of one policy, see `edgeopt.studies.table`.
-
-    Parameters
-    ----------
-    case
-        The case.
-    """
+    """Return the numbers in the table of a case of one policy, see `edgeopt.studies.table`."""
     [row] = case.table.to_dict("records")
     kept = {str(name): value for name, value in row.items() if name not in _TEXTS}
     return {name: value for name, value in kept.items() if not name.startswith("difference")}

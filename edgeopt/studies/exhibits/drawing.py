@@ -39,27 +39,7 @@ def curves(
     logx: bool = False,
     logy: bool = False,
 ) -> Figure:
-    """Draw measures over a swept parameter, one panel each, one curve with its band per series.
-
-    Parameters
-    ----------
-    rows
-        Of the exhibit.
-    x, series
-        Columns: the swept parameter, and what tells curves apart.
-    measures
-        Labels with units by the column that is drawn, from left to right.
-    xlabel
-        With its unit.
-    titles
-        Names of the series for people, in the order drawn; others are left out.
-    scale
-        Factor on what is drawn, such as 100 for shares in per cent.
-    top
-        Where the upright axes end, for measures that cannot be larger.
-    logx, logy
-        Whether an axis is logarithmic.
-    """
+    """Draw measures over a swept parameter, one panel each, one curve with its band per series."""
     from matplotlib.lines import Line2D
 
     alone = len(measures) == 1
@@ -110,24 +90,7 @@ def bars(
     printed: Mapping[str, Mapping[str, float]] | None = None,
     scale: float = 1.0,
 ) -> Figure:
-    """Draw measures as bars, one panel each, one bar per series in all of them.
-
-    Parameters
-    ----------
-    rows
-        Of the exhibit, one per series.
-    measures
-        Labels with units by the column that is drawn, from left to right.
-    titles
-        Names of the series for people, in the order drawn from above; others are left out. Those
-        without a row show what is printed alone.
-    series
-        Column that tells bars apart.
-    printed
-        Figures that the paper prints, by measure and series, drawn as hollow diamonds.
-    scale
-        Factor on what is drawn, such as 100 for shares in per cent.
-    """
+    """Draw measures as bars, one panel each, one bar per series in all of them."""
     from matplotlib.lines import Line2D
 
     figure = blank(height=1.2 + 0.3 * len(titles))
@@ -162,15 +125,7 @@ def bars(
 
 
 def logarithmic(axis: Any, linear_below: float | None = None) -> None:
-    """Make an axis logarithmic, its ticks plain numbers.
-
-    Parameters
-    ----------
-    axis
-        Of matplotlib axes: ``axes.xaxis`` or ``axes.yaxis``.
-    linear_below
-        Linear up to here, for values that may be 0.
-    """
+    """Make an axis logarithmic, its ticks plain numbers."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale

@@ -25,22 +25,7 @@ __all__ = ["figure", "in_words", "record", "write"]
 
 
 def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
-    """Write the page, and for every exhibit its picture, its rows and the printed lines.
-
-    Parameters
-    ----------
-    found
-        What to show.
-    out
-        Directory to write to; made if it does not exist.
-    force
-        Whether to write to one that is not empty and that no reproduction has made.
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write the page, and for every exhibit its picture, its rows and the printed lines."""
     folder = Folder(out, "reproduce", force=force)
     shown = []
     for outcome in found.outcomes:
@@ -68,24 +53,12 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
 
 
 def figure(outcome: Outcome) -> Figure:
-    """Draw an exhibit in the common style, without title.
-
-    Parameters
-    ----------
-    outcome
-        The exhibit with its rows.
-    """
+    """Draw an exhibit in the common style, without title."""
     return in_style(lambda: outcome.exhibit.draw(outcome.rows))
 
 
 def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the printed figure of a line and ours as people read them, the latter with interval.
-
-    Parameters
-    ----------
-    line
-        One of `Outcome.lines`.
-    """
+    """Return the printed figure of a line and ours, with its interval, as people read them."""
 
     def said(value: Any) -> str:
         if isinstance(value, str):
@@ -99,13 +72,7 @@ def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def record(found: Reproduction) -> dict[str, Any]:
-    """Return everything that is printed, in what JSON knows.
-
-    Parameters
-    ----------
-    found
-        What was reproduced.
-    """
+    """Return everything that is printed, in what JSON knows."""
     return {
         "system": found.system.name,
         "version": found.version,

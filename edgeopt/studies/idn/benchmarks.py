@@ -22,15 +22,7 @@ METHODS = ("auto", "direct", "structured")
 
 
 def solve(instance: IdnInstance, **options: Any) -> Benchmark:
-    """Bound the gain per request of every static placement, ms.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    **options
-        Passed to :func:`edgeopt.models.idn.cooperative.solve_cooperative`.
-    """
+    """Bound the gain per request of every static placement, ms."""
     from edgeopt.models.idn import Demand
     from edgeopt.models.idn.cooperative import solve_cooperative
 
@@ -39,21 +31,7 @@ def solve(instance: IdnInstance, **options: Any) -> Benchmark:
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the allocation of a solved benchmark to a file.
-
-    Parameters
-    ----------
-    benchmark
-        A solved benchmark.
-    path
-        ``.csv`` lists what is hosted: node, model and the share of the model. ``.nc`` holds the
-        whole allocation as a labelled array.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is another one.
-    """
+    """Write the allocation of a solved benchmark to a file."""
     import numpy as np
 
     share = np.asarray(benchmark.plan.allocation, dtype=float)

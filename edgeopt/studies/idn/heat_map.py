@@ -40,23 +40,7 @@ def popular_task(instance: IdnInstance) -> int:
 def hosted_share(
     instance: IdnInstance, hosted: NDArray[np.bool_], task: int
 ) -> tuple[list[int], NDArray[np.int64], NDArray[np.float64]]:
-    """Say which share of a layer's nodes hosts each model of a task.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    hosted
-        What is deployed in each slot, shape [T, V, M].
-    task
-        The task; of each layer only nodes on paths of its requests count.
-
-    Returns
-    -------
-    tuple
-        The layers; the models of the task, the most accurate first; the mean over the last third of
-        the slots and over the nodes, shape [layers, models].
-    """
+    """Say which share of a layer's nodes hosts each model of a task."""
     models = np.flatnonzero(instance.task == task)
     models = models[np.argsort(-instance.accuracy[models], kind="stable")]
     nodes = np.unique(instance.path[instance.request_task == task])

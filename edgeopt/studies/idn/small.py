@@ -11,18 +11,7 @@ __all__ = ["small"]
 
 
 def small(seed: int) -> IdnInstance:
-    """Draw a small network: in the paper's setting, of whole sizes, or of those that all fit.
-
-    Parameters
-    ----------
-    seed
-        Seed; kinds take turns.
-
-    Returns
-    -------
-    IdnInstance
-        At most five nodes, three tasks and four slots, or the paper's five nodes with one task.
-    """
+    """Draw a small network: in the paper's setting, of whole sizes, or of those that all fit."""
     from edgeopt.bounds.idn.families import fitting, one_node
 
     draw = np.random.default_rng((seed, 1))

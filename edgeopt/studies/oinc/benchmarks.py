@@ -56,27 +56,13 @@ class Apart(NamedTuple):
 
 
 def apart(case: Case) -> Parts:
-    """Return the bounds on the two parts of the weighted sum of a study.
-
-    Parameters
-    ----------
-    case
-        The case.
-    """
+    """Return the bounds on the two parts of the weighted sum of a study."""
     plan: Apart = case.benchmarks[APART].plan
     return plan.bound
 
 
 def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
-    """Bound the weighted sum of every policy that completes all jobs, each at one site.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    gap
-        Relative gap at which the search for the bound of a slot stops.
-    """
+    """Bound the weighted sum of every policy that completes all jobs, each at one site."""
     from edgeopt.models.oinc import weighted_sum_bound
     from edgeopt.models.oinc.retraining import retraining_problem
     from edgeopt.models.oinc.slot import slot_problem, solve_slot
@@ -110,21 +96,7 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the plans of a solved benchmark to a file.
-
-    Parameters
-    ----------
-    benchmark
-        A solved benchmark.
-    path
-        ``.csv`` lists the requests: slot, device, site, shares, latency. ``.nc`` holds them as
-        labelled arrays, with site and completion of every job.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is another one.
-    """
+    """Write the plans of a solved benchmark to a file."""
     plan: Apart = benchmark.plan
     sizes = [one.site.size for one in plan.plans]
 

@@ -42,13 +42,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(served: Served) -> list[Stretch]:
-    """Join the runs of each job that follow each other without a break on the same share.
-
-    Parameters
-    ----------
-    served
-        What served which job when, slot by slot.
-    """
+    """Join the runs of each job that follow each other without a break on the same share."""
     found: list[Stretch] = []
     for r in np.lexsort((served.begin, served.job)).tolist():
         run = Stretch(
@@ -68,13 +62,7 @@ def stretches(served: Served) -> list[Stretch]:
 
 
 def lanes(trajectory: OincTrajectory) -> NDArray[np.int64]:
-    """Return the jobs in the order in which they are drawn: by site, then by completion.
-
-    Parameters
-    ----------
-    trajectory
-        Runs of a policy; the first one is drawn. Jobs that were never dispatched come last.
-    """
+    """Return the jobs in the order in which they are drawn: by site, then by completion."""
     site, completion = trajectory.job_site[0], trajectory.completion[0]
     order = np.lexsort((np.arange(site.size), completion, np.where(site < 0, np.inf, site)))
     if order.size <= SHOWN:

@@ -31,13 +31,7 @@ _MET, _MISSED = "#0072b2", "#d55e00"
 
 
 def quotients(trajectory: OincTrajectory) -> Floats:
-    """Return latency over objective of every answered request of the first run.
-
-    Parameters
-    ----------
-    trajectory
-        Runs of a policy. What it keeps but for rounding counts as kept: at most 1.
-    """
+    """Return latency over objective of every answered request of the first run."""
     answered = ~trajectory.refused[0]
     shares = trajectory.latency[0, answered] / trajectory.slo[answered]
     return np.asarray(np.where(trajectory.met[0, answered], np.minimum(shares, 1.0), shares))

@@ -52,35 +52,14 @@ def promises(instance: OincInstance) -> int:
 
 
 def parts(instance: OincInstance, trajectory: OincTrajectory) -> Parts:
-    """Split the weighted sum of every run; the parts add up to it, each of shape [runs].
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    trajectory
-        Runs of a policy on it.
-    """
+    """Split the weighted sum of every run; the parts add up to it, each of shape [runs]."""
     assert instance.weight is not None
     jobs = trajectory.counted_completion @ instance.weight / instance.completion_scale
     return Parts(trajectory.total - jobs, jobs)
 
 
 def average_parts(instance: OincInstance, found: Parts) -> Parts:
-    """Turn the parts of a weighted sum into weighted means, each over its own scale.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    found
-        Parts of a weighted sum, or bounds on them.
-
-    Returns
-    -------
-    Mean latency over the latency that counts as 1, and mean completion time over the time that
-    counts as 1, as far as all requests weigh the same, and all jobs; 0 where there are none.
-    """
+    """Turn the parts of a weighted sum into weighted means, each over its own scale."""
     assert instance.weight is not None
     assert instance.request_weight is not None
     requests = float(instance.request_weight @ instance.active.sum(axis=1))

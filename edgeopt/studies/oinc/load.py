@@ -96,13 +96,7 @@ def _draw(case: Case) -> Figure:
 
 
 def changes(*levels: Floats) -> NDArray[np.int64]:
-    """Return the slots in which one of several levels changes, the first one included.
-
-    Parameters
-    ----------
-    *levels
-        By slot, each of shape [T].
-    """
+    """Return the slots in which one of several levels changes, the first one included."""
     stacked = np.stack(levels)
     changed = (np.abs(np.diff(stacked, axis=1)) > _EQUAL).any(axis=0)
     return np.flatnonzero(np.concatenate(([True], changed)))

@@ -51,17 +51,6 @@ def slot_bounds(instance: OincInstance, trajectory: OincTrajectory) -> Floats:
 
     Of all plans that answer the requests which were answered, and meet the objectives which were
     met, with a little room for rounding.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    trajectory
-        Runs of a policy on it.
-
-    Returns
-    -------
-    Lower bounds on the sum of the latencies, s, shape [T]; 0 where nothing was answered.
     """
     from edgeopt.models.oinc.slot import slot_problem
     from edgeopt.models.oinc.slot.columns import slot_bound
@@ -88,19 +77,7 @@ def slot_bounds(instance: OincInstance, trajectory: OincTrajectory) -> Floats:
 
 
 def retraining_at(instance: OincInstance, share: Floats) -> float:
-    """Bound the weighted completion times of all jobs when sites keep at most these shares.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    share
-        Largest share of its CPU that a site ever keeps for jobs, shape [J].
-
-    Returns
-    -------
-    Lower bound on the sum of weighted completion times, s; 0 without jobs.
-    """
+    """Bound the weighted completion times of all jobs when sites keep at most these shares."""
     from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
 
     if not instance.jobs:
@@ -111,13 +88,7 @@ def retraining_at(instance: OincInstance, share: Floats) -> float:
 
 
 def proof(case: Case) -> Proof:
-    """Return what is proven about the policy that a study shows in detail.
-
-    Parameters
-    ----------
-    case
-        The case.
-    """
+    """Return what is proven about the policy that a study shows in detail."""
     instance: OincInstance = case.instance
     trajectory = plays(case)[lead(case)]
     assert instance.request_weight is not None

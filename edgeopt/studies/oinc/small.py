@@ -11,18 +11,7 @@ __all__ = ["small"]
 
 
 def small(seed: int) -> OincInstance:
-    """Draw a small instance: in the paper's setting, or in numbers of order one.
-
-    Parameters
-    ----------
-    seed
-        Seed; kinds take turns.
-
-    Returns
-    -------
-    OincInstance
-        At most three sites, three devices and three jobs.
-    """
+    """Draw a small instance: in the paper's setting, or in numbers of order one."""
     draw = np.random.default_rng((seed, 1))
     if seed % 2:
         return tiny(draw)

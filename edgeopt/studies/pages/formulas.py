@@ -34,24 +34,12 @@ _STYLES: Final = ("mathrm", "mathbb", "mathcal", "text")
 
 
 def in_html(statement: str) -> str:
-    """Write a statement as HTML, its formulas as MathML.
-
-    Parameters
-    ----------
-    statement
-        Words, and formulas between dollar signs.
-    """
+    """Write a statement as HTML, its formulas as MathML."""
     return _written(statement, lambda words: escape(words, quote=False), _mathml)
 
 
 def in_text(statement: str) -> str:
-    """Write a statement in plain text.
-
-    Parameters
-    ----------
-    statement
-        Words, and formulas between dollar signs.
-    """
+    """Write a statement in plain text."""
     return _written(statement, str, _text)
 
 

@@ -16,17 +16,7 @@ __all__ = ["render"]
 
 
 def render(template: str, **context: Any) -> str:
-    """Write a page that needs nothing else: no network, no file beside it.
-
-    Parameters
-    ----------
-    template
-        File in ``edgeopt/studies/template``, which extends ``skeleton.html.j2``.
-    **context
-        What it names; a name that is missing is an error. Every function of
-        :mod:`edgeopt.studies.wording` is a filter, ``formulas`` writes LaTeX between dollar
-        signs as MathML, and ``version`` is that of edgeopt.
-    """
+    """Write a page that needs nothing else: no network, no file beside it."""
     return printable(_environment().get_template(template).render(**context))
 
 

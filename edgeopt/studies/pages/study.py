@@ -28,24 +28,8 @@ __all__ = ["render", "whole", "write"]
 def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     """Write the page and, for other uses, the table, the JSON document and the pictures.
 
-    Parameters
-    ----------
-    study
-        What to show.
-    out
-        Directory to write to; made if it does not exist.
-    force
-        Whether to write to one that is not empty and that no study has made.
-
-    Notes
-    -----
     Every account of the system becomes a file too, ``NAME.csv`` with one block per policy, and
     every comparison one with a row per policy.
-
-    Returns
-    -------
-    Path
-        The page.
     """
     folder = Folder(out, "study", force=force)
     figures = _figures(study)
@@ -65,13 +49,7 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
 
 
 def whole(study: Study, account: Account) -> pd.DataFrame:
-    """Join an account of all instances and policies, named in the first two columns.
-
-    Parameters
-    ----------
-    study, account
-        What to write, and which of its accounts.
-    """
+    """Join an account of all instances and policies, named in the first two columns."""
     import pandas as pd
 
     parts = []
@@ -85,13 +63,7 @@ def whole(study: Study, account: Account) -> pd.DataFrame:
 
 
 def render(study: Study) -> str:
-    """Return the page as text.
-
-    Parameters
-    ----------
-    study
-        What to show.
-    """
+    """Return the page as text."""
     return _render(study, _figures(study))
 
 

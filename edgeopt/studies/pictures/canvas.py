@@ -91,13 +91,7 @@ _STYLE: Any = {
 
 
 def blank(width: float = WIDTH, height: float = 3.2) -> Figure:
-    """Return an empty figure that arranges its parts without overlap.
-
-    Parameters
-    ----------
-    width, height
-        Size in inches.
-    """
+    """Return an empty figure that arranges its parts without overlap."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -110,15 +104,7 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
-    """Draw a picture of a case in the common style.
-
-    Parameters
-    ----------
-    picture, case
-        What to draw, of what.
-    titled
-        Write the title into the figure, for one that stands alone.
-    """
+    """Draw a picture of a case in the common style."""
     figure = in_style(lambda: picture.draw(case))
     if titled:
         entitle(figure, picture.title(case))
@@ -126,13 +112,7 @@ def draw(picture: Picture, case: Case, *, titled: bool = False) -> Figure:
 
 
 def in_style(drawing: Callable[[], Figure]) -> Figure:
-    """Draw something else in the common style.
-
-    Parameters
-    ----------
-    drawing
-        Called without arguments; returns the figure.
-    """
+    """Draw something else in the common style."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):
@@ -154,17 +134,7 @@ def entitle(figure: Figure, title: str) -> None:
 
 
 def inline_svg(figure: Figure, *, prefix: str, label: str) -> str:
-    """Write a figure as an SVG element for a page, in the page's own font and ink.
-
-    Parameters
-    ----------
-    figure
-        The figure.
-    prefix
-        Put before every identifier, so that several pictures share one document.
-    label
-        Text for readers who do not see the picture.
-    """
+    """Write a figure as an SVG element for a page, in the page's own font and ink."""
     svg = _svg(figure)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -24,22 +24,7 @@ __all__ = ["VALUE_OVER_TIME", "curves"]
 
 
 def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -> Figure:
-    """Draw one curve per policy over the slots.
-
-    Parameters
-    ----------
-    case
-        The case, for names and colours.
-    values
-        By policy, an array [runs, T] of what each run shows after each slot.
-    ylabel
-        Quantity and unit.
-
-    Returns
-    -------
-    Figure
-        Panels side by side, one per variant, with a common legend on the right.
-    """
+    """Draw one curve per policy over the slots."""
     variants = list(dict.fromkeys(entry.variant for entry in case.entries.values()))
     colour = colours(entry.family for entry in case.entries.values())
     figure = blank(height=3.5)

@@ -31,15 +31,7 @@ METHODS = ("auto", "direct", "columns", "structured")
 
 
 def solve(instance: RescueInstance, **options: Any) -> Benchmark:
-    """Solve P1-LP with its reserved tasks.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    **options
-        Passed to :func:`edgeopt.models.rescue.solve_p1_lp`.
-    """
+    """Solve P1-LP with its reserved tasks."""
     from edgeopt.models.rescue import solve_p1_lp
 
     return Benchmark.certified(solve_p1_lp(instance, **options))
@@ -61,22 +53,7 @@ def bound_of(policy: Any) -> str:
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
-    """Write a plan to a file.
-
-    Parameters
-    ----------
-    benchmark
-        A solved benchmark.
-    path
-        ``.csv`` lists the cells that are used: slot, device, server, profile and the probability
-        that the device's task arrives in the slot and goes there. ``.nc`` holds the same as a
-        labelled sparse table, with the service of reserved tasks and the duals.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is another one.
-    """
+    """Write a plan to a file."""
     import numpy as np
     from scipy import sparse
 

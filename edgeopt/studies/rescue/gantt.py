@@ -40,17 +40,7 @@ class Stretch(NamedTuple):
 def stretches(
     device: NDArray[np.integer], profile: NDArray[np.integer], accepted: NDArray[np.integer]
 ) -> Iterator[Stretch]:
-    """Yield the retraining runs of a recorded world.
-
-    Parameters
-    ----------
-    device, profile
-        What each server works on in each slot, -1 when idle, shape [K, T].
-    accepted
-        Number of runs that begin in each slot, shape [T]. It tells two runs of one device and
-        profile in a row from one long run; where two servers could have begun such a run in the
-        same slot, it is given to the first.
-    """
+    """Yield the retraining runs of a recorded world."""
     busy = device >= 0
     same = busy[:, 1:] & (device[:, 1:] == device[:, :-1]) & (profile[:, 1:] == profile[:, :-1])
     begins = busy.copy()
@@ -66,19 +56,7 @@ def stretches(
 
 
 def failed_tasks(instance: RescueInstance, device: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Tell which reserved tasks fail when servers retrain as recorded.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    device
-        Device served by each server in each slot, -1 when idle, shape [K, T].
-
-    Returns
-    -------
-    Shape [H]; reserved work is served earliest deadline first in the idle slots.
-    """
+    """Tell which reserved tasks fail when servers retrain as recorded."""
     from edgeopt.instances.edf import VIOLATED, edf_order, edf_serve
 
     tasks = instance.reserved

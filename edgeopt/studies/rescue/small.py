@@ -11,18 +11,7 @@ __all__ = ["small"]
 
 
 def small(seed: int) -> RescueInstance:
-    """Draw a small instance: in the paper's setting, or of whole sizes with arrivals of both kinds.
-
-    Parameters
-    ----------
-    seed
-        Seed; kinds take turns.
-
-    Returns
-    -------
-    RescueInstance
-        At most two servers, three devices and four slots.
-    """
+    """Draw a small instance: of the paper, or of whole sizes with arrivals of both kinds."""
     draw = np.random.default_rng((seed, 1))
     if seed % 3:
         return tiny(draw, arrivals="independent" if seed % 3 == 2 else "exclusive")

@@ -29,17 +29,6 @@ def utilisation(instance: RescueInstance, trajectory: RescueTrajectory) -> NDArr
 
         U(t) = \frac{\sum_{k,\tau\le t} c_k(\tau)\,1[k \text{ retrains in } \tau]}
                     {\sum_{k,\tau\le t} c_k(\tau) - \text{reserved work served up to } t}
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    trajectory
-        Runs on it.
-
-    Returns
-    -------
-    Array [runs, T] of shares.
     """
     offered = np.cumsum(instance.capacity.sum(axis=0))
     left = offered - np.cumsum(np.asarray(trajectory.reserved_work, float), axis=1)

@@ -75,11 +75,5 @@ def canonical(content: Any) -> str:
 
 
 def digest(content: Any) -> str:
-    """Return a hash of content, the same on every machine.
-
-    Parameters
-    ----------
-    content
-        Numbers, texts, truth values, None, and lists and mappings of them.
-    """
+    """Return a hash of content, the same on every machine."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()

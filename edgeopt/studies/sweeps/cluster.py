@@ -29,20 +29,6 @@ def cluster_pool(address: str) -> Iterator[Pool]:
     """Give the workers of a cluster, as `edgeopt.processes.pool` gives processes.
 
     What a lost worker had in hand is computed by another. The loss of the scheduler ends the run.
-
-    Parameters
-    ----------
-    address
-        Of the scheduler.
-
-    Raises
-    ------
-    OptionError
-        If no scheduler answers.
-    WorkerError
-        If the scheduler is lost, or one call has cost several workers.
-    MissingDependencyError
-        If the extra ``cluster`` is not installed.
     """
     try:
         from dask.distributed import Client

@@ -29,13 +29,6 @@ def code_of(cell: Cell, *, scripts: bool = True) -> str:
     It covers the module of its work, those of the functions, classes and objects among its
     arguments, however deep, what `Cell.modules` adds, and the systems that the arguments name.
     Comments and docstrings do not count.
-
-    Parameters
-    ----------
-    cell
-        The cell.
-    scripts
-        Whether to count what stands in the script that runs; only its own process has that.
     """
     return digest(*_roots(cell, scripts=scripts))
 

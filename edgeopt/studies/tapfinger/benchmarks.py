@@ -57,17 +57,7 @@ class Plan(NamedTuple):
 def solve(
     instance: TapFingerInstance, *, preemptive: bool = True, method: Method = "best"
 ) -> Benchmark:
-    """Bound the weighted sum of flow times, and plan all tasks as if they were known beforehand.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    preemptive
-        Whether the bound holds for policies that change bundles of running tasks, too.
-    method
-        How to bound: ``"best"``, or one of the others by name.
-    """
+    """Bound the weighted sum of flow times, and plan all tasks as if they were known beforehand."""
     from edgeopt.models.tapfinger import flow_bound, scheduling_problem
 
     began = time.perf_counter()
@@ -111,21 +101,7 @@ def _lived(instance: TapFingerInstance) -> Schedule:
 
 
 def export(benchmark: Benchmark, path: Path) -> None:
-    """Write the plan of a solved benchmark to a file.
-
-    Parameters
-    ----------
-    benchmark
-        A solved benchmark.
-    path
-        ``.csv`` lists the tasks: arrival, kind, cluster, CPU cores, GPUs, start and completion.
-        ``.nc`` holds the same as labelled arrays.
-
-    Raises
-    ------
-    OptionError
-        If the suffix is another one.
-    """
+    """Write the plan of a solved benchmark to a file."""
     problem, schedule, _ = benchmark.plan
 
     def rows() -> dict[str, Any]:

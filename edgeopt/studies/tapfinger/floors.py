@@ -23,11 +23,6 @@ def shortest_flow_times(case: Case) -> Floats:
     """Return a number of slots below which no policy can bring a flow time, shape [J].
 
     Each task has its fastest bundle from its arrival on, and all the noise on its side.
-
-    Parameters
-    ----------
-    case
-        The case.
     """
     return case.once(_shortest)
 
@@ -48,19 +43,6 @@ def fluid_completions(arrival: Ints, work: Ints, rate: int, slots: int) -> Ints:
     One machine does a rate of work per slot and may interrupt at will: with the least remaining
     work first it has completed as many tasks as can be, at any time.
 
-    Parameters
-    ----------
-    arrival
-        Slot in which each task arrives, ascending, shape [J].
-    work
-        Work of each, shape [J].
-    rate
-        Work that is done in a slot.
-    slots
-        Number of slots to tell of.
-
-    Notes
-    -----
     Schrage: A proof of the optimality of the shortest remaining processing time discipline, 1968.
     """
     left: list[int] = []
@@ -86,13 +68,6 @@ def fewest_in_system(case: Case, slots: int) -> Ints:
     No task is complete before it has had its shortest flow time; and of one resource, all clusters
     together cannot complete more tasks than one machine that serves the least remaining work
     first, each task taking as little of the resource as any mix of bundles allows.
-
-    Parameters
-    ----------
-    case
-        The case.
-    slots
-        Number of slots to tell of.
     """
     from edgeopt.models.tapfinger.mixed import mixed_volumes
 

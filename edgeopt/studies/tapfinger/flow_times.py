@@ -26,13 +26,7 @@ __all__ = ["FLOW_TIMES", "distribution"]
 
 
 def distribution(flow: Floats) -> tuple[Floats, Floats]:
-    """Return the flow times that occur, ascending, and the share of tasks that have no larger one.
-
-    Parameters
-    ----------
-    flow
-        Flow times, infinite where a task is never complete.
-    """
+    """Return the flow times that occur, ascending, and the share of tasks up to each."""
     values, count = np.unique(flow[np.isfinite(flow)], return_counts=True)
     return values.astype(float), np.asarray(np.cumsum(count) / max(1, flow.size))
 

@@ -54,13 +54,7 @@ class Scene(NamedTuple):
 
 
 def scene(trajectory: TapFingerTrajectory) -> Scene:
-    """Choose the busiest slots of the busiest cluster in the first run.
-
-    Parameters
-    ----------
-    trajectory
-        Runs of a policy.
-    """
+    """Choose the busiest slots of the busiest cluster in the first run."""
     instance = trajectory.instance
     placed = trajectory.cluster[0]
     count = np.bincount(placed[placed >= 0], minlength=instance.clusters)

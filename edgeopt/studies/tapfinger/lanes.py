@@ -37,19 +37,7 @@ class Piece(NamedTuple):
 
 
 def pieces(held: Held, cluster: int, resource: int, capacity: int) -> list[Piece]:
-    """Give every stretch of a cluster units of its own, neighbours as far as there are any.
-
-    Parameters
-    ----------
-    held
-        What tasks held when.
-    cluster
-        The cluster.
-    resource
-        0 for CPU cores, 1 for GPUs.
-    capacity
-        Units of the resource.
-    """
+    """Give every stretch of a cluster units of its own, neighbours as far as there are any."""
     here = np.flatnonzero((held.cluster == cluster) & (held.bundle[:, resource] > 0))
     order = here[np.lexsort((held.task[here], held.begin[here]))]
     until = np.zeros(capacity, dtype=np.int64)  # when each unit is free again

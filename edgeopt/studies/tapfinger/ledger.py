@@ -65,11 +65,6 @@ def own_bound(case: Case, policy: str) -> float:
     """Return the bound that is valid for a policy in all its runs; NaN where there is none.
 
     Nothing bounds runs in which a task with some weight was never complete.
-
-    Parameters
-    ----------
-    case, policy
-        The case, and the name of a policy in it.
     """
     name = case.entries[policy].bound
     if not name or not np.isfinite(case.values(policy)).all():
@@ -92,15 +87,7 @@ def lines(case: Case) -> dict[str, Line]:
 
 
 def doublings(axis: Axis, low: float, high: float) -> None:
-    """Make an axis logarithmic, with powers of two as plain numbers.
-
-    Parameters
-    ----------
-    axis
-        The axis.
-    low, high
-        Its ends, above zero.
-    """
+    """Make an axis logarithmic, with powers of two as plain numbers."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     powers = 2.0 ** np.arange(np.ceil(np.log2(low)), np.floor(np.log2(high)) + 1)

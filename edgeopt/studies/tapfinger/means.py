@@ -29,13 +29,7 @@ _LINES: tuple[tuple[str, Any], ...] = ((CHANGING, "-"), (FIXED, (0, (3, 2))))
 
 
 def gaps(case: Case) -> dict[str, float]:
-    """Return by how much every policy lies above the bound that is valid for it, NaN without one.
-
-    Parameters
-    ----------
-    case
-        The case.
-    """
+    """Return how far each policy lies above the bound valid for it, NaN without one."""
     return {
         name: float(np.mean(case.values(name))) / own_bound(case, name) - 1.0
         for name in case.trajectories

@@ -43,13 +43,7 @@ _FORMS: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
 
 
 def has_many_bundles(instance: TapFingerInstance) -> bool:
-    """Tell whether the plans of a rolling horizon take too long to be proven best.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Tell whether the plans of a rolling horizon take too long to be proven best."""
     from edgeopt.models.tapfinger import efficient
 
     lists = instance.clusters * instance.task_kinds

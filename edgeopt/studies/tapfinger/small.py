@@ -11,18 +11,7 @@ __all__ = ["small"]
 
 
 def small(seed: int) -> TapFingerInstance:
-    """Draw a small instance: in the paper's setting, or in speeds drawn for every bundle.
-
-    Parameters
-    ----------
-    seed
-        Seed; kinds take turns.
-
-    Returns
-    -------
-    TapFingerInstance
-        At most three clusters of few units, and four tasks.
-    """
+    """Draw a small instance: in the paper's setting, or in speeds drawn for every bundle."""
     draw = np.random.default_rng((seed, 1))
     if seed % 2:
         return tiny(draw)

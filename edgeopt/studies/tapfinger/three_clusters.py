@@ -50,13 +50,7 @@ _MODES: Final = {"several": False, "single": True}
 
 
 def setting(instance: TapFingerInstance) -> str:
-    """Name the setting of the paper that an instance is drawn in, "" if it is none of them.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Name the setting of the paper that an instance is drawn in, "" if it is none of them."""
     alike = instance.clusters == 3 and instance.tasks == 192 and (instance.capacity == 16).all()
     if not alike or instance.task_kinds != 2:
         return ""

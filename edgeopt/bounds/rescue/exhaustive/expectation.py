@@ -27,18 +27,6 @@ def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT)
         \text{s.t. } & f_\omega \text{ is a flow along the slots}, \\
         & \Pr(k \text{ is busy at } t) + \sum_{i} x_i(t) \le 1, \quad
           \sum_t c_k(t) x_i(t) \ge \phi_i .
-
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    limit
-        Largest number of variables.
-
-    Returns
-    -------
-    float
-        Expected profit; minus infinity when the reserved tasks cannot be met even on average.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array

@@ -148,18 +148,7 @@ class World:
                     yield self.reward[slot][device][k][profile], run
 
     def advance(self, states: ServerStates) -> list[tuple[float, ServerStates]]:
-        """Pass through one slot: every run takes it and may end with it.
-
-        Parameters
-        ----------
-        states
-            States in the slot, after its decisions.
-
-        Returns
-        -------
-        list
-            Probabilities and states at the start of the next slot.
-        """
+        """Pass through one slot: every run takes it and may end with it."""
         branches: list[tuple[float, ServerStates]] = [(1.0, ())]
         for state in states:
             if state is None:
@@ -176,23 +165,7 @@ class World:
     def serve(
         self, slot: int, remaining: tuple[float, ...], free: tuple[bool, ...]
     ) -> tuple[tuple[float, ...], bool]:
-        """Serve reserved tasks for one slot, earliest deadline first on every free server.
-
-        Parameters
-        ----------
-        slot
-            The slot.
-        remaining
-            Demands still to serve, in TMAC.
-        free
-            Per server, whether no retraining run holds it in this slot.
-
-        Returns
-        -------
-        tuple
-            Remaining demands afterwards and whether a task has failed at its deadline; a failed
-            task leaves no demand behind.
-        """
+        """Serve reserved tasks for one slot, earliest deadline first on every free server."""
         if not self.tasks:
             return remaining, False
         left = list(remaining)
@@ -210,22 +183,7 @@ class World:
         return tuple(left), failed
 
     def safe(self, server: int, profile: int, slot: int, remaining: tuple[float, ...]) -> bool:
-        """Decide whether reserved tasks survive the longest possible run started now.
-
-        Parameters
-        ----------
-        server, profile, slot
-            The run in question.
-        remaining
-            Demands still to serve, in TMAC.
-
-        Returns
-        -------
-        bool
-            True when for any two slots a <= b the demand that must be served within a..b fits
-            into the capacity that the run leaves there, up to rounding and to what the smallest of
-            its tasks may lack.
-        """
+        """Decide whether reserved tasks survive the longest possible run started now."""
         back = slot + max(d for d, _ in self.law[profile])
         mine = [
             (max(start, slot), end, remaining[i], whole)

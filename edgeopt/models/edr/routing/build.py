@@ -112,13 +112,7 @@ def routing_problem(
 def training_room(
     instance: EdrInstance, training: Floats, slots: int, split: Split
 ) -> tuple[Floats, Floats]:
-    """Return what training leaves to requests, per slot and in all slots, GFLOP, shape [J] each.
-
-    Raises
-    ------
-    OptionError
-        If the split is unknown, or is ``"free"`` for a part of a frame.
-    """
+    """Return what training leaves to requests, per slot and in all slots, GFLOP, shape [J] each."""
     if split == "even":
         each = _rest(instance.capacity, training / instance.slots)
         return each, np.full(instance.sites, np.inf)

@@ -66,23 +66,7 @@ class RoutingColumns:
     def solve(
         self, problem: RoutingProblem, penalties: Penalties, start: RoutingPlan | None = None
     ) -> RoutingPlan:
-        """Solve a problem, from the last one where that is alike.
-
-        Parameters
-        ----------
-        problem
-            What is to be routed.
-        penalties
-            Prices of unserved requests and of excess.
-        start
-            Plan of a similar problem: where nothing is loaded yet, its prices choose the routes to
-            begin with.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS fails.
-        """
+        """Solve a problem, from the last one where that is alike."""
         began = time.perf_counter()
         if self._master is None or not self._master.fits(problem):
             routes = self._few(problem, start)

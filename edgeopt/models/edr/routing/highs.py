@@ -29,20 +29,7 @@ SLACK = 1e-12
 
 
 def solve_whole(problem: RoutingProblem, penalties: Penalties) -> RoutingPlan:
-    """Solve the linear program over all routes, priorities being penalties.
-
-    Parameters
-    ----------
-    problem
-        What is to be routed.
-    penalties
-        Prices of unserved requests and of excess.
-
-    Raises
-    ------
-    SolverError
-        If HiGHS fails.
-    """
+    """Solve the linear program over all routes, priorities being penalties."""
     began = time.perf_counter()
     units = Units.of(problem)
     solution = solve(units.program(problem, routing_matrix(problem, elastic=penalties)))
@@ -64,24 +51,7 @@ def solve_by_columns(
     *,
     gap: float = 1e-6,
 ) -> RoutingPlan:
-    """Solve on a few routes of each origin, and add others as their prices ask for them.
-
-    Parameters
-    ----------
-    problem
-        What is to be routed.
-    penalties
-        Prices of unserved requests and of excess.
-    start
-        Plan of a similar problem: its prices choose the routes to begin with.
-    gap
-        Proven relative gap at which to stop.
-
-    Raises
-    ------
-    SolverError
-        If HiGHS fails.
-    """
+    """Solve on a few routes of each origin, and add others as their prices ask for them."""
     return RoutingColumns(gap=gap).solve(problem, penalties, start)
 
 
@@ -91,23 +61,6 @@ def solve_in_order(problem: RoutingProblem, elastic: Elastic) -> RoutingPlan:
     First what must not happen, in the order of `elastic`, then the cost, each as low as those
     before allow. Penalties need not find the same plan: where two sites differ little in energy,
     saving a Wh may cost more than any penalty that was set in advance.
-
-    Parameters
-    ----------
-    problem
-        What is to be routed.
-    elastic
-        ``"soft"``: unserved requests first, then excess. ``"shed"``: the other way round.
-
-    Returns
-    -------
-    RoutingPlan
-        The plan; its `bound` is that of the problem with penalties.
-
-    Raises
-    ------
-    SolverError
-        If HiGHS fails.
     """
     began = time.perf_counter()
     penalties = problem.penalties(elastic)

@@ -91,10 +91,6 @@ def cheapest_routes(
     """Choose the cheapest routes of each row, where a better one than chosen exists.
 
     ``surcharge`` as in `cheapest_total`; ``chosen`` is changed in place, shape [A].
-
-    Returns
-    -------
-    Number of rows that had a route cheaper than all their chosen ones, by more than ``tolerance``.
     """
     types, sites = surcharge.shape[1:]
     best, place = np.empty(few), np.empty(few, dtype=np.int64)

@@ -116,19 +116,7 @@ def routing_columns(problem: RoutingProblem, routes: Integers) -> sparse.csc_arr
 
 
 def prices_of(problem: RoutingProblem, duals: Floats) -> Prices:
-    """Return the prices that the duals of the rows stand for: they are derivatives of the value.
-
-    Parameters
-    ----------
-    problem
-        What is to be routed.
-    duals
-        Duals of the rows of `routing_matrix`.
-
-    Returns
-    -------
-    Prices, not negative.
-    """
+    """Return the prices that the duals of the rows stand for: they are derivatives of the value."""
     from edgeopt.models.edr.routing.plan import Prices
 
     count, cells = problem.demand.size, problem.capacity.size

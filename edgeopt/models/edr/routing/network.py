@@ -63,24 +63,7 @@ def solve_by_network(
     *,
     gap: float = 1e-6,
 ) -> RoutingPlan:
-    """Solve a routing problem.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    penalties
-        Prices of unserved requests and of excess.
-    start
-        Plan of a similar problem with the same sites and slots; its prices lead the way.
-    gap
-        Relative gap at which no more routes are taken in; none is left with few routes.
-
-    Returns
-    -------
-    RoutingPlan
-        The plan with the bound that its prices prove.
-    """
+    """Solve a routing problem."""
     began = time.perf_counter()
     guess = Prices(0.0, np.zeros(problem.capacity.shape), np.zeros(problem.sites))
     if start is not None and start.prices.site.shape == problem.capacity.shape:

@@ -102,21 +102,7 @@ def plan_of(
     seconds: float,
     method: str,
 ) -> RoutingPlan:
-    """Make a plan of what a solver returned, with nothing above demand or capacity.
-
-    Parameters
-    ----------
-    problem, penalties
-        What was solved.
-    flow
-        Requests on each route, to a solver's tolerance, shape [A].
-    prices
-        Prices of scarce resources, which prove the bound.
-    seconds
-        Time to solve, s.
-    method
-        How it was solved.
-    """
+    """Make a plan of what a solver returned, with nothing above demand or capacity."""
     used = np.flatnonzero(flow > 0.0)
     kept, row, site = flow[used], problem.row[used], problem.site[used]
     work = problem.work[row % problem.types]

@@ -28,15 +28,6 @@ def cooperative_program(
     A model counts with no more than all requests that it could get, :math:`L_{tvg} =
     \min(L_{vg}, \sum_\rho r_{t\rho})`, which excludes no placement of whole models and keeps
     unlimited capacities finite.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    demand
-        Slots and weights; its potential capacities play no part.
-    chosen
-        What can be hosted and whom it can serve.
     """
     capacity = instance.capacity[chosen.node, chosen.model]
     useful = chosen.offer >= 0

@@ -43,33 +43,7 @@ def eliminate(
     factor: Floats,
     link: Floats,
 ) -> bool:
-    """Factorise all slots of one task.
-
-    Parameters
-    ----------
-    options
-        Where the options of each type of the task begin, and the last one's end, [types + 1].
-    cell, first_cell
-        Cell of each option, and the task's first cell.
-    share
-        `[S, O]`, capacity coefficients of the options: a product of a number per type and slot, the
-        requests, and one per cell and slot.
-    requests
-        `[S, types]`.
-    option_weight, demand_weight, capacity_weight
-        Column weights: `[S, O]` of options, `[S, R]` and `[S, C]` (only the task's part) of slacks.
-    total
-        `[S, cells]`, overwritten with h.
-    factor
-        `[S, types, types]`, overwritten with L.
-    link
-        `[S, types, cells]`, overwritten with W.
-
-    Returns
-    -------
-    bool
-        Whether all pivots were positive.
-    """
+    """Factorise all slots of one task."""
     slots, types, cells = link.shape
     excess, unit = np.empty(types), np.empty(types)
     for s in range(slots):

@@ -55,18 +55,7 @@ class NormalEquations:
         absent: Floats,
         room: Floats,
     ) -> None:
-        """Assemble and factorise for column weights (primal over dual slack).
-
-        Parameters
-        ----------
-        option
-            Of the options, shape [S, O].
-        demand, capacity, absent, room
-            Of the slacks: [S, R] of demand rows, [S, C] of capacity rows, [C] of hosting bounds,
-            [K] of knapsacks.
-        hosting
-            Of the hosting columns, shape [C].
-        """
+        """Assemble and factorise for column weights (primal over dual slack)."""
         self._absent, self._hosting = absent, hosting
         border = np.diag(room)
         for task in self._tasks:

@@ -28,21 +28,7 @@ __all__ = ["coarse_prices", "grid_points"]
 
 
 def grid_points(problem: RetrainingProblem, slots: int, step: int) -> tuple[Ints, Floats]:
-    """Choose points at most `step` slots apart, and at every arrival and in the slot before it.
-
-    Parameters
-    ----------
-    problem
-        The jobs; prices jump when one arrives.
-    slots
-        Number of slots.
-    step
-        Largest distance.
-
-    Returns
-    -------
-    The points, ascending, and how many slots each stands for; these numbers sum to `slots`.
-    """
+    """Choose points at most `step` slots apart, and at every arrival and in the slot before it."""
     arrival = np.unique(problem.arrival)
     fixed = np.unique(np.clip(np.concatenate([[0, slots - 1], arrival, arrival - 1]), 0, slots - 1))
     pieces = np.maximum(1, np.ceil(np.diff(fixed) / step).astype(np.int64))
@@ -62,24 +48,7 @@ def grid_points(problem: RetrainingProblem, slots: int, step: int) -> tuple[Ints
 def coarse_prices(
     problem: RetrainingProblem, slots: int, step: int, *, midpoint: bool, one_site: bool
 ) -> Floats:
-    """Return the prices of jobs that are best with prices of slots linear on a grid, shape [K].
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    slots
-        Number of slots, enough to serve all jobs in.
-    step
-        Largest distance of the points.
-    midpoint, one_site
-        Which program.
-
-    Raises
-    ------
-    SolverError
-        If HiGHS fails.
-    """
+    """Return the prices of jobs that are best with prices of slots linear on a grid, shape [K]."""
     point, share = grid_points(problem, slots, step)
     job, site = np.nonzero(np.isfinite(problem.duration))
     count = point.size

@@ -67,31 +67,7 @@ def optimum_by_patterns(
     end: int | None,
     gap: float,
 ) -> tuple[tuple[Floats, Floats, Floats], float]:
-    """Solve the relaxation by column generation.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    slots
-        Number of slots to serve in, enough for all jobs.
-    midpoint, one_site
-        Which program.
-    end
-        The proof has to hold in slots before this one; by default in all.
-    gap
-        Relative gap at which to stop; a larger one is left if more slots are needed.
-
-    Returns
-    -------
-    The best prices (theta, eta, zeta), feasible whatever the rounding, and the value of a point of
-    the relaxation.
-
-    Raises
-    ------
-    SolverError
-        If HiGHS fails.
-    """
+    """Solve the relaxation by column generation."""
     pricing = Pricing(problem, midpoint=midpoint, one_site=one_site, end=end)
     master = _Master(pricing, slots)
     rng = np.random.default_rng(0)

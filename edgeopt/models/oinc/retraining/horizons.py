@@ -66,15 +66,6 @@ def first_come(problem: RetrainingProblem) -> tuple[Ints, Floats, Floats]:
 
     Some schedule at least ends when this one does: that many slots are enough to serve in, though
     perhaps not to serve best.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-
-    Returns
-    -------
-    Site, beginning and end of each job, shape [K].
     """
     free = np.zeros(problem.sites)
     site = np.zeros(problem.jobs, dtype=np.int64)
@@ -89,25 +80,13 @@ def first_come(problem: RetrainingProblem) -> tuple[Ints, Floats, Floats]:
 
 
 def check_service(service: str) -> None:
-    """Refuse an unknown service.
-
-    Raises
-    ------
-    OptionError
-        Naming what there is.
-    """
+    """Refuse an unknown service."""
     if service not in SERVICES:
         raise OptionError(f"service = {service!r}: must be 'fluid' or 'slot'")
 
 
 def check_horizon(problem: RetrainingProblem, slots: int | None) -> int:
-    """Return a number of slots that lasts until every job has arrived; `horizon` by default.
-
-    Raises
-    ------
-    OptionError
-        If it does not.
-    """
+    """Return a number of slots that lasts until every job has arrived; `horizon` by default."""
     if slots is None:
         return horizon(problem)
     last = int(problem.arrival[-1]) if problem.jobs else 0

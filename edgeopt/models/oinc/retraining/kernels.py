@@ -35,25 +35,7 @@ def price_slots(
     zeta: Floats,
     served: Ints,
 ) -> None:
-    """Fill in prices and best services of all slots.
-
-    Parameters
-    ----------
-    theta
-        Price of each job, shape [K].
-    weight, arrival
-        Weight of each job, and the slot of its arrival, ascending, shape [K].
-    rate
-        Part of a job that a slot of a site does, 1 / h, 0 where it cannot serve it, shape [K, J].
-    offset
-        0 to count the time of a slot from its beginning, 1/2 from its middle.
-    one_site
-        Whether a job is at one site at a time.
-    eta, zeta
-        Receive the price of each slot of a site, [J, T], and of a job, [K, T].
-    served
-        Receives the job that each site serves, -1 for none, shape [J, T].
-    """
+    """Fill in prices and best services of all slots."""
     jobs, sites = rate.shape
     slots = eta.shape[1]
     gain = np.zeros((jobs, sites))

@@ -83,13 +83,7 @@ def assign(
 def own_assignment(
     problem: SlotProblem, site: NDArray[np.int64], *, refused: bool = False
 ) -> NDArray[np.int64]:
-    """Copy an assignment.
-
-    Raises
-    ------
-    InputError
-        If it does not name one of the sites for every request, or -1 where that is allowed.
-    """
+    """Copy an assignment."""
     own = np.array(site, dtype=np.int64)
     if own.shape != (problem.requests,):
         raise InputError("site", f"must be {problem.requests} sites", value=own.shape)

@@ -32,19 +32,6 @@ def site_cost(
     """Return what the best shares of a site cost, infinite where its objectives do not fit.
 
     The method is that of `kernels.share_out`; the value is that of the prices.
-
-    Parameters
-    ----------
-    terms
-        What `search.measure` returns, shape [n, J, 5].
-    limit
-        Weight times objective of each request, shape [n].
-    members, count
-        Requests of the site: the first `count` entries.
-    site
-        The site.
-    binding
-        Room for flags, at least `count`.
     """
     p, q, a, c, e = 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(count):
@@ -137,12 +124,7 @@ def _least(terms: Floats, sums: Floats, site: int, gone: int, come: int) -> floa
 
 @compiled(writes="site")
 def improve_exactly(terms: Floats, limit: Floats, site: Ints, most: int) -> int:
-    """Change an assignment whose objectives fit, by the best move or swap, until none helps.
-
-    Returns
-    -------
-    Number of changes made, at most `most`.
-    """
+    """Change an assignment whose objectives fit, by the best move or swap, until none helps."""
     n, sites, width = terms.shape
     members = np.empty((sites, n), dtype=np.int64)
     counts, trial = np.empty(sites, dtype=np.int64), np.empty(n + 1, dtype=np.int64)

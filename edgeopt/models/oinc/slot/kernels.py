@@ -55,11 +55,6 @@ def share_out(
     A Newton method on the two optimality conditions, which are linear while the same objectives
     bind. It starts from no binding objectives; prices rise and more objectives bind from step to
     step, never fewer, so it ends after at most as many steps as there are requests.
-
-    Returns
-    -------
-    Whether the objectives can be met (the shares are left alone if not), and the roots of the
-    prices of band and CPU.
     """
     n = transmission.size
     free_a, free_e = 0.0, 0.0
@@ -208,10 +203,6 @@ def admit(transmission: Floats, computation: Floats, slo: Floats, room: float, l
 
     One at a time, the one whose going eases the site most. Those that give up should still be
     answered within `limit`, infinity for those that are not answered at all.
-
-    Returns
-    -------
-    Which requests give up, shape [n]. All do where even the limit cannot be kept.
     """
     n = transmission.size
     late = np.zeros(n, dtype=np.bool_)

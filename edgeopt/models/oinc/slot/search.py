@@ -105,12 +105,7 @@ def _sums(terms: Floats, site: Ints) -> Floats:
 
 @compiled(writes="site")
 def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
-    """Change an assignment in place, by the best move or swap, until none helps.
-
-    Returns
-    -------
-    Number of changes made, at most `most`.
-    """
+    """Change an assignment in place, by the best move or swap, until none helps."""
     n, sites, _ = terms.shape
     nothing = np.zeros(TERMS)
     cost, without = np.empty(sites), np.empty(n)

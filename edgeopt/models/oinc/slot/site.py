@@ -26,13 +26,7 @@ def own_site(
     weight: ArrayLike | None,
     room: float,
 ) -> tuple[Floats, Floats, Floats, Floats, float]:
-    """Check the requests of one site; without objectives these are infinite, weights are 1.
-
-    Raises
-    ------
-    InstanceError
-        If an argument has the wrong shape or sign.
-    """
+    """Check the requests of one site; without objectives these are infinite, weights are 1."""
     A, E = _floats("transmission", transmission), _floats("computation", computation)
     S = np.full(A.size, np.inf) if slo is None else _floats("slo", slo)
     w = np.ones(A.size) if weight is None else _floats("weight", weight)

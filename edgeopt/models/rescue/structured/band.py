@@ -44,21 +44,6 @@ def assemble_band(
     \theta_{tj}\theta_{tj}^\top / \Lambda_{tj}`, a matrix over cells; a run that starts in slot t
     touches the slots `t .. t + D - 1` with weights `survival`, which spreads :math:`Q_t` over that
     many slots.
-
-    Parameters
-    ----------
-    indptr, cell
-        The columns, see the module's head.
-    weight
-        theta, one per column (primal over dual slack).
-    row_weight
-        `[T * J]`, Lambda: sum of the weights of the row's columns and of its own slack.
-    survival
-        `[L, D]`.
-    devices, servers
-        J and K.
-    band
-        `[T * K, width]`, `band[i, m]` is entry `(i + m, i)` of the matrix; added to.
     """
     profiles, longest = survival.shape
     cells = profiles * servers

@@ -68,29 +68,7 @@ def every_column(problem: P1Relaxation) -> ColumnSet:
 def find_columns(
     problem: P1Relaxation, run_price: Floats, row_price: Floats, per_row: int, margin: float
 ) -> tuple[ColumnSet, Floats]:
-    """Find the columns of largest reduced profit in every row, and the row's largest one.
-
-    Parameters
-    ----------
-    problem
-        The relaxation.
-    run_price
-        Expected price of a run, shape [T, K, L].
-    row_price
-        Price of an arrival, shape [T, J]; only reduced profits above it by `margin` are of
-        interest.
-    per_row
-        How many columns to return of each row at most.
-    margin
-        Smallest advantage worth a column, in profit.
-
-    Returns
-    -------
-    columns
-        The columns found.
-    best
-        Largest reduced profit before the price of the arrival, at least 0, shape [T, J].
-    """
+    """Find the columns of largest reduced profit in every row, and the row's largest one."""
     instance = problem.instance
     best = np.empty(instance.arrival.shape)
     widths, cells, profits = [], [], []
@@ -120,15 +98,7 @@ def find_columns(
 
 
 def merge_columns(old: ColumnSet, new: ColumnSet) -> tuple[ColumnSet, Ints]:
-    """Unite two column sets.
-
-    Returns
-    -------
-    united
-        Each column once.
-    origin
-        Position in `old` of each united column, -1 for those that were not there, shape [n].
-    """
+    """Unite two column sets."""
     bound = old.size + new.size
     indptr = np.empty_like(old.indptr)
     cell, profit = np.empty(bound, dtype=np.int32), np.empty(bound)

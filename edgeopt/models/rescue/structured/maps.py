@@ -32,21 +32,7 @@ def load_by_cell(
     by_row: Floats,
     load: Floats,
 ) -> None:
-    """Sum column values per (slot, device) row and per (slot, cell) in one pass.
-
-    Parameters
-    ----------
-    indptr, cell
-        The columns, see the module's head.
-    values
-        One number per column.
-    devices
-        Number of devices J.
-    by_row
-        `[T * J]`, overwritten with the left side of (3a).
-    load
-        `[T, L * K]`, overwritten.
-    """
+    """Sum column values per (slot, device) row and per (slot, cell) in one pass."""
     load[:] = 0.0
     for row in range(indptr.size - 1):
         t = row // devices

@@ -217,19 +217,7 @@ def compile_kernels() -> None:
 def price_columns(
     problem: P1Relaxation, prices: tuple[Floats, Floats], *, per_row: int, margin: float
 ) -> Priced[ColumnSet]:
-    """Price all columns: a proven bound, and the best ones that the master lacks or undervalues.
-
-    Parameters
-    ----------
-    problem
-        The relaxation.
-    prices
-        Prices of busy slots [K, T] and of arrivals [T, J].
-    per_row
-        Largest number of columns to return of each (slot, device).
-    margin
-        Smallest reduced profit worth a column.
-    """
+    """Price all columns: a proven bound, and the best ones that the master lacks or undervalues."""
     occupancy = np.maximum(prices[0], 0.0)
     columns, best = find_columns(
         problem, problem.run_price(occupancy), np.maximum(prices[1], 0.0), per_row, margin

@@ -115,21 +115,7 @@ class Normal:
         idle_weight: Floats,
         surplus_weight: Floats,
     ) -> None:
-        """Assemble and factorise for the given column weights (primal over dual slack).
-
-        Parameters
-        ----------
-        weight
-            Per retraining column.
-        row_weight
-            `[T * J]`, sum of weights over each (3a) row, its slack included.
-        reserved_weight
-            Per x column.
-        idle_weight
-            `[T * K]`, of the slacks of (3b).
-        surplus_weight
-            Per reserved task, of the surplus of (2d).
-        """
+        """Assemble and factorise for the given column weights (primal over dual slack)."""
         band, res = self._band, self._reserved
         band[:] = 0.0
         self._weight, self._row_weight = weight, row_weight

@@ -53,13 +53,7 @@ class QueueMemory:
 
 
 def check_queue(weight: float | None, catch_up: float) -> None:
-    """Refuse a weight or a multiple that is out of range.
-
-    Raises
-    ------
-    OptionError
-        If the weight is negative or not finite, or the multiple is not positive.
-    """
+    """Refuse a weight or a multiple that is out of range."""
     check_real("weight", weight, "[0, inf)", none=True)
     check_real("catch_up", catch_up, "(0, inf)")
 
@@ -67,19 +61,7 @@ def check_queue(weight: float | None, catch_up: float) -> None:
 def drift_weight(
     memory: QueueMemory, weight: float | None, frame: Frame, cost: Floats
 ) -> QueueMemory:
-    """Return the memory with the weight that is given, or with one of the right unit.
-
-    Parameters
-    ----------
-    memory
-        Memory so far.
-    weight
-        What the policy was given.
-    frame
-        The frame that begins.
-    cost
-        Cost of a round, shape [I].
-    """
+    """Return the memory with the weight that is given, or with one of the right unit."""
     if weight is None and memory.weight is None:
         scale = typical(frame, cost)
         weight = None if scale is None else DRIFT * scale.rate / scale.cost

@@ -135,15 +135,6 @@ def needed_speed(requests: SlotProblem, speed: Floats) -> float:
     Each needs its work over what sending leaves of its objective, when it sends to the site where
     that is fastest and shares the band with as many others as there are requests per site.
 
-    Parameters
-    ----------
-    requests
-        The requests.
-    speed
-        CPU of each site, Gcycle/s, shape [J].
-
-    Notes
-    -----
     Zeng et al., algorithm 2, use a least CPU for inference without saying what it is.
     """
     if requests.requests == 0:

@@ -25,42 +25,13 @@ Service: TypeAlias = Literal["fluid", "slot"]
 
 
 def check_service(service: str) -> None:
-    """Refuse what is no way of service.
-
-    Raises
-    ------
-    OptionError
-        Naming the ways.
-    """
+    """Refuse what is no way of service."""
     check_choice("service", service, get_args(Service))
 
 
 def run_in_order(queues: Queues, order: Ints, service: Service = "fluid") -> Runs:
     """Let every site serve its jobs one after the other, with all that is kept for jobs there.
 
-    Parameters
-    ----------
-    queues
-        The jobs, where `dispatch` sent them, and the sites.
-    order
-        Places of jobs in ``queues.jobs``, those to be served first in front, shape [m]; the order
-        of jobs at different sites means nothing, and who is not listed is not served.
-    service
-        ``"fluid"``: the next job uses what the one before leaves of the slot. ``"slot"``: a site
-        serves one job in a slot and wastes what it leaves, so that a job is complete as its last
-        slot ends.
-
-    Returns
-    -------
-    The runs of the slot. Jobs that wait nowhere, or where nothing is kept for jobs, do not run.
-
-    Raises
-    ------
-    OptionError
-        If the service is unknown.
-
-    Notes
-    -----
     Zeng et al., algorithm 4, lines 5 to 9, is ``"slot"``; the analysis needs ``"fluid"``.
     """
     check_service(service)

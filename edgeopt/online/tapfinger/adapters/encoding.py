@@ -64,13 +64,7 @@ class Observation(NamedTuple):
 
 
 def most_running(instance: TapFingerInstance) -> int:
-    """Return how many tasks a cluster can have room for at most, none of them paused.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Return how many tasks a cluster can have room for at most, none of them paused."""
     least = instance.minimum.min(axis=0)
     # A task holds something, so there are never more of them than CPU cores and GPUs together.
     bound = [int(instance.capacity.sum(axis=1).max())]
@@ -143,13 +137,7 @@ def features(instance: TapFingerInstance, seen: Round) -> Observation:
 
 
 def idle(instance: TapFingerInstance) -> Observation:
-    """Return what is seen where there is no task, such as at the end of a run.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Return what is seen where there is no task, such as at the end of a run."""
     N, P, K = instance.clusters, instance.pending, instance.task_kinds
     cluster = np.zeros((N, 3), dtype=np.float32)
     cluster[:, :2] = instance.capacity / _whole(instance)

@@ -22,47 +22,20 @@ __all__ = ["action_space", "check_reward", "missing", "observation_space", "show
 
 
 def missing(package: str, error: ImportError) -> MissingDependencyError:
-    """Say which extra brings a package.
-
-    Parameters
-    ----------
-    package
-        Its name.
-    error
-        What its import has come to.
-    """
+    """Say which extra brings a package."""
     return MissingDependencyError(
         f"{package} is needed and cannot be imported ({error}): pip install 'edgeopt[gym]'"
     )
 
 
 def check_reward(reward: str) -> None:
-    """Refuse a reward of another name.
-
-    Parameters
-    ----------
-    reward
-        The name.
-
-    Raises
-    ------
-    OptionError
-        If it is neither ``"shared"`` nor ``"local"``.
-    """
+    """Refuse a reward of another name."""
     if reward not in ("shared", "local"):
         raise OptionError(f"reward = {reward!r}: must be 'shared' or 'local'")
 
 
 def observation_space(instance: TapFingerInstance, *lead: int) -> spaces.Dict:
-    """Return the space of what `shown` returns.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    lead
-        Number of clusters, or nothing for the rows of one cluster.
-    """
+    """Return the space of what `shown` returns."""
     from gymnasium import spaces
 
     P, K, most = instance.pending, instance.task_kinds, most_running(instance)
@@ -88,17 +61,7 @@ def _shares(shape: tuple[int, ...]) -> spaces.Box:
 
 
 def action_space(instance: TapFingerInstance, *lead: int, scored: bool) -> spaces.Space[Any]:
-    """Return the space of actions: place, CPU cores and GPUs, and a score on request.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    lead
-        Number of clusters, or nothing for the action of one cluster.
-    scored
-        Whether an action is a dictionary of such a ``choice`` and a ``score``.
-    """
+    """Return the space of actions: place, CPU cores and GPUs, and a score on request."""
     from gymnasium import spaces
 
     sizes = np.array([instance.pending + 1, *instance.speed.shape[2:]])
@@ -109,15 +72,7 @@ def action_space(instance: TapFingerInstance, *lead: int, scored: bool) -> space
 
 
 def shown(observation: Observation, cluster: int | None = None) -> Mapping[str, NDArray[Any]]:
-    """Return an observation as the packages want it.
-
-    Parameters
-    ----------
-    observation
-        The observation.
-    cluster
-        Cluster whose rows are wanted; None for all.
-    """
+    """Return an observation as the packages want it."""
     rows = slice(None) if cluster is None else cluster
     named = {name: part[rows] for name, part in observation._asdict().items()}
     named["mask"] = named["mask"].astype(np.int8)

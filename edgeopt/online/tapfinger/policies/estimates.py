@@ -67,13 +67,7 @@ class Estimates(NamedTuple):
 
 
 def mean_durations(instance: TapFingerInstance) -> Floats | Ints:
-    """Return how many slots a task takes on average, shape [N, K, A, B]; 0 for what does not fit.
-
-    Parameters
-    ----------
-    instance
-        The clusters and kinds.
-    """
+    """Return the mean number of slots of a task, shape [N, K, A, B]; 0 where it does not fit."""
     if instance.noise == 0.0:
         return instance.duration
     from edgeopt.instances.tapfinger.durations import expected_durations
@@ -82,13 +76,7 @@ def mean_durations(instance: TapFingerInstance) -> Floats | Ints:
 
 
 def estimates(instance: TapFingerInstance) -> Estimates:
-    """Return what is expected of the tasks of an instance.
-
-    Parameters
-    ----------
-    instance
-        The clusters and kinds. Under noise the durations are the means.
-    """
+    """Return what is expected of the tasks of an instance."""
     # Comparisons are all that is done with the durations there.
     kept = efficient(cast("Ints", mean_durations(instance)))
     duration = np.asarray(kept.duration, dtype=np.float64)
@@ -107,19 +95,7 @@ def whole_slots(duration: Floats | Ints) -> Ints:
 
 @compiled
 def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
-    """Return how many slots a task still takes without noise, at most so many.
-
-    Parameters
-    ----------
-    speed
-        Speed of its bundle.
-    slowing
-        Whether its progress slows down.
-    progress
-        Progress made, in [0, 1).
-    most
-        Slots after which nobody cares.
-    """
+    """Return how many slots a task still takes without noise, at most so many."""
     slots = 0
     while progress < COMPLETE and slots < most:
         progress += progress_gain(speed, slowing, progress)
@@ -132,21 +108,7 @@ def free_ahead(
     free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
     speed: Floats, slowing: Flags, look: int,
 ) -> Ints:  # fmt: skip
-    """Return what is free in the coming slots if nothing is started, shape [N, look, 2].
-
-    Parameters
-    ----------
-    free
-        CPU cores and GPUs that are free now, shape [N, 2].
-    cluster, bundle, progress, task
-        Of the running tasks, shapes [m], [m, 2], [m], [m].
-    kind
-        Of all tasks, shape [v].
-    speed, slowing
-        As in the instance.
-    look
-        Slots ahead.
-    """
+    """Return what is free in the coming slots if nothing is started, shape [N, look, 2]."""
     clusters = free.shape[0]
     ahead = np.zeros((clusters, look, 2), np.int64)
     for i in range(cluster.size):

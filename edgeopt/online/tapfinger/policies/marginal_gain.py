@@ -27,19 +27,6 @@ def hand_out_by_gain(
 
     Each unit goes where the expected slots fall most for one unit more, divided by the units of
     that resource that the task has, at least 1. Of equals the first task and CPU cores come first.
-
-    Parameters
-    ----------
-    slots
-        Slots that a whole task takes with a bundle, shape [K, A, B].
-    kind
-        Kind of each task, shape [m].
-    remaining
-        Part of each task that is left, shape [m].
-    bundle
-        CPU cores and GPUs of each task, shape [m, 2]; enlarged in place.
-    cpus, gpus
-        Units that may be handed out.
     """
     left = (cpus, gpus)
     while True:

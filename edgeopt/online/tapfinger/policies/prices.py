@@ -26,13 +26,7 @@ _DIGITS: Final = 40
 
 
 def check_pressure(pressure: float) -> None:
-    """Check how much others that wait count.
-
-    Raises
-    ------
-    OptionError
-        If it is negative or no number.
-    """
+    """Check how much others that wait count."""
     check_real("pressure", pressure, "[0, inf)")
 
 
@@ -50,13 +44,7 @@ def choices(pending: Ints, eligible: Flags) -> Ints:
 
 @compiled
 def crowding(crowd: Ints) -> float:
-    """Return how many tasks wait for a cluster, one that may run on m clusters as 1 / m.
-
-    Parameters
-    ----------
-    crowd
-        How many tasks that may run on m clusters wait for it, shape [N + 1].
-    """
+    """Return how many tasks wait for a cluster, one that may run on m clusters as 1 / m."""
     total = 0.0
     for m in range(1, crowd.size):
         if crowd[m] > 0:

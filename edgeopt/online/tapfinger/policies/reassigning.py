@@ -37,19 +37,6 @@ class Reassigning(Settled, Deterministic):
         """Let one task join each cluster, if there is room, and give its tasks new bundles.
 
         A task that would be given nothing does not join.
-
-        Parameters
-        ----------
-        state
-            What the policy knows of clusters and kinds of tasks.
-        observation
-            The round that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
         """
         task, bundle, other = self._assign(state, observation)
         held = observation.running.bundle
@@ -74,15 +61,7 @@ def chosen_by_any(task: int, chosen: Ints) -> bool:
 
 @compiled
 def oldest(pending: Ints, chosen: Ints) -> int:
-    """Return the oldest pending task that no other cluster has chosen, -1 if there is none.
-
-    Parameters
-    ----------
-    pending
-        Pending set of the cluster, -1 behind the last task, shape [P].
-    chosen
-        Task that each cluster has chosen, -1 for none, shape [N].
-    """
+    """Return the oldest pending task that no other cluster has chosen, -1 if there is none."""
     for j in pending:
         if j >= 0 and not chosen_by_any(j, chosen):
             return int(j)
@@ -98,27 +77,6 @@ def sharers(
 
     The last one may be the oldest pending task of the cluster, which joins if the smallest bundles
     of all, its own included, fit into the cluster.
-
-    Parameters
-    ----------
-    n
-        The cluster.
-    capacity
-        CPU cores and GPUs of each cluster, shape [N, 2].
-    minimum
-        Smallest bundle of each kind of task, shape [K, 2].
-    pending
-        Pending set of each cluster, shape [N, P].
-    chosen
-        As in `oldest`.
-    kind
-        Kind of each task that has arrived, shape [v].
-    task, cluster
-        Running tasks in the order of their placement, and where they run, shape [m].
-
-    Returns
-    -------
-    Number and place among the running tasks of each, shape [h]; place -1 for the one that joins.
     """
     number, place = np.empty(task.size + 1, np.int64), np.empty(task.size + 1, np.int64)
     count = 0

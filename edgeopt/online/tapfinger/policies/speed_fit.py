@@ -26,13 +26,7 @@ NOTHING: Final = 1e-3
 
 
 def check_fit(fit: str) -> None:
-    """Check the name of a fit.
-
-    Raises
-    ------
-    OptionError
-        If it is unknown.
-    """
+    """Check the name of a fit."""
     check_choice("fit", fit, get_args(Fit))
 
 
@@ -43,31 +37,6 @@ def fitted_slots(instance: TapFingerInstance, fit: Fit = "correct") -> Floats:
 
     .. math:: \theta_0 / w + \theta_1 + \theta_2 w / p + \theta_3 w + \theta_4 p .
 
-    Parameters
-    ----------
-    instance
-        The speeds, to which the formula is fitted for each cluster and kind of task.
-    fit
-        ``"correct"``: least squares of the slots over all bundles from the smallest one on, with
-        coefficients that are not negative. The formula does not cover bundles without CPU cores
-        or without GPUs; for these the slots are those of the table of speeds. ``"printed"``: as
-        in the program behind the paper's figures, least squares of the speeds with coefficients
-        of any sign. There the speeds are listed with the number of GPUs changing fastest, but the
-        bundles with that of CPU cores, so that what the formula says of CPU cores comes from
-        GPUs and the other way round. Bundles below the smallest one count, with speed 0.
-
-    Returns
-    -------
-    Slots, shape [N, K, A, B]; infinite below the smallest bundle, except for ``"printed"``, where
-    they can even be negative.
-
-    Raises
-    ------
-    OptionError
-        If the fit is unknown.
-
-    Notes
-    -----
     The baseline "Optimus" of Li et al., section V-A. A kind of task that slows down is measured
     when it begins.
     """

@@ -40,21 +40,7 @@ class Uniform(Settled):
     def decide(
         self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, TapFingerInstance]:
-        """Toss two coins for every cluster.
-
-        Parameters
-        ----------
-        state
-            The clusters and kinds of tasks.
-        observation
-            The round that begins.
-        rng
-            The coins: two for every cluster, whether it needs them or not.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
-        """
+        """Toss two coins for every cluster."""
         task, bundle = name_tasks(
             rng.random((observation.waiting.size, 2)), observation.pending, observation.free,
             observation.tasks.kind, state.minimum, state.largest, self.smallest,

@@ -22,23 +22,7 @@ def name_tasks(
     coins: Floats, pending: Ints, free: Ints, kind: Ints, minimum: Ints, largest: tuple[int, int],
     smallest: bool,
 ) -> tuple[Ints, Ints]:  # fmt: skip
-    """Return the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2].
-
-    Parameters
-    ----------
-    coins
-        Two numbers in [0, 1) for each cluster, shape [N, 2].
-    pending, free
-        As a round shows them.
-    kind
-        Kind of each task, shape [J].
-    minimum
-        Smallest bundle of each kind, shape [K, 2].
-    largest
-        Largest bundle.
-    smallest
-        Whether a task gets its smallest bundle, or any.
-    """
+    """Return the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2]."""
     clusters, places = pending.shape
     task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
     chosen = np.full(clusters, -1)

@@ -34,15 +34,7 @@ _ROUNDS: Final = 1024
 
 
 def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
-    """Return a stand-in for the plain loop, with the same trajectories.
-
-    Parameters
-    ----------
-    environment
-        The environment.
-    policy
-        The policy.
-    """
+    """Return a stand-in for the plain loop, with the same trajectories."""
 
     def run(worlds: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
         seconds, episodes = 0.0, []

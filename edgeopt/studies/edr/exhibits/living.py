@@ -37,15 +37,7 @@ _REHEARSAL: Final[dict[str, Any]] = {
 
 
 def week(*, first: int, **settings: Any) -> EdrInstance:
-    """Draw an instance and keep its first frames.
-
-    Parameters
-    ----------
-    first
-        How many frames to keep; tasks whose window is cut keep their even rate.
-    **settings
-        What `generate` takes.
-    """
+    """Draw an instance and keep its first frames."""
     return cut(_whole(tuple(sorted(settings.items()))), first)
 
 
@@ -115,17 +107,7 @@ class Watched:
 
 
 def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
-    """Let a policy live through a week, and return all that the figures show of it.
-
-    Parameters
-    ----------
-    recipe
-        The week; see :func:`week`.
-    name
-        Name of the policy.
-    seed
-        Of its coins.
-    """
+    """Let a policy live through a week, and return all that the figures show of it."""
     from edgeopt.models.edr import unserved_price
     from edgeopt.online import simulate
     from edgeopt.online.edr import EdrEnvironment
@@ -162,15 +144,7 @@ def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
 
 
 def plan(recipe: Recipe, name: str) -> dict[str, Any]:
-    """Solve a benchmark on a week, and return what the figures show of it.
-
-    Parameters
-    ----------
-    recipe
-        The week; see :func:`week`.
-    name
-        ``"offline"``, or ``"framewise"``, of which there is the cost alone.
-    """
+    """Solve a benchmark on a week, and return what the figures show of it."""
     from edgeopt.models.edr import late_price, unserved_price
     from edgeopt.studies.registry import find_system
 
@@ -213,20 +187,6 @@ def loss_bound(instance: EdrInstance, rounds: Floats, accuracy: float) -> list[l
 
     The bound from which the rounds of a task follow falls like 1 / (q + E) with the rounds q done,
     where E are local steps, and is the accuracy when all rounds are.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    rounds
-        Rounds by frame and task, shape [T, I].
-    accuracy
-        For which the rounds of the tasks were reckoned.
-
-    Returns
-    -------
-    list
-        By kind the mean over its tasks, at the beginning of the window and after each twentieth.
     """
     assert instance.task_kind is not None
     done = np.vstack([np.zeros(instance.tasks), np.cumsum(rounds, axis=0)])

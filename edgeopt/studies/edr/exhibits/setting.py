@@ -77,27 +77,7 @@ def weeks(
     draws: int | None = None,
     **changes: Any,
 ) -> list[Cell]:
-    """List a cell for each policy or benchmark on each of the drawn weeks.
-
-    Parameters
-    ----------
-    quick
-        Whether to take few and small weeks.
-    names
-        Of policies and benchmarks.
-    first
-        Frames of each week that are kept; by default all.
-    draws
-        Number of weeks.
-    **changes
-        What `generate` takes, instead of the setting of the paper.
-
-    Returns
-    -------
-    list of Cell
-        With columns ``draw, frames, reuse, noise, policy`` and what :func:`live` or :func:`plan`
-        returns.
-    """
+    """List a cell for each policy or benchmark on each of the drawn weeks."""
     from edgeopt.instances.edr.channel import NOISE
 
     own = {"reuse": "group", "noise": NOISE, **settings(quick), **changes}
@@ -128,17 +108,7 @@ def weekly(quick: bool) -> list[Cell]:
 
 
 def per_step(table: pd.DataFrame, lists: Sequence[str], step: str) -> pd.DataFrame:
-    """Make one row out of each entry of the lists in a table of cells.
-
-    Parameters
-    ----------
-    table
-        Of the cells.
-    lists
-        Columns that hold lists, of one length in a row.
-    step
-        Name of the column for the place in the list, from 0.
-    """
+    """Make one row out of each entry of the lists in a table of cells."""
     import pandas as pd
 
     return pd.DataFrame(

@@ -27,13 +27,7 @@ _SMALL: Final = 18
 
 
 def settled(case: Case) -> dict[str, Any]:
-    """Return how often each tier hosts each model of the most popular task, in the last third.
-
-    Parameters
-    ----------
-    case
-        Of one policy.
-    """
+    """Return how often each tier hosts each model of the most popular task, in the last third."""
     instance = case.instance
     [policy] = case.trajectories
     hosted = case.replay(policy).hosted

@@ -34,13 +34,7 @@ _MEASURES: Final = {"updates": "models fetched per slot, MU (MB)", "gain": "NTAG
 
 
 def so_far(case: Case) -> dict[str, list[float]]:
-    """Return the means over the runs of updates and gain up to each slot.
-
-    Parameters
-    ----------
-    case
-        Of one policy.
-    """
+    """Return the means over the runs of updates and gain up to each slot."""
     [trajectory] = case.trajectories.values()
     runs: Any = trajectory
     slots = np.arange(1, runs.fetched.shape[1] + 1)

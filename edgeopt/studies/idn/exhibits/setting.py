@@ -41,30 +41,12 @@ _QUICK_HOUR: Final = 8
 
 
 def seeds(quick: bool, topology: int = 1) -> range:
-    """Return the seeds of the instances.
-
-    Parameters
-    ----------
-    quick
-        Whether there have to be few.
-    topology
-        In the second one every request type is attached to both base stations: nothing is drawn.
-    """
+    """Return the seeds of the instances."""
     return range(1 if topology == 2 else 2 if quick else 5)
 
 
 def recipe(quick: bool, seed: int, **settings: Any) -> Recipe:
-    """Return an instance of five hours; a quick one has hours of few slots.
-
-    Parameters
-    ----------
-    quick
-        Whether it has to be small.
-    seed
-        Of the instance.
-    **settings
-        What `generate` takes.
-    """
+    """Return an instance of five hours; a quick one has hours of few slots."""
     if quick:
         per_slot = round(60.0 * settings.get("rate", 7500.0))
         settings |= {"horizon": 5 * _QUICK_HOUR, "shift_every": _QUICK_HOUR * per_slot}
@@ -74,15 +56,7 @@ def recipe(quick: bool, seed: int, **settings: Any) -> Recipe:
 
 
 def holds(fine: bool, rows: pd.DataFrame, measure: str) -> str:
-    """Say whether a statement holds here, with the range of the figures that it is about.
-
-    Parameters
-    ----------
-    fine
-        Whether it holds.
-    rows, measure
-        The figures.
-    """
+    """Say whether a statement holds here, with the range of the figures that it is about."""
     from edgeopt.studies.wording import interval
 
     span = interval(float(rows[measure].min()), float(rows[measure].max()), digits=3)

@@ -48,11 +48,6 @@ def mean_reward(trajectory: OincTrajectory) -> float:
 
     The mean over the requests of a slot of minus their latency, in seconds, and of minus 3 more for
     each that is not in time; averaged over the slots that have requests, and over runs.
-
-    Parameters
-    ----------
-    trajectory
-        Runs of a policy.
     """
     earned = -trajectory.counted_latency - _PENALTY * ~trajectory.met
     _, place, count = np.unique(trajectory.slot, return_inverse=True, return_counts=True)
@@ -61,13 +56,7 @@ def mean_reward(trajectory: OincTrajectory) -> float:
 
 
 def rewards(case: Case) -> dict[str, Any]:
-    """Return reward, mean latency and share in time of the one policy of a case.
-
-    Parameters
-    ----------
-    case
-        The case.
-    """
+    """Return reward, mean latency and share in time of the one policy of a case."""
     [trajectory] = trajectories(case).values()
     return {
         "reward": mean_reward(trajectory),

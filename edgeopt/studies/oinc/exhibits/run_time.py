@@ -27,11 +27,6 @@ def run_time(case: Case) -> dict[str, Any]:
     """Return the time that the one policy of a case takes for the decisions of 200 slots, s.
 
     It lives through the run once more: by then everything that is compiled is.
-
-    Parameters
-    ----------
-    case
-        The case.
     """
     from edgeopt.online import simulate
 

@@ -58,17 +58,7 @@ OPEN: Final = (
 
 
 def recipe(quick: bool, seed: int, **settings: Any) -> Recipe:
-    """Return how to draw an instance in the paper's setting.
-
-    Parameters
-    ----------
-    quick
-        Whether to draw a small one.
-    seed
-        Seed.
-    **settings
-        What `generate` takes.
-    """
+    """Return how to draw an instance in the paper's setting."""
     return Recipe.of(generate, rng=seed, duty=_DUTY, **(_QUICK if quick else {}), **settings)
 
 
@@ -140,15 +130,7 @@ BAND: Final = Sweep(
 
 
 def averages(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Average over the draws what the figures show.
-
-    Parameters
-    ----------
-    table
-        Of the cells.
-    by
-        Columns that stay.
-    """
+    """Average over the draws what the figures show."""
     shares = ("success", "requests_met", "jobs_met")
     table = table.assign(both_times=table["latency"] + table["completion"])
     measures = ("value", "scaled", "latency", "completion", "both_times", *shares)

@@ -50,25 +50,7 @@ def figure_of(
     *,
     share: bool = False,
 ) -> Exhibit:
-    """Return the figure of a sweep: measures side by side, a curve for each of three policies.
-
-    Parameters
-    ----------
-    number_of
-        Of the figure.
-    what
-        What it shows.
-    sweep
-        What is swept.
-    measures
-        Labels by the column that is drawn.
-    notice, printed
-        As in `Exhibit`.
-    differs
-        Why figures may differ, before what holds for the whole evaluation.
-    share
-        Whether the measures are shares, drawn in per cent.
-    """
+    """Return the figure of a sweep: measures side by side, a curve for each of three policies."""
 
     def draw(rows: pd.DataFrame) -> Figure:
         return curves(
@@ -98,19 +80,7 @@ def figure_of(
 
 
 def best_places(rows: pd.DataFrame, column: str, measure: str, sense: Sense) -> tuple[int, int]:
-    """Count places of a sweep at which OINC is best, ties included, and all places.
-
-    Parameters
-    ----------
-    rows
-        Of the exhibit.
-    column
-        What is swept.
-    measure
-        What is compared.
-    sense
-        Whether more or less of it is better.
-    """
+    """Count places of a sweep at which OINC is best, ties included, and all places."""
     table = rows.pivot(index=column, columns="policy", values=measure)
     ahead = _sign(sense) * table.drop(columns="oinc").rsub(table["oinc"], axis=0)
     return int((ahead >= -_EQUAL).all(axis=1).sum()), len(table)
@@ -121,17 +91,7 @@ def _sign(sense: Sense) -> float:
 
 
 def largest(column: str, measure: str, sense: Sense) -> Callable[[pd.DataFrame], float]:
-    """Return what reads the largest gain of OINC on another policy, as a share of that one.
-
-    Parameters
-    ----------
-    column
-        What is swept; the place of the sweep is that of the largest gain.
-    measure
-        What is compared.
-    sense
-        Whether a gain is more or less of it.
-    """
+    """Return what reads the largest gain of OINC on another policy, as a share of that one."""
 
     def read(rows: pd.DataFrame) -> float:
         table = rows.pivot(index=column, columns="policy", values=measure)
@@ -143,15 +103,7 @@ def largest(column: str, measure: str, sense: Sense) -> Callable[[pd.DataFrame],
 
 
 def trend(column: str, measure: str) -> Callable[[pd.DataFrame], str]:
-    """Return what says of which policies a measure rises or falls from place to place.
-
-    Parameters
-    ----------
-    column
-        What is swept.
-    measure
-        What is looked at.
-    """
+    """Return what says of which policies a measure rises or falls from place to place."""
 
     def read(rows: pd.DataFrame) -> str:
         kinds: dict[str, list[str]] = {}
@@ -166,17 +118,7 @@ def trend(column: str, measure: str) -> Callable[[pd.DataFrame], str]:
 
 
 def needed(column: str, measure: str, sense: Sense) -> Callable[[pd.DataFrame], str]:
-    """Return what says from which place on others do as well as OINC at the first one.
-
-    Parameters
-    ----------
-    column
-        What is swept; more of it is better for all.
-    measure
-        What is compared.
-    sense
-        Whether more or less of it is better.
-    """
+    """Return what says from which place on others do as well as OINC at the first one."""
 
     def read(rows: pd.DataFrame) -> str:
         table = rows.pivot(index=column, columns="policy", values=measure).sort_index()
@@ -194,17 +136,7 @@ def needed(column: str, measure: str, sense: Sense) -> Callable[[pd.DataFrame], 
 
 
 def range_of(rows: pd.DataFrame, measure: str, *, share: bool = False) -> str:
-    """Write between which figures a measure of OINC lies.
-
-    Parameters
-    ----------
-    rows
-        Of the exhibit.
-    measure
-        Column.
-    share
-        Whether it is a percentage.
-    """
+    """Write between which figures a measure of OINC lies."""
     own = rows.loc[rows["policy"] == "oinc", measure]
     low, high = float(own.min()), float(own.max())
     said = interval(low, high, share=share, digits=3)

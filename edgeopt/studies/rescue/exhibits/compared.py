@@ -29,26 +29,7 @@ def compared(
     at: Mapping[str, Any],
     reading: Callable[[Case, str], Mapping[str, Any]],
 ) -> Cell:
-    """Return the cell in which policies live through the same worlds of an instance.
-
-    Parameters
-    ----------
-    recipe
-        The instance.
-    policies
-        Names.
-    runs
-        Simulated runs, at least 2.
-    at
-        Where the cell stands: swept values by column.
-    reading
-        Function of a module that maps the case and the name of a policy to what is kept of it.
-
-    Returns
-    -------
-    Cell
-        It comes to lists with one entry per policy; see `unfolded`.
-    """
+    """Return the cell in which policies live through the same worlds of an instance."""
     identity = {
         **at,
         "instance": recipe.fingerprint(),
@@ -60,15 +41,7 @@ def compared(
 
 
 def unfolded(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the table of such cells with one row per policy.
-
-    Parameters
-    ----------
-    table
-        Of the cells.
-    columns
-        What was read of each policy.
-    """
+    """Return the table of such cells with one row per policy."""
     return table.explode(["policy", *columns], ignore_index=True)
 
 

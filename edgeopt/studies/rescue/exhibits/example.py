@@ -34,14 +34,7 @@ _TITLES: Final = {
 
 
 def example(retraining: bool) -> RescueInstance:
-    """Return a server with the reserved task (0, 3, 6) and two more, and retraining tasks.
-
-    Parameters
-    ----------
-    retraining
-        Whether any arrive: one for certain in slot 1, more valuable ones later with probability
-        0.2 per slot.
-    """
+    """Return a server with the reserved task (0, 3, 6) and two more, and retraining tasks."""
     arrival = np.zeros((_SLOTS, 2))
     if retraining:
         arrival[1, 0] = 1.0
@@ -64,15 +57,7 @@ def example(retraining: bool) -> RescueInstance:
 
 
 def read(case: Case, policy: str) -> Mapping[str, Any]:
-    """Return the mean work of every slot.
-
-    Parameters
-    ----------
-    case
-        The case.
-    policy
-        Name of the policy.
-    """
+    """Return the mean work of every slot."""
     run: Any = case.trajectories[policy]
     return {
         "reserved": np.asarray(run.reserved_work).mean(axis=0).tolist(),

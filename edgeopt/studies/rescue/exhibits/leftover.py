@@ -38,22 +38,7 @@ _MEASURES: Final = ("unused", "over_provisioned", "gaps", "pieces", "fragmentati
 def placed(
     tasks: int, over: float, rng: int | np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give tasks constant reservations, each on the first server and at the first slot that fits.
-
-    Parameters
-    ----------
-    tasks
-        Number of tasks that ask, one after the other; one that fits nowhere is turned away.
-    over
-        By how much more than its load a task reserves.
-    rng
-        Seed or generator.
-
-    Returns
-    -------
-    tuple
-        Loads and reservations, as shares of a server's capacity, shape [servers, slots].
-    """
+    """Give tasks constant reservations, each on the first server and slot that fit."""
     generator = np.random.default_rng(rng)
     load, reserved = (np.zeros((_SERVERS, _SLOTS)) for _ in range(2))
     for _ in range(tasks):

@@ -36,15 +36,7 @@ _MEASURES: Final = ("utilisation", "earned")
 
 
 def read(case: Case, policy: str) -> Mapping[str, Any]:
-    """Return utilisation and profit so far, after each slot, the latter as a share of OPT(LP).
-
-    Parameters
-    ----------
-    case
-        The case.
-    policy
-        Name of the policy.
-    """
+    """Return utilisation and profit so far, after each slot, the latter as a share of OPT(LP)."""
     run: Any = case.trajectories[policy]
     earned = np.cumsum(run.reward, axis=1).mean(axis=0) / case.benchmark.bound
     return {

@@ -105,15 +105,7 @@ class Sweep:
 
 
 def read(case: Case, policy: str) -> Mapping[str, float]:
-    """Return the figures of a policy of a case.
-
-    Parameters
-    ----------
-    case
-        The case.
-    policy
-        Name of the policy.
-    """
+    """Return the figures of a policy of a case."""
     [row] = case.table[case.table["policy"] == policy].to_dict("records")
     return {
         "profit": row["value"],
@@ -126,17 +118,7 @@ def read(case: Case, policy: str) -> Mapping[str, float]:
 
 
 def cells(sweeps: Sequence[Sweep], instances: int, quick: bool) -> list[Cell]:
-    """List the cells of a figure: one cell per place and drawn instance, with all policies.
-
-    Parameters
-    ----------
-    sweeps
-        What is swept.
-    instances
-        Number of drawn instances at each place.
-    quick
-        Whether to take few places only, on three small instances.
-    """
+    """List the cells of a figure: one cell per place and drawn instance, with all policies."""
     policies = [name + ending for ending in VARIANTS.values() for name in FAMILIES]
     listed = []
     for sweep in sweeps:
@@ -155,19 +137,7 @@ def cells(sweeps: Sequence[Sweep], instances: int, quick: bool) -> list[Cell]:
 
 
 def rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Average over the instances, and set RESCUE against the best baseline of its variant.
-
-    Parameters
-    ----------
-    table
-        Of the cells.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per sweep, place and policy. ``lead``, by how much of it the profit exceeds that of
-        the baseline that is best in the mean, is taken instance by instance; NaN for baselines.
-    """
+    """Average over the instances, and set RESCUE against the best baseline of its variant."""
     table = unfolded(table, _MEASURES)
     found = means(table, _MEASURES, ("sweep", "place", "policy"), shares=("failed", "utilisation"))
     guarded = found["policy"].str.endswith(VARIANTS["guarded"])
@@ -204,15 +174,7 @@ def _lead(row: Mapping[Any, Any], found: pd.DataFrame, profits: Mapping[Any, Any
 
 
 def draw(rows: pd.DataFrame, *, sweeps: Sequence[Sweep]) -> Figure:
-    """Draw the profits over what is swept, unguarded above, guarded below.
-
-    Parameters
-    ----------
-    rows
-        Of the exhibit.
-    sweeps
-        What is swept, from left to right.
-    """
+    """Draw the profits over what is swept, unguarded above, guarded below."""
     from matplotlib.lines import Line2D
 
     figure = blank(height=5.6)

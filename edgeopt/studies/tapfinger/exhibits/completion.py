@@ -67,23 +67,7 @@ def completion(
     more: Sequence[Printed] = (),
     differs: Sequence[str] = (),
 ) -> Exhibit:
-    """Return the exhibit of a setting: completion times, and tasks in the system over time.
-
-    Parameters
-    ----------
-    number, title
-        Of the figure.
-    setting
-        The setting.
-    claims
-        What the paper says of TapFinger and a baseline.
-    use
-        Whether to show CPU cores and GPUs in use over time, too.
-    more
-        Further lines.
-    differs
-        Why figures may differ, beyond what holds for all settings.
-    """
+    """Return the exhibit of a setting: completion times, and tasks in the system over time."""
     series = SERIES if use else SERIES[:1]
     size = f"In full size means over {setting.draws} draws of tasks, {setting.runs} runs of each."
     return Exhibit(
@@ -118,17 +102,7 @@ def _notice(rows: pd.DataFrame, *, setting: Setting) -> str:
 
 
 def drawn(rows: pd.DataFrame, *, setting: Setting, series: Sequence[str]) -> Figure:
-    """Draw boxes of completion times, and below them what goes on over time.
-
-    Parameters
-    ----------
-    rows
-        Of the exhibit.
-    setting
-        The setting.
-    series
-        What is drawn over time.
-    """
+    """Draw boxes of completion times, and below them what goes on over time."""
     from matplotlib.lines import Line2D
 
     shown = len(setting.policies) + len(setting.learned)

@@ -28,13 +28,7 @@ _VOID: Final = "-"
 
 
 def contrived(single_start: bool) -> TapFingerInstance:
-    """Return three clusters with room for four tasks each, and tasks of one slot.
-
-    Parameters
-    ----------
-    single_start
-        Whether a cluster may start at most one task per slot.
-    """
+    """Return three clusters with room for four tasks each, and tasks of one slot."""
     eligible = np.random.default_rng(4).random((_TASKS, _CLUSTERS)) < 0.7
     eligible[~eligible.any(axis=1)] = True
     return from_durations(

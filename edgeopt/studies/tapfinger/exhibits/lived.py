@@ -40,26 +40,7 @@ def lived(
     at: Mapping[str, Any],
     series: Sequence[str] = (),
 ) -> Cell:
-    """Return the cell in which schedulers live through the same worlds of an instance.
-
-    Parameters
-    ----------
-    recipe
-        The instance.
-    policies
-        Names.
-    runs
-        Simulated runs.
-    at
-        Where the cell stands, such as the draw.
-    series
-        Which of `SERIES` are kept.
-
-    Returns
-    -------
-    Cell
-        It comes to lists with one entry per scheduler; see `unfolded`.
-    """
+    """Return the cell in which schedulers live through the same worlds of an instance."""
     identity = {
         **at,
         "instance": recipe.fingerprint(),
@@ -110,26 +91,7 @@ def _read(run: Any, series: Sequence[str]) -> Mapping[str, Any]:
 def unfolded(
     table: pd.DataFrame, by: Sequence[str] = (), series: Sequence[str] = (), points: int = 60
 ) -> pd.DataFrame:
-    """Average over the draws and return one row per place, scheduler, part and stretch of time.
-
-    Parameters
-    ----------
-    table
-        Of such cells.
-    by
-        Columns that tell places apart.
-    series
-        Which of `SERIES` were kept.
-    points
-        About how many stretches of time there are at most.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `by`, ``policy, part, slot, value, value_low, value_high``: `part` is one of
-        `SUMMARY`, where `slot` is NaN, or one of `series`, where `slot` is the first of the
-        stretch that the value is the mean of.
-    """
+    """Average over the draws and return one row per place, scheduler, part and stretch of time."""
     import pandas as pd
 
     tall = table.explode(["policy", *SUMMARY, *series], ignore_index=True)
@@ -149,17 +111,7 @@ def unfolded(
 
 
 def windows(series: Sequence[Any], longest: int, step: int) -> Any:
-    """Average series over stretches of some slots, with zeros after their end, [series, stretch].
-
-    Parameters
-    ----------
-    series
-        Arrays.
-    longest
-        Number of slots of the longest.
-    step
-        Slots of a stretch; the last one may be shorter.
-    """
+    """Average series over stretches of slots, with zeros after their end, [series, stretch]."""
     edges = np.arange(0, longest, step)
     padded = np.stack([np.pad(one, (0, longest - len(one))) for one in series])
     return np.add.reduceat(padded, edges, axis=1) / np.diff([*edges, longest])

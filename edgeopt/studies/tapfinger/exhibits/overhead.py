@@ -39,13 +39,7 @@ _POLICIES: Final = {
 
 
 def communication(kilometres: float) -> Mapping[str, float]:
-    """Return the milliseconds that state and action of an agent take over a distance.
-
-    Parameters
-    ----------
-    kilometres
-        From the coordinator.
-    """
+    """Return the milliseconds that state and action of an agent take over a distance."""
     transfer = 1e3 * 8 * _BYTES / _BIT_PER_SECOND
     light = 1e3 * 2 * kilometres / _KM_PER_SECOND
     return {"transfer": transfer, "light": light, "communication": transfer + light}

@@ -142,13 +142,7 @@ class Claim:
 
 
 def claimed(claims: Sequence[Claim]) -> list[Printed]:
-    """Write claims as lines: TapFinger's, and beside it what needs no learning in its place.
-
-    Parameters
-    ----------
-    claims
-        The claims.
-    """
+    """Write claims as lines: TapFinger's, and beside it what needs no learning in its place."""
     lines = []
     for claim in claims:
         what = f"below {claim.title}, {claim.part} completion time"

@@ -74,30 +74,7 @@ def price_sites(
     chosen: Ints,
     reduced: Floats,
 ) -> tuple[int, int]:
-    """Find the best set of each site at given prices, beginning with the sets known.
-
-    Parameters
-    ----------
-    a, e, s
-        Roots of times, shape [J, n]; objectives, shape [n].
-    prices
-        Prices, shape [n].
-    limit
-        Number of sets to look at on each site at most.
-    pool, cost
-        Known columns: site, size and members, shape [capacity, 2 + n]; costs, shape [capacity].
-        Better ones are added.
-    count
-        Number of columns known.
-    chosen
-        Filled in with the best column of each site, -1 for the empty set, shape [J].
-    reduced
-        Filled in with a bound on cost less prices of all sets of each site, shape [J].
-
-    Returns
-    -------
-    Number of columns known, and number of sets looked at.
-    """
+    """Find the best set of each site at given prices, beginning with the sets known."""
     sites, n = a.shape
     members = np.empty(n, dtype=np.int64)
     none = np.empty((0, n + 1), dtype=np.int64)
@@ -139,27 +116,7 @@ def ascend(
     count: int,
     reduced: Floats,
 ) -> tuple[float, int, int, int]:
-    """Raise the bound; `prices` and `reduced` become those of the best one.
-
-    Parameters
-    ----------
-    a, e, s, limit, pool, cost, count
-        As for `price_sites`.
-    prices
-        Prices to begin with, shape [n].
-    upper
-        Cost of a known assignment, or a guess.
-    gap
-        Relative gap to `upper` at which to stop.
-    rounds
-        Number of rounds at most.
-    reduced
-        Filled in, shape [J].
-
-    Returns
-    -------
-    The bound, number of columns known, number of rounds, number of sets looked at.
-    """
+    """Raise the bound; `prices` and `reduced` become those of the best one."""
     sites, n = a.shape
     point, direction, chosen = prices.copy(), np.zeros(n), np.empty(sites, dtype=np.int64)
     now = np.empty(sites)

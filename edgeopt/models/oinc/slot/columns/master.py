@@ -91,12 +91,7 @@ class Pool:
             self.cost = np.pad(self.cost, (0, missing))
 
     def price(self, prices: Floats, limit: int) -> Floats:
-        """Add the best set of each site at given prices.
-
-        Returns
-        -------
-        A bound on what each site's sets cost less their prices, shape [J].
-        """
+        """Add the best set of each site at given prices."""
         sites = self.roots.a.shape[0]
         self.reserve(sites)
         reduced, chosen = np.empty(sites), np.empty(sites, dtype=np.int64)

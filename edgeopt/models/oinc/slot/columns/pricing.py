@@ -35,33 +35,7 @@ def search(
     members: Ints,
     found: Ints,
 ) -> tuple[float, int, float, int]:
-    """Search the sets of one site for the one whose cost less prices is least.
-
-    Parameters
-    ----------
-    a, e
-        Roots of the site's times, shape [n].
-    s
-        Objectives, infinite where there are none, shape [n].
-    prices
-        Price of each request, shape [n].
-    cutoff
-        Only sets below it count, such as the best one known. At most 0, the value of the empty set,
-        unless all sets are wanted.
-    limit
-        Number of sets to look at, after which the search stops with what it knows.
-    members
-        Filled in with the best set, shape [n].
-    found
-        With no rows, the best set is searched. Otherwise filled in with all sets below the cutoff,
-        the first entry of each row their number, shape [capacity, 1 + n].
-
-    Returns
-    -------
-    The least value or the cutoff, the size of the best set (0 if none is below the cutoff; the
-    number of sets found if all are wanted), a bound on the value of all sets, and how many were
-    looked at. The bound equals the value unless the search stopped early.
-    """
+    """Search the sets of one site for the one whose cost less prices is least."""
     n = a.size
     every = found.shape[0] > 0
     objectives = False

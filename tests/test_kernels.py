@@ -238,7 +238,8 @@ from edgeopt.rounding.kernels import BERNOULLI, settle
 def settled():
     out = np.zeros(2, dtype=bool)
     used = settle(np.ones(2), BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out)
-    return used, out.tolist(), settle.py_func(np.ones(2), BERNOULLI, np.full(2, 0.75), 0, 1, 0.5, out)
+    other = np.full(2, 0.75)
+    return used, out.tolist(), settle.py_func(np.ones(2), BERNOULLI, other, 0, 1, 0.5, out)
 
 before = None if FIRST else settled()
 depround(np.array([0.5, 0.5]), rng=1)

@@ -89,6 +89,10 @@ def _read(system: str) -> StoredVerdicts | None:
     if content["format"] != FORMAT:
         return None
     known, rows = claims(system), content["claims"]
+
+    def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: math.nan if row[name] is None else float(row[name]) for name in _NUMBERS}
+
     return StoredVerdicts(
         system,
         content["digest"],
@@ -99,17 +103,13 @@ def _read(system: str) -> StoredVerdicts | None:
                 Finding(row["verdict"]),
                 reason=row["reason"],
                 instance=row["instance"],
-                **{number: _number(row[number]) for number in _NUMBERS},
+                **numbers(row),
             )
             for name, row in rows.items()
             if name in known
         },
         {name: row["fingerprint"] for name, row in rows.items()},
     )
-
-
-def _number(written: float | str | None) -> float:
-    return math.nan if written is None else float(written)
 
 
 @cache

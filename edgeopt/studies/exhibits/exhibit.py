@@ -32,7 +32,7 @@ class Estimate(NamedTuple):
     high: float = math.nan
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Printed:
     """A figure or statement of the paper, and where ours is to be found.
 
@@ -96,7 +96,7 @@ class Exhibit:
         If the number is empty, or nothing says why figures may differ.
     """
 
-    kind: Literal["figure", "table"]
+    kind: Literal["figure", "table"] = "figure"
     number: str
     title: str
     cells: Callable[[bool], Sequence[Cell]]

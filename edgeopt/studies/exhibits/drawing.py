@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -45,6 +45,7 @@ def curves(
     scale: float = 1.0,
     top: float | None = None,
     zero: bool = False,
+    ticks: Sequence[float] = (),
     logx: bool = False,
     logy: bool = False,
     handles: Iterable[Any] = (),
@@ -72,8 +73,8 @@ def curves(
             _curve(axes, own, x, measure, scale, shades[name], marks[name], band=not along)
         if logx:
             logarithmic(axes.xaxis)
-        elif not many and not along:
-            axes.set_xticks(np.unique(rows[x].to_numpy()))
+        if ticks or not (logx or many or along):
+            axes.set_xticks(ticks or np.unique(rows[x].to_numpy()))
         if logy:
             logarithmic(axes.yaxis)
         axes.set_xlabel(xlabel)

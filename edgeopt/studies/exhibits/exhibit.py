@@ -84,7 +84,8 @@ class Exhibit:
     printed
         What the paper prints, line by line.
     differs
-        Why ours may differ: the settings that the paper leaves open, and what is taken for them.
+        Why ours may differ: the settings that the paper leaves open, and what is taken for them. A
+        page says once what several figures share.
     percent
         Columns that are shares, shown as percentages.
     caption

@@ -66,7 +66,7 @@ FIGURE_6 = Exhibit(
     rows=partial(means, measures=("latency", "inaccuracy"), by=("rate", "policy", "alpha")),
     columns={"alpha": "alpha", "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)"},
     draw=partial(
-        curves, x="alpha", xlabel=_WEIGHT, titles={"infida": "INFIDA"},
+        curves, x="alpha", xlabel="alpha (ms per percent)", titles={"infida": "INFIDA"},
         measures={"latency": "latency of a request (ms)", "inaccuracy": "inaccuracy (%)"},
     ),
     notice=said(

@@ -60,6 +60,7 @@ FIGURE_2 = Exhibit(
     draw=partial(
         curves, x="cpus", measures={"seconds": "completion time (s)"}, xlabel="CPU cores",
         series="gpus", titles=_GPUS, logx=True, zero=True,
+        ticks=(1, 2, 4, 8, 16),
     ),
     notice=said(
         "One core with 8 GPUs takes {bad:3} s, with {best.title} {best:3} s; the fastest bundle "

@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = [
-    "FIGURE_4A",
-    "FIGURE_4B",
-    "FIGURE_4C",
-    "FIGURE_4D",
-    "FIGURE_5",
-    "KINDS",
-]
+__all__ = ["FIGURES", "KINDS"]
 
 
 def _totals(table: pd.DataFrame) -> pd.DataFrame:
@@ -49,9 +42,7 @@ def _total(number: str, measure: str, printed: list[Printed]) -> Exhibit:
         cells=weeks,
         rows=_totals,
         columns={
-            "policy": "Policy",
-            "frame": "Frames that are over",
-            "total": "Total cost",
+            "policy": "Policy", "frame": "Frames that are over", "total": "Total cost",
             "energy": "Energy cost",
         },
         draw=partial(
@@ -73,7 +64,7 @@ def _total(number: str, measure: str, printed: list[Printed]) -> Exhibit:
     )  # fmt: skip
 
 
-FIGURE_4A = _total(
+_FIGURE_4A = _total(
     "4a",
     "total",
     [
@@ -86,7 +77,7 @@ FIGURE_4A = _total(
     ],
 )  # fmt: skip
 
-FIGURE_4B = _total(
+_FIGURE_4B = _total(
     "4b",
     "energy",
     [
@@ -154,11 +145,11 @@ def _kind(
     )  # fmt: skip
 
 
-FIGURE_4C = _kind(
+_FIGURE_4C = _kind(
     "4c", "task_cost", TITLES, ("kind of task", "kind of training task"),
     "Energy and exchange of models, and rounds that miss their deadline.",
 )  # fmt: skip
-FIGURE_4D = _kind(
+_FIGURE_4D = _kind(
     "4d", "type_cost", ONLINE, ("type of request", "type of request"),
     "Energy and delay of requests, and those that stay unserved.",
 )  # fmt: skip
@@ -179,7 +170,7 @@ def _efficiency(table: pd.DataFrame) -> pd.DataFrame:
     return means(table, measures, ("policy",), shares=("served_share",))
 
 
-FIGURE_5 = Exhibit(
+_FIGURE_5 = Exhibit(
     number="5",
     title="inference efficiency",
     cells=weeks,
@@ -222,3 +213,5 @@ FIGURE_5 = Exhibit(
     caption="Hollow diamonds: as printed, in terms of OFFLINE too. Thin lines: 95 % intervals "
     "over the drawn weeks.",
 )
+
+FIGURES: Final = (_FIGURE_4A, _FIGURE_4B, _FIGURE_4C, _FIGURE_4D, _FIGURE_5)

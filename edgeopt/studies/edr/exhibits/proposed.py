@@ -9,9 +9,8 @@ from edgeopt.studies.edr.exhibits.costs import KINDS
 from edgeopt.studies.edr.exhibits.weeks import OPEN, STEPS, weeks
 from edgeopt.studies.exhibits import Exhibit, Printed, found, means, said
 from edgeopt.studies.exhibits.drawing import curves
-from edgeopt.studies.exhibits.reading import overall, unrolled
+from edgeopt.studies.exhibits.reading import by, overall, unrolled
 from edgeopt.studies.pictures.canvas import INK, blank
-from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURE_4E", "FIGURE_4H", "FIGURE_8"]
+__all__ = ["FIGURES"]
 
 _cells = partial(weeks, names=("saddle_point",))
 
@@ -41,14 +40,13 @@ def _losses(table: pd.DataFrame) -> pd.DataFrame:
 _FIRST: Final = overall("max", "bound", passed=0.0)
 _LAST: Final = overall("max", "bound", passed=100.0)
 
-FIGURE_4E = Exhibit(
+_FIGURE_4E = Exhibit(
     number="4e",
     title="global loss of the training tasks",
     cells=_cells,
     rows=_losses,
     columns={
-        "kind": "Kind of task",
-        "passed": "Window that is over (%)",
+        "kind": "Kind of task", "passed": "Window that is over (%)",
         "bound": "Bound on loss above the least",
     },
     draw=partial(
@@ -89,15 +87,7 @@ def _times(table: pd.DataFrame) -> pd.DataFrame:
     return means(pd.concat(parts), ("ms",), ("part", "share"))
 
 
-def _half_and_all(rows: pd.DataFrame) -> str:
-    words = []
-    for part, title in _PARTS.items():
-        half, all_ = (number(found("ms", part=part, share=at)(rows).value, 2) for at in (0.5, 1.0))
-        words.append(f"{title}: half within {half} ms, all within {all_} ms")
-    return "; ".join(words)
-
-
-FIGURE_4H = Exhibit(
+_FIGURE_4H = Exhibit(
     number="4h",
     title="distribution of the run times of Algorithms 1 to 3",
     cells=_cells,
@@ -108,7 +98,11 @@ FIGURE_4H = Exhibit(
         curves, x="ms", measures={"share": "decisions that take no longer (%)"},
         xlabel="run time (ms)", titles=_PARTS, series="part", scale=100.0, logx=True, zero=True,
     ),
-    notice=_half_and_all,
+    notice=said(
+        "Algorithms 1 and 2, a frame: half within {half[frame]:2} ms, all within {all[frame]:2} "
+        "ms; Algorithm 3, a slot: half within {half[slot]:2} ms, all within {all[slot]:2} ms",
+        half=by("ms", "part", share=0.5), all=by("ms", "part", share=1.0),
+    ),
     printed=[
         Printed("Algorithms 1 and 2, longest (ms)", "milliseconds",
                 found("ms", part="frame", share=1.0)),
@@ -157,7 +151,7 @@ def _histogram(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-FIGURE_8 = Exhibit(
+_FIGURE_8 = Exhibit(
     number="8",
     title="delay of requests in terms of their objective",
     cells=_cells,
@@ -183,3 +177,5 @@ FIGURE_8 = Exhibit(
     caption="PROPOSED; shares of all requests that are asked. Thin lines: 95 % intervals over "
     "the drawn weeks.",
 )  # fmt: skip
+
+FIGURES: Final = (_FIGURE_4E, _FIGURE_4H, _FIGURE_8)

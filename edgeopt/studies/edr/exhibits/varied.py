@@ -14,7 +14,7 @@ from edgeopt.studies.edr.horizons import exponent
 from edgeopt.studies.exhibits import Exhibit, Printed, found, means, said
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.exhibits.reading import beside, extreme, overall, span, where
-from edgeopt.studies.wording import interval, number, percent
+from edgeopt.studies.wording import interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["FIGURE_4F", "FIGURE_4G", "FIGURE_6", "FIGURE_7"]
+__all__ = ["FIGURES"]
 
 _BANDS: Final = "Bands: 95 % intervals over the drawn weeks."
 
@@ -62,9 +62,7 @@ def _growing(number: str, measure: str, unit: str, more: list[Printed], caption:
         cells=_horizons,
         rows=_regrets,
         columns={
-            "frames": "Frames T",
-            "policy": "Policy",
-            "regret": "Regret (points)",
+            "frames": "Frames T", "policy": "Policy", "regret": "Regret (points)",
             "fit": "Fit (rounds)",
         },
         draw=partial(
@@ -89,7 +87,7 @@ def _growing(number: str, measure: str, unit: str, more: list[Printed], caption:
     )  # fmt: skip
 
 
-FIGURE_4F = _growing(
+_FIGURE_4F = _growing(
     "4f",
     "regret",
     "points",
@@ -104,7 +102,7 @@ FIGURE_4F = _growing(
     "Cost, late rounds aside, beyond that of the best plan of every frame for itself which trains "
     "at the even rate; below zero where a policy trains less, or at better times.",
 )
-FIGURE_4G = _growing(
+_FIGURE_4G = _growing(
     "4g", "fit", "rounds", [],
     "Norm of the rounds by which tasks lag behind their even rates at the end.",
 )  # fmt: skip
@@ -142,12 +140,6 @@ def _under_noise(table: pd.DataFrame) -> pd.DataFrame:
     return means(own, measures, ("reuse", "noise"), shares=("served_share",))
 
 
-def _changes(rows: pd.DataFrame) -> str:
-    figures = {name: found("change", reuse=name, noise=max)(rows).value for name in _READINGS}
-    words = [f"{percent(figures[name])} where {title}" for name, title in _READINGS.items()]
-    return f"From the least to the most noise the cost changes by {', '.join(words)}"
-
-
 def _noise(
     number: str, title: str, axis: tuple[str, str, float], notice: Callable[[pd.DataFrame], str],
     printed: list[Printed],
@@ -159,11 +151,8 @@ def _noise(
         cells=_noisy,
         rows=_under_noise,
         columns={
-            "reuse": "Who hears whom",
-            "noise": "Noise (dBm/Hz)",
-            "cost": "Total cost",
-            "change": "Against the least noise",
-            "ratio": "In terms of OFFLINE",
+            "reuse": "Who hears whom", "noise": "Noise (dBm/Hz)", "cost": "Total cost",
+            "change": "Against the least noise", "ratio": "In terms of OFFLINE",
             "served_share": "Requests served",
         },
         percent=("change", "served_share"),
@@ -184,18 +173,22 @@ def _noise(
     )  # fmt: skip
 
 
-FIGURE_6 = _noise(
+_FIGURE_6 = _noise(
     "6",
     "total cost",
     ("change", "change of the total cost (%)", 100.0),
-    _changes,
+    said(
+        "From the least to the most noise the cost changes by "
+        + ", ".join(f"{{{reuse}:%}} where {title}" for reuse, title in _READINGS.items()),
+        **{reuse: found("change", reuse=reuse, noise=max) for reuse in _READINGS},
+    ),
     [
         Printed(f"cost at the most noise against the least, where {title}", "varies marginally",
                 found("change", reuse=reuse, noise=max), percent=True)
         for reuse, title in _READINGS.items()
     ],
 )  # fmt: skip
-FIGURE_7 = _noise(
+_FIGURE_7 = _noise(
     "7",
     "competitive ratio",
     ("ratio", "total cost in terms of OFFLINE", 1.0),
@@ -210,3 +203,5 @@ FIGURE_7 = _noise(
         for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
     ],
 )
+
+FIGURES: Final = (_FIGURE_4F, _FIGURE_4G, _FIGURE_6, _FIGURE_7)

@@ -187,9 +187,7 @@ FIGURE_8 = Exhibit(
     cells=partial(_cells, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
     rows=_slots,
     columns={
-        "policy": "Policy",
-        "slot": "Slot",
-        "updates": "MU up to it (MB per slot)",
+        "policy": "Policy", "slot": "Slot", "updates": "MU up to it (MB per slot)",
         "gain": "NTAG up to it (ms)",
     },
     draw=_draw_8,
@@ -250,9 +248,7 @@ FIGURE_9 = Exhibit(
     ),
     rows=partial(means, measures=("value",), by=("popularity", "policy", "rate")),
     columns={
-        "popularity": "Popularity",
-        "policy": "Policy",
-        "rate": "Requests per second",
+        "popularity": "Popularity", "policy": "Policy", "rate": "Requests per second",
         "value": "NTAG (ms)",
     },
     draw=partial(
@@ -324,11 +320,8 @@ FIGURE_10 = Exhibit(
     ),
     rows=FIGURE_6.rows,
     columns={
-        "rate": "Requests per second",
-        "policy": "Policy",
-        "alpha": "alpha",
-        "latency": "Latency (ms)",
-        "inaccuracy": "Inaccuracy (%)",
+        "rate": "Requests per second", "policy": "Policy", "alpha": "alpha",
+        "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)",
     },
     draw=partial(
         curves, x="latency", measures={"inaccuracy": "inaccuracy (%)"},

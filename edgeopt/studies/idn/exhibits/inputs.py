@@ -261,10 +261,7 @@ FIGURE_5 = Exhibit(
     cells=_allocations,
     rows=_hosted,
     columns={
-        "alpha": "alpha",
-        "tier": "Tier",
-        "model": "Model",
-        "accuracy": "Accuracy (%)",
+        "alpha": "alpha", "tier": "Tier", "model": "Model", "accuracy": "Accuracy (%)",
         "share": "Share of nodes and slots",
     },
     percent=("share",),

@@ -143,11 +143,8 @@ TABLE_I = Exhibit(
     cells=_all,
     rows=partial(averages, by=("policy",)),
     columns={
-        "policy": "Policy",
-        "latency": "Latency (s)",
-        "completion": "Completion (s)",
-        "both_times": "Their sum (s)",
-        "requests_met": "Requests in time",
+        "policy": "Policy", "latency": "Latency (s)", "completion": "Completion (s)",
+        "both_times": "Their sum (s)", "requests_met": "Requests in time",
         "jobs_met": "Jobs in time",
     },
     percent=("requests_met", "jobs_met"),

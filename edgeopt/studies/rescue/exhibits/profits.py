@@ -9,10 +9,10 @@ import numpy as np
 
 from edgeopt.instances.rescue import generate
 from edgeopt.studies.estimates import mean_columns
-from edgeopt.studies.exhibits import Exhibit, Printed, Recipe, found, means
+from edgeopt.studies.exhibits import Exhibit, Printed, Recipe, found, means, said
 from edgeopt.studies.exhibits.cells import Sweep
 from edgeopt.studies.exhibits.drawing import curves
-from edgeopt.studies.exhibits.reading import overall, where
+from edgeopt.studies.exhibits.reading import by, overall, where
 from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.rescue.exhibits.setting import OPEN, QUICK, VARIANTS, compared
 from edgeopt.studies.rescue.utilisation import utilisation
@@ -79,26 +79,13 @@ def _slots(table: pd.DataFrame) -> pd.DataFrame:
     return means(series, _SO_FAR, ("policy", "slot"), shares=("utilisation",))
 
 
-def _in_the_end(rows: pd.DataFrame) -> str:
-    ends = {(name, one): found(one, policy=f"rescue{ending}", slot=max)(rows).value
-            for name, ending in VARIANTS.items() for one in _SO_FAR}  # fmt: skip
-    words = [
-        f"{name} to {percent(ends[name, 'utilisation'], 0)} of what is left and "
-        f"{percent(ends[name, 'earned'], 0)} of OPT(LP)"
-        for name in VARIANTS
-    ]
-    return f"In the end RESCUE has come, {'; '.join(words)}"
-
-
 _FIGURE_5 = Exhibit(
     number="5",
     title="utilisation and profit over time",
     cells=_over_time,
     rows=_slots,
     columns={
-        "policy": "Policy",
-        "slot": "Slot",
-        "utilisation": "Utilisation so far",
+        "policy": "Policy", "slot": "Slot", "utilisation": "Utilisation so far",
         "earned": "Share of OPT(LP) so far",
     },
     draw=partial(
@@ -106,7 +93,12 @@ _FIGURE_5 = Exhibit(
         measures={"utilisation": "utilisation so far (%)",
                   "earned": "profit so far (% of OPT(LP))"},
     ),
-    notice=_in_the_end,
+    notice=said(
+        "In the end RESCUE has come, unguarded to {use[rescue]:0%} of what is left and "
+        "{earned[rescue]:0%} of OPT(LP); guarded to {use[rescue+guard]:0%} of what is left and "
+        "{earned[rescue+guard]:0%} of OPT(LP)",
+        use=by("utilisation", slot=max), earned=by("earned", slot=max),
+    ),
     printed=[
         Printed(f"{what} of RESCUE in the end, {variant}", value,
                 found(name, policy=f"rescue{ending}", slot=max), percent=True)
@@ -293,15 +285,9 @@ def _figure(
         cells=partial(_cells, sweeps),
         rows=_rows,
         columns={
-            "sweep": "Swept",
-            "place": "Value",
-            "policy": "Policy",
-            "profit": "Expected profit",
-            "bound": "OPT(LP)",
-            "ratio": "Share of OPT(LP)",
-            "own_ratio": "Share of own bound",
-            "lead": "Above the best baseline",
-            "failed": "Reserved tasks failed",
+            "sweep": "Swept", "place": "Value", "policy": "Policy", "profit": "Expected profit",
+            "bound": "OPT(LP)", "ratio": "Share of OPT(LP)", "own_ratio": "Share of own bound",
+            "lead": "Above the best baseline", "failed": "Reserved tasks failed",
             "utilisation": "Utilisation",
         },
         draw=partial(_draw, sweeps=sweeps),

@@ -135,12 +135,8 @@ TABLE_II = Exhibit(
     ],
     rows=lambda table: table.drop(columns="reading").assign(title=table["task"].map(_TASKS)),
     columns={
-        "task": "Task",
-        "title": "What it is",
-        "smallest": "With 2 CPU cores and 1 GPU (s)",
-        "fastest": "Fastest (s)",
-        "cpus": "CPU cores then",
-        "gpus": "GPUs then",
+        "task": "Task", "title": "What it is", "smallest": "With 2 CPU cores and 1 GPU (s)",
+        "fastest": "Fastest (s)", "cpus": "CPU cores then", "gpus": "GPUs then",
         "slowest": "Slowest (s)",
     },
     draw=_draw_bundles,
@@ -235,10 +231,7 @@ FIGURE_4 = Exhibit(
     cells=_examples,
     rows=partial(unrolled, lists=("slot", "cluster", "tasks", "started"), keep=("mode",)),
     columns={
-        "mode": "Mode",
-        "slot": "Slot",
-        "cluster": "Cluster",
-        "tasks": "Tasks started",
+        "mode": "Mode", "slot": "Slot", "cluster": "Cluster", "tasks": "Tasks started",
         "started": "How many",
     },
     draw=_draw_example,
@@ -348,10 +341,7 @@ FIGURE_7 = Exhibit(
     cells=_timed,
     rows=_milliseconds,
     columns={
-        "part": "Part",
-        "policy": "Policy",
-        "distance": "Distance (km)",
-        "value": "Milliseconds",
+        "part": "Part", "policy": "Policy", "distance": "Distance (km)", "value": "Milliseconds",
     },
     draw=_draw_overhead,
     notice=said(

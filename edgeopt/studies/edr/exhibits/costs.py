@@ -13,14 +13,7 @@ from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.weeks import BASELINES, ONLINE, OPEN, OWN, TITLES, weeks
 from edgeopt.studies.exhibits import Exhibit, Printed, found, means, said
 from edgeopt.studies.exhibits.drawing import bars, curves, groups
-from edgeopt.studies.exhibits.reading import (
-    below,
-    beside,
-    extreme,
-    overall,
-    unrolled,
-    where,
-)
+from edgeopt.studies.exhibits.reading import below, beside, extreme, overall, unrolled, where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

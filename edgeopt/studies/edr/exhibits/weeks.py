@@ -25,19 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "BASELINES",
-    "ONLINE",
-    "OPEN",
-    "OWN",
-    "STEPS",
-    "TITLES",
-    "live",
-    "loss_bound",
-    "plan",
-    "week",
-    "weeks",
-]
+__all__ = ["BASELINES", "ONLINE", "OPEN", "OWN", "STEPS", "TITLES", "loss_bound", "weeks"]
 
 ONLINE: Final = {
     "saddle_point": "PROPOSED",
@@ -106,7 +94,7 @@ def weeks(
     for draw in range((3 if quick else 5) if draws is None else draws):
         recipe = Recipe.of(week, rng=draw, first=frames, **own)
         for name in names:
-            known = name in ONLINE
+            work, seeds = (_simulated, (draw,)) if name in ONLINE else (_planned, ())
             identity = {
                 "draw": draw,
                 "frames": frames,
@@ -115,10 +103,9 @@ def weeks(
                 "system": "edr",
                 "instance": recipe.fingerprint(),
                 "policy": name,
-                "reading": f"{live.__module__}.{(live if known else plan).__qualname__}",
+                "reading": f"{work.__module__}.{work.__qualname__}",
             }
-            work, arguments = (live, (recipe, name, draw)) if known else (plan, (recipe, name))
-            listed.append(Cell(identity, work, arguments))
+            listed.append(Cell(identity, work, (recipe, name, *seeds)))
     return listed
 
 
@@ -176,7 +163,7 @@ class _Watched:
         self.type_cost += np.bincount(kind, amount * unit, instance.types)
 
 
-def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
+def _simulated(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
     """Simulate a policy on a week, and return all that the figures show of it."""
     from edgeopt.models.edr import unserved_price
     from edgeopt.online import simulate
@@ -209,7 +196,7 @@ def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def plan(recipe: Recipe, name: str) -> dict[str, Any]:
+def _planned(recipe: Recipe, name: str) -> dict[str, Any]:
     """Solve a benchmark on a week, and return what the figures show of it."""
     from edgeopt.models.edr import late_price, unserved_price
     from edgeopt.studies.registry import find_system

@@ -150,9 +150,9 @@ _FIGURE_6 = Exhibit(
     columns={"rate": "Arrivals per slot", **COLUMNS},
     draw=_draw_rates,
     notice=said(
-        "In the system are at 4 arrivals per slot between {least4:3} tasks ({least4.title}) and "
-        "{most4:3} ({most4.title}) and at 2 arrivals per slot between {least2:3} tasks "
-        "({least2.title}) and {most2:3} ({most2.title}) on average",
+        "With 4 arrivals per slot {least4:3} ({least4.title}) to {most4:3} tasks ({most4.title}) "
+        "are in the system on average, with 2 arrivals {least2:3} ({least2.title}) to {most2:3} "
+        "({most2.title})",
         least4=extreme("min", "value", _ONE, rate=4, part="waiting"),
         most4=extreme("max", "value", _ONE, rate=4, part="waiting"),
         least2=extreme("min", "value", _ONE, rate=2, part="waiting"),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.estimates import mean_columns
 from edgeopt.studies.exhibits.exhibit import Estimate
+from edgeopt.studies.over_instances import mean_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

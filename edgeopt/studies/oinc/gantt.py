@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.load import site_name
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours
-from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.oinc.log import site_name
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:

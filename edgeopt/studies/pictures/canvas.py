@@ -24,13 +24,14 @@ __all__ = [
     "INK",
     "MUTED",
     "PAPER",
-    "WIDTH",
     "blank",
     "colours",
     "draw",
     "entitle",
     "in_style",
     "inline_svg",
+    "lead",
+    "lead_and_best",
     "standalone_svg",
 ]
 
@@ -171,3 +172,18 @@ def _svg(figure: Figure) -> str:
         # No date, so that the same study gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return printable(buffer.getvalue())
+
+
+def lead(case: Case) -> str:
+    """Name the policy to show in detail: the reference if it takes part, else the best one."""
+    best = case.best()
+    if case.system.policies.reference in case.entries or best is None:
+        return case.system.policies.reference
+    return str(best["policy"])
+
+
+def lead_and_best(case: Case) -> list[str]:
+    """Name the policy to show in detail and, if that is another one, the best."""
+    best = case.best()
+    names = [lead(case)] + ([] if best is None else [str(best["policy"])])
+    return list(dict.fromkeys(names))

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank
-from edgeopt.studies.rescue.overview import SHOWN, shown_of
+from edgeopt.studies.rescue.pictures import SHOWN, shown_of
 from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 
 
-RECORD = replace(SYSTEM, exhibits=(EXHIBIT,))
+RECORD = replace(SYSTEM, figures=(EXHIBIT,))
 
 
 def test_lines_set_printed_beside_ours() -> None:
@@ -141,7 +141,7 @@ def test_an_exhibit_has_to_say_why_and_a_number_of_its_own() -> None:
     with pytest.raises(OptionError, match="number"):
         replace(EXHIBIT, number="")
     with pytest.raises(OptionError, match="two exhibits"):
-        replace(SYSTEM, exhibits=(EXHIBIT, EXHIBIT))
+        replace(SYSTEM, figures=(EXHIBIT, EXHIBIT))
 
 
 def test_one_row_is_asked_for() -> None:

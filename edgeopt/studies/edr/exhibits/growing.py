@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.studies.edr.benchmarks import FRAMEWISE
 from edgeopt.studies.edr.exhibits.setting import ONLINE, OPEN, longest, settings, weeks
-from edgeopt.studies.edr.horizons import exponent
+from edgeopt.studies.edr.growth import exponent
+from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.exhibits import Exhibit, Printed, means
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.wording import interval, listed, number

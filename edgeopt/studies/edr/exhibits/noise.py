@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.setting import OPEN, weeks
+from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt.studies.exhibits import Estimate, Exhibit, Printed, found, means
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.wording import number, percent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.living import live, plan, week
+from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt.studies.exhibits import Recipe
 from edgeopt.studies.sweeps import Cell
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.setting import ONLINE, OPEN, TITLES, longest, per_step, weekly
+from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt.studies.exhibits import Exhibit, Printed, lead, means
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.wording import listed, number

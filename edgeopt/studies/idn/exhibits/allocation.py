@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.studies.exhibits import Exhibit, Printed, plays
 from edgeopt.studies.idn.exhibits.setting import OPEN, RUNS, recipe
-from edgeopt.studies.idn.heat_map import hosted_share, popular_task
+from edgeopt.studies.idn.network import hosted_share, popular_task
 from edgeopt.studies.pictures.canvas import blank
 from edgeopt.studies.wording import number
 

@@ -9,7 +9,7 @@ import numpy as np
 from edgeopt.studies.exhibits import Exhibit, Printed, means, plays
 from edgeopt.studies.exhibits.drawing import bars
 from edgeopt.studies.oinc.exhibits.setting import OPEN, draws, recipe
-from edgeopt.studies.oinc.ledger import plays as trajectories
+from edgeopt.studies.oinc.log import plays as trajectories
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ def run_time(case: Case) -> dict[str, Any]:
 
     [policy] = case.policies.values()
     instance = case.instance
-    environment = case.system.environment(instance)
+    environment = case.system.policies.environment(instance)
     again = simulate(environment, policy, rng=case.settings.seed, runs=1)
     return {"seconds": _SLOTS * again.seconds / instance.slots}
 

@@ -11,7 +11,7 @@ from edgeopt.studies.exhibits import Estimate, Exhibit, Printed, Recipe, means
 from edgeopt.studies.pictures.canvas import BAND, blank, colours
 from edgeopt.studies.rescue.exhibits.compared import compared, unfolded
 from edgeopt.studies.rescue.exhibits.sweeps import OPEN, QUICK, VARIANTS
-from edgeopt.studies.rescue.utilisation import utilisation
+from edgeopt.studies.rescue.pictures import utilisation
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours
 from edgeopt.studies.tapfinger.exhibits.lived import SERIES, unfolded
 from edgeopt.studies.tapfinger.exhibits.recorded import LEARNED, RECORDED
 from edgeopt.studies.tapfinger.exhibits.setting import FOUR, STATISTICS, claimed
-from edgeopt.studies.tapfinger.ledger import doublings
+from edgeopt.studies.tapfinger.log import doublings
 from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:

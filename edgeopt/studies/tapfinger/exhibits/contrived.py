@@ -47,8 +47,10 @@ def _work(recipe: Recipe, policy: str) -> Mapping[str, Any]:
 
     system = find_system("tapfinger")
     instance = recipe.instance()
-    [entry] = [one for one in system.policies if one.name == policy]
-    run: Any = simulate(system.environment(instance), entry.make(instance, {}), rng=0, runs=1)
+    [entry] = [one for one in system.policies.entries if one.name == policy]
+    run: Any = simulate(
+        system.policies.environment(instance), entry.make(instance, {}), rng=0, runs=1
+    )
     lanes: dict[str, list[Any]] = {"slot": [], "cluster": [], "tasks": [], "started": []}
     for slot in range(int(run.end[0])):
         for cluster in range(instance.clusters):

@@ -11,7 +11,7 @@ from edgeopt.instances.tapfinger.measurements import CORES, KINDS, read_tables
 from edgeopt.studies.exhibits import Exhibit, Printed
 from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours
 from edgeopt.studies.sweeps import Cell
-from edgeopt.studies.tapfinger.ledger import doublings
+from edgeopt.studies.tapfinger.log import doublings
 from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ def single(ran: Study) -> tuple[list[str], list[list[str]]]:
         error = f" ± {number(row['value_se'], 2)}" if row["value_se"] > 0 else ""
         ends = interval(row["ratio_low"], row["ratio_high"], share=True)
         cells = [
-            case.entries[row["policy"]].title,
+            case.title(row),
             f"{number(row['value'])}{error}",
             f"{percent(row['ratio'])} ({ends})" if error else percent(row["ratio"]),
         ]

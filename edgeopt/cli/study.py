@@ -98,7 +98,7 @@ def _print(case: "Case") -> None:
         ],
         (
             [
-                case.entries[row["policy"]].title,
+                case.title(row),
                 f"{number(row['value'], 5)} ± {number(row['value_se'], 2)}",
                 percent(row["ratio"]),
                 interval(row["ratio_low"], row["ratio_high"], share=True),

@@ -201,12 +201,6 @@ class PolicyEntry:
         its :class:`Benchmark`, so that a plan is solved once and followed by many.
     variant
         What tells this entry from its family: ``"guarded"``, ``"unguarded"``, ``""``.
-    kind
-        Whether it decides by what has happened so far, or knows what is to come.
-    learned
-        Whether it was trained on instances.
-    edition
-        Whether it is as published, corrected or improved, or somebody's own.
     bound
         Name of the tightest benchmark that is a valid bound for this policy.
     guarantee
@@ -218,20 +212,26 @@ class PolicyEntry:
         Whether it takes part when nobody chooses.
     system
         Name of the system it belongs to; needed only by the entry-point group ``edgeopt.policies``.
+    kind
+        Whether it decides by what has happened so far, or knows what is to come.
+    learned
+        Whether it was trained on instances.
+    edition
+        Whether it is as published, corrected or improved, or somebody's own.
     """
 
     name: str
     family: str
     make: Callable[[Any, Mapping[str, Benchmark]], Any]
     variant: str = ""
-    kind: Literal["causal", "hindsight"] = "causal"
-    learned: bool = False
-    edition: Literal["published", "improved", "own"] = "own"
     bound: str = ""
     guarantee: float | None = None
     exact: Callable[[Any, Any], float | None] | None = None
     default: bool = True
     system: str = ""
+    kind: Literal["causal", "hindsight"] = "causal"
+    learned: bool = False
+    edition: Literal["published", "improved", "own"] = "own"
 
     def __post_init__(self) -> None:
         check_fields(self)

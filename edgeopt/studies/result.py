@@ -133,6 +133,10 @@ class Case:
         """What the first benchmark is called."""
         return self.system.offline.bounds[self.system.offline.reference].label
 
+    def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
+        """Name the policy of a row of the table."""
+        return self.entries[str(row["policy"])].title
+
     def values(self, policy: str) -> NDArray[np.float64]:
         """Return the value of every run of a policy, shape [runs]."""
         return self.objective.values(self.trajectories[policy])

@@ -184,9 +184,9 @@ class Constraint:
         ``("fails", "failed")``.
     """
 
-    name: str = "promise"
+    name: str = "service constraint"
     count: Callable[[Any], int] = lambda _: 0
-    verb: tuple[str, str] = ("fails", "failed")
+    verb: tuple[str, str] = ("violates", "violated")
 
     def __post_init__(self) -> None:
         check_fields(self)

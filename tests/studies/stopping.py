@@ -166,7 +166,7 @@ SYSTEM = System(
         generate=Offers.generate,
     ),
     objective=Objective("reward"),
-    constraint=Constraint("floor", count=lambda instance: 1),
+    constraint=Constraint("floor", count=lambda instance: 1, verb=("fails", "failed")),
     offline=Offline({"prophet": BenchmarkEntry("E[max]", "every policy", prophet)}),
     policies=Policies(
         (

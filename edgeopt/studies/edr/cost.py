@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, plays
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, lead_and_best
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows, lead, lead_and_best
 from edgeopt.studies.wording import listed, number, percent, plural
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _cost_title(case: Case) -> str:
     if best is None:
         return "What the policies pay for"
     if not best["value"] > 0:
-        name = case.entries[str(best["policy"])].title
+        name = case.title(best)
         return f"{name} pays the least, {number(float(best['value']))}"
     parts = _parts(case)
     first = parts[str(best["policy"])]
@@ -55,7 +55,7 @@ def _cost_title(case: Case) -> str:
     energy = first["inference energy"] + first["training energy"]
     delay = first["inference delay"] + first["training exchange"]
     said = (
-        f"{case.entries[str(best['policy'])].title} pays the least, {number(total)}: "
+        f"{case.title(best)} pays the least, {number(total)}: "
         f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay"
     )
     fined = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
@@ -85,10 +85,7 @@ def _cost_draw(case: Case) -> Figure:
     axes.axvline(case.benchmark.bound, color=INK, linewidth=1.3, label=case.label)
     if (below < 0).any():
         axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(places, [case.entries[name].title for name in parts])
-    axes.set_ylim(len(parts) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+    in_rows(axes, [case.entries[name].title for name in parts])
     axes.set_xlabel(f"mean {case.objective.name} of a run (points)")
     figure.legend(loc="outside lower center", ncols=4)
     return figure
@@ -298,11 +295,9 @@ def _frames_draw(case: Case) -> Figure:
         late = np.flatnonzero(_late(instance, trajectory))
         axes.plot(late + 0.5, np.full(late.size, row + 0.2), "^", color=_LATE,
                   markeredgecolor="white", markeredgewidth=0.5, markersize=4.6)  # fmt: skip
-    axes.set_yticks(range(len(rows)), [case.entries[name].title for name in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    in_rows(axes, [case.entries[name].title for name in rows])
     axes.set_xlim(0, instance.frames)
     axes.grid(visible=False)
-    axes.tick_params(axis="y", length=0)
     axes.set_xlabel("frame")
     handles: list[Patch | Line2D] = [
         Patch(color=_FRAMES_COLOURS[kind], alpha=0.45 if kind == _OPEN else 1.0, label=name)

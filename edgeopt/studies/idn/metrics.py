@@ -65,10 +65,7 @@ def _trade_off_title(case: Case) -> str:
     fastest = rows.iloc[int(rows["latency"].to_numpy().argmin())]
     sharpest = rows.iloc[int(rows["inaccuracy"].to_numpy().argmin())]
     chosen = [fastest] if fastest["policy"] == sharpest["policy"] else [fastest, sharpest]
-    said = [
-        f"{case.entries[str(row['policy'])].title} in {_spent(row['latency'], row['inaccuracy'])}"
-        for row in chosen
-    ]
+    said = [f"{case.title(row)} in {_spent(row['latency'], row['inaccuracy'])}" for row in chosen]
     alone = _unplaced(case.instance)
     if alone is not None:
         said.append(f"the repositories alone in {_spent(*alone)}")
@@ -108,7 +105,7 @@ def _trade_off_draw(case: Case) -> Figure:
             fmt=_MARKS[place % len(_MARKS)],
             color=colour[row["family"]],
             markersize=7,
-            label=case.entries[row["policy"]].title,
+            label=case.title(row),
             zorder=3,
         )
     axes.margins(0.12)
@@ -177,7 +174,7 @@ def _updates_title(case: Case) -> str:
 
 def _said(case: Case, row: pd.Series) -> str:
     reached = "" if np.isnan(row["ratio"]) else f" for {percent(row['ratio'])} of {case.label}"
-    title = case.entries[str(row["policy"])].title
+    title = case.title(row)
     return f"{title} fetches {_size(float(row['updates']))} per slot{reached}"
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "SLOTS_ACCOUNT",
     "Parts",
     "average_parts",
+    "kind_name",
     "parts",
     "plays",
     "promises",
@@ -136,7 +137,7 @@ def _accounts_jobs(case: Case, policy: str) -> pd.DataFrame:
 
     instance: OincInstance = case.instance
     trajectory = plays(case)[policy]
-    kind = ["" if instance.job_kind is None else _kind(instance, k) for k in range(instance.jobs)]
+    kind = [kind_name(instance, job) for job in range(instance.jobs)]
     completion = trajectory.completion[0]
     site = trajectory.job_site[0]
     return pd.DataFrame(
@@ -155,8 +156,10 @@ def _accounts_jobs(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
-def _kind(instance: OincInstance, job: int) -> str:
-    assert instance.job_kind is not None
+def kind_name(instance: OincInstance, job: int) -> str:
+    """Return what the kind of a job is called; jobs that have none get ""."""
+    if instance.job_kind is None:
+        return ""
     kind = int(instance.job_kind[job])
     return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
 

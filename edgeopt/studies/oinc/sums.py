@@ -11,7 +11,7 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import Parts, average_parts, parts, plays
 from edgeopt.studies.oinc.policies import GAP, apart
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, in_rows, lead
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
@@ -176,11 +176,7 @@ def _slots(axes: Axes, gaps: NDArray[np.float64]) -> None:
     if some.size:
         mean = float(some.mean())
         axes.axhline(mean, color=INK, linewidth=1, linestyle=(0, (3, 2)))
-        axes.annotate(
-            f"mean {number(mean, 2)} %", xy=(1, mean), xycoords=("axes fraction", "data"),
-            xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=INK,
-            annotation_clip=False,
-        )  # fmt: skip
+        in_margin(axes, mean, f"mean {number(mean, 2)} %", away=4)
     axes.set_xlim(0, gaps.size)
     axes.set_ylim(0, 1.1 * float(shown.max(initial=0.0)) or 1.0)
     axes.set_xlabel("slot (s)")
@@ -203,11 +199,8 @@ def _bars(axes: Axes, split: dict[str, tuple[float, float, float]]) -> None:
                     fontsize=8, color="white" if place != 1 else _ON_GREY,
                 )  # fmt: skip
         start = start + width
-    axes.set_yticks(places, list(split))
-    axes.set_ylim(max(1, len(split)) - 0.5, -0.5)
+    in_rows(axes, list(split))
     axes.set_xlim(0, 100)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_color(MUTED)
     axes.set_xlabel("share of what they came to (%)")
 
@@ -274,15 +267,9 @@ def _weighted_draw(case: Case) -> Figure:
     axes.axvline(float(total[0]), color=INK, linewidth=1.2)
     axes.axvline(float(inference[0]), color=INK, linewidth=1.0, linestyle=_DASHED)
     for place, value in zip(places, total, strict=True):
-        axes.annotate(
-            number(float(value), 4), xy=(1, place), xycoords=("axes fraction", "data"),
-            xytext=(5, 0), textcoords="offset points", va="center", fontsize=8, color=INK,
-        )  # fmt: skip
+        in_margin(axes, float(place), number(float(value), 4))
     labels = ["bound, each apart", *(case.entries[name].title for name in found)]
-    axes.set_yticks(places, labels)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+    in_rows(axes, labels)
     axes.spines["left"].set_color(MUTED)
     instance = case.instance
     axes.set_xlabel(

@@ -109,10 +109,7 @@ def _shown(
         "claims": claim_rows(case.verdicts),
         "notes": case.system.reporting.notes(case),
         "sizes": case.system.instances.describe(case.instance),
-        "rows": [
-            {**row, "title": case.entries[row["policy"]].title}
-            for row in case.table.to_dict("records")
-        ],
+        "rows": [{**row, "title": case.title(row)} for row in case.table.to_dict("records")],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [
             case.entries[name].title for name in dict.fromkeys(case.references.values())

@@ -19,21 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["findings", "headlines", "lead", "portion", "sentences"]
 
 
-def title(case: Case, row: pd.Series) -> str:
-    """Name the policy of a row of the table."""
-    return case.entries[str(row["policy"])].title
-
-
-def past(case: Case) -> str:
-    """Say what a policy did to a promise it broke, such as ``failed``."""
-    return case.constraint.verb[1]
-
-
-def promises(case: Case) -> bool:
-    """Whether the instance asks anything of a policy that it could break."""
-    return case.constraints > 0
-
-
 def confidence(case: Case) -> str:
     """Write the probability that intervals are for."""
     return percent(case.settings.confidence, 0)
@@ -90,9 +75,9 @@ def headlines(case: Case) -> list[Headline]:
             f"{duration(benchmark.seconds)}",
         )
     ]
-    best, kept = case.best(), case.best(kept=True)
+    best, kept, failed = case.best(), case.best(kept=True), case.constraint.verb[1]
     if kept is not None:
-        safely = f", no {case.constraint.name} {past(case)}" if promises(case) else ""
+        safely = f", no {case.constraint.name} {failed}" if case.constraints else ""
         found.append(_of_policy(case, kept, f"best policy{safely}"))
     if best is not None and best["violated"] > 0:
         found.append(
@@ -100,7 +85,7 @@ def headlines(case: Case) -> list[Headline]:
                 case,
                 best,
                 f"best {case.objective.name}, but {portion(best['violated_share'], 0)} of the "
-                f"{case.constraint.name}s {past(case)}",
+                f"{case.constraint.name}s {failed}",
             )
         )
     if case.verdicts:
@@ -118,7 +103,7 @@ def headlines(case: Case) -> list[Headline]:
 def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     return Headline(
         f"{percent(row['ratio'])} of {case.label}",
-        f"{title(case, row)}: {what}",
+        f"{case.title(row)}: {what}",
         f"{confidence(case)} interval {interval(row['ratio_low'], row['ratio_high'], share=True)}",
     )
 
@@ -171,20 +156,20 @@ def lead(case: Case) -> str:
         level = ""
         if second is not None and _apart(second[1]) == 0:
             level = f", though {second[0]} cannot be told apart from it"
-        keeps = f"; it {_keeps(case)}" if promises(case) else ""
-        return f"{title(case, kept)} is best with {_reach(case, kept)}{keeps}{level}."
+        keeps = f"; it {_keeps(case)}" if case.constraints else ""
+        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}{level}."
     price = (
         f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
         f"{plural(case.constraints, case.constraint.name)} per run"
     )
     if kept is None:
         return (
-            f"{title(case, best)} has the best {case.objective.name}: {_reach(case, best)}, but "
+            f"{case.title(best)} has the best {case.objective.name}: {_reach(case, best)}, but "
             f"{price}. Every policy {case.constraint.verb[0]} some."
         )
     return (
-        f"{title(case, kept)} is the best policy that {_keeps(case)}: {_reach(case, kept)}. "
-        f"{title(case, best)} has {_reach(case, best)}, but {price}."
+        f"{case.title(kept)} is the best policy that {_keeps(case)}: {_reach(case, kept)}. "
+        f"{case.title(best)} has {_reach(case, best)}, but {price}."
     )
 
 
@@ -225,10 +210,10 @@ def _of_best(case: Case) -> list[Finding]:
     if best is None:
         return []
     said = []
-    fails = case.constraint.verb[0]
+    fails, failed = case.constraint.verb
     if kept is not None:
-        keeping = f" that {past(case)} no {case.constraint.name} in any run"
-        among = f"Of the policies{keeping if promises(case) else ''}, "
+        keeping = f" that {failed} no {case.constraint.name} in any run"
+        among = f"Of the policies{keeping if case.constraints else ''}, "
         said.append(Finding("Best policy", f"{among}{_measured(case, kept)}{_ahead(case, kept)}"))
     if kept is None or kept["policy"] != best["policy"]:
         text = (
@@ -244,7 +229,7 @@ def _of_best(case: Case) -> list[Finding]:
 def _measured(case: Case, row: pd.Series) -> str:
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = (
-        f"{title(case, row)} has a {case.objective.name} of "
+        f"{case.title(row)} has a {case.objective.name} of "
         f"{case.objective.amount(row['value'])}{per_run} "
         f"(standard error {number(row['value_se'], 2)})"
     )
@@ -267,7 +252,7 @@ def _runner_up(case: Case, first: pd.Series) -> tuple[str, Difference] | None:
     if not isfinite(first["value"] + second["value"]):
         return None
     a, b = (case.values(str(row["policy"])) for row in (first, second))
-    return title(case, second), paired_difference(a, b, confidence=case.settings.confidence)
+    return case.title(second), paired_difference(a, b, confidence=case.settings.confidence)
 
 
 def _apart(found: Difference) -> int:
@@ -293,14 +278,14 @@ def _ahead(case: Case, first: pd.Series) -> str:
 
 
 def _of_promises(case: Case) -> list[Finding]:
-    if not promises(case):
+    if not case.constraints:
         return []
-    about = f"{past(case).capitalize()} {case.constraint.name}s"
-    table, fails = case.table, case.constraint.verb[0]
+    table, (fails, failed) = case.table, case.constraint.verb
+    about = f"{failed.capitalize()} {case.constraint.name}s"
     failing, keeping = table[table["violated"] > 0], table[table["violated"] == 0]
     total = plural(case.constraints, case.constraint.name)
     if failing.empty:
-        return [Finding(about, f"No policy {past(case)} any of the {total} in any run.")]
+        return [Finding(about, f"No policy {failed} any of the {total} in any run.")]
     low, high = failing["violated_share"].min(), failing["violated_share"].max()
     if len(failing) == 1:
         share = portion(low)
@@ -318,7 +303,7 @@ def _of_promises(case: Case) -> list[Finding]:
 def _group(case: Case, rows: pd.DataFrame, others: pd.DataFrame) -> str:
     """Name a group of policies, in the singular: by its variant where that tells it apart."""
     if len(rows) == 1:
-        return title(case, rows.iloc[0])
+        return case.title(rows.iloc[0])
     variants = set(rows["variant"])
     if len(variants) == 1 and variants.isdisjoint(others["variant"]) and variants != {""}:
         return f"every {variants.pop()} policy"

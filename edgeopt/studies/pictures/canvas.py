@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from edgeopt.studies.entries import Picture
@@ -28,6 +29,8 @@ __all__ = [
     "colours",
     "draw",
     "entitle",
+    "in_margin",
+    "in_rows",
     "in_style",
     "inline_svg",
     "lead",
@@ -118,6 +121,28 @@ def in_style(drawing: Callable[[], Figure]) -> Figure:
 
     with mpl.rc_context(_STYLE):
         return drawing()
+
+
+def in_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Give every name a row, the first one on top."""
+    axes.set_yticks(range(len(names)), list(names))
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def in_margin(axes: Axes, height: float, text: str, away: float = 5.0) -> None:
+    """Write into the right margin, level with a mark."""
+    axes.annotate(
+        text,
+        xy=(1, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(away, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color=INK,
+    )
 
 
 def entitle(figure: Figure, title: str) -> None:

@@ -9,13 +9,12 @@ import numpy as np
 from edgeopt.bounds.ratio import mean_with_interval
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pages.summary import portion
-from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER, blank, colours
+from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER, blank, colours, in_margin
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -37,13 +36,13 @@ def _ratios_title(case: Case) -> str:
     fails = case.constraint.verb[0]
     # A share is reached from below; a cost stands at a multiple.
     reaches = "reaches" if case.objective.sense == "max" else "is at"
-    first = f"{_name(case, best)} {reaches} {percent(best['ratio'])} of {case.label}"
+    first = f"{case.title(best)} {reaches} {percent(best['ratio'])} of {case.label}"
     if best["violated"] == 0:
-        return f"{first} and {fails} no {case.constraint.name}" if _promises(case) else first
+        return f"{first} and {fails} no {case.constraint.name}" if case.constraints else first
     lost = f"but {fails} {portion(best['violated_share'], 0)} of the {case.constraint.name}s"
     if kept is None:
         return f"{first} {lost}; no policy keeps them all"
-    return f"{first} {lost}; {_name(case, kept)} {fails} none with {percent(kept['ratio'])}"
+    return f"{first} {lost}; {case.title(kept)} {fails} none with {percent(kept['ratio'])}"
 
 
 def _ratios_draw(case: Case) -> Figure:
@@ -73,7 +72,9 @@ def _ratios_draw(case: Case) -> Figure:
             zorder=3,
         )
         if row["violated"] > 0:
-            _note(axes, height, f"{percent(row['violated_share'])} {case.constraint.verb[1]}")
+            in_margin(
+                axes, height, f"{percent(row['violated_share'])} {case.constraint.verb[1]}", away=6
+            )
     _lines(axes, case)
     axes.set_yticks(range(len(families)), families)
     axes.set_ylim(len(families) - 0.5, -0.5)
@@ -125,28 +126,6 @@ def _lines(axes: Axes, case: Case) -> None:
             label=f"guarantee of {percent(ratio, 0)}: {'; '.join(names)}",
             zorder=2,
         )
-
-
-def _note(axes: Axes, height: float, text: str) -> None:
-    """Write into the right margin, level with a mark."""
-    axes.annotate(
-        text,
-        xy=(1, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=8,
-        color=INK,
-    )
-
-
-def _name(case: Case, row: pd.Series) -> str:
-    return case.entries[str(row["policy"])].title
-
-
-def _promises(case: Case) -> bool:
-    return case.constraints > 0
 
 
 RATIOS = Picture(
@@ -201,7 +180,7 @@ def _over_time_title(case: Case) -> str:
     if total[-1] == 0:
         return f"No policy {'earns' if objective.sense == 'max' else 'has'} any {objective.name}"
     first = (
-        f"{case.entries[str(best['policy'])].title} ends with the "
+        f"{case.title(best)} ends with the "
         f"{'most' if objective.sense == 'max' else 'least'} {objective.name}"
     )
     if objective.adds == "mean":

@@ -206,16 +206,10 @@ def _utilisation_title(case: Case) -> str:
     best = case.best()
     ending = ""
     if best is not None and best["value"] > busiest["value"]:
-        ending = (
-            f", but {case.entries[str(best['policy'])].title} earns more with "
-            f"{percent(best['utilisation'], 0)}"
-        )
+        ending = f", but {case.title(best)} earns more with {percent(best['utilisation'], 0)}"
     if low == high:
         return f"Retraining takes {percent(high, 0)} of the capacity that reserved work leaves"
-    return (
-        f"{case.entries[str(busiest['policy'])].title} keeps servers busiest "
-        f"({percent(high, 0)}){ending}"
-    )
+    return f"{case.title(busiest)} keeps servers busiest ({percent(high, 0)}){ending}"
 
 
 def _utilisation_draw(case: Case) -> Figure:

@@ -154,7 +154,9 @@ SYSTEM = System(
         describe=_describe,
     ),
     objective=Objective("profit"),
-    constraint=Constraint("reserved task", count=lambda instance: len(instance.reserved)),
+    constraint=Constraint(
+        "reserved task", count=lambda instance: len(instance.reserved), verb=("fails", "failed")
+    ),
     offline=Offline(BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES),
     policies=Policies(
         Named(registry.POLICIES, "rescue"),

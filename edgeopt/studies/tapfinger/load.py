@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, lead
 from edgeopt.studies.tapfinger.log import (
     average,
     cluster_name,
@@ -170,11 +170,7 @@ def _load_draw(case: Case) -> Figure:
                 color=_COLOURS[resource], alpha=0.85, linewidth=0,
             )  # fmt: skip
             mean = float(share.mean()) if room and share.size else float("nan")
-            axes.annotate(
-                f"{percent(mean, 0)} of {room}", xy=(1, floor - tall / 2),
-                xycoords=("axes fraction", "data"), xytext=(5, 0), textcoords="offset points",
-                va="center", fontsize=8, color=INK,
-            )  # fmt: skip
+            in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {room}")
     axes.set_xlim(0, slots)
     axes.set_ylim(shown, 0)
     axes.set_yticks(np.arange(shown) + 0.49, [cluster_name(instance, n) for n in range(shown)])

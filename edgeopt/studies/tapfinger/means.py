@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, in_margin, in_rows, lead
 from edgeopt.studies.tapfinger.log import (
     average,
     doublings,
@@ -90,10 +90,7 @@ def _means_draw(case: Case) -> Figure:
                 clip_on=False, zorder=4,
             )  # fmt: skip
         words = NO_BOUND if np.isnan(gap[name]) else f"+{percent(gap[name], 0)}"
-        axes.annotate(
-            f"{number(mean, 3)}  ({words})", xy=(1, place), xycoords=("axes fraction", "data"),
-            xytext=(8, 0), textcoords="offset points", va="center", fontsize=8, color=INK,
-        )  # fmt: skip
+        in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
     for name, style in _LINES:
         bound = case.benchmarks[name].bound
         if bound > 0 and case.instance.tasks:
@@ -101,10 +98,7 @@ def _means_draw(case: Case) -> Figure:
                 average(case.instance, bound), color=MUTED, linewidth=1.1, linestyle=style, zorder=1
             )
     doublings(axes.xaxis, lowest, highest)
-    axes.set_yticks(range(len(found)), [case.entries[name].title for name in found])
-    axes.set_ylim(len(found) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+    in_rows(axes, [case.entries[name].title for name in found])
     assert case.instance.weight is not None
     weighted = "" if np.unique(case.instance.weight).size < 2 else "weighted "
     axes.set_xlabel(f"{weighted}mean flow time (slots)")

@@ -140,7 +140,7 @@ def test_an_exhibit_has_to_say_why_and_a_number_of_its_own() -> None:
         replace(EXHIBIT, differs=())
     with pytest.raises(OptionError, match="number"):
         replace(EXHIBIT, number="")
-    with pytest.raises(OptionError, match="two exhibits"):
+    with pytest.raises(OptionError, match="two figures"):
         replace(SYSTEM, figures=(EXHIBIT, EXHIBIT))
 
 

@@ -27,7 +27,7 @@ FAMILIES: Final = "edgeopt.families"
 """Group of the sequences of `Family`, named as their system."""
 
 POLICIES: Final = "edgeopt.policies"
-"""Group of the `PolicyEntry` objects with their `system` set."""
+"""Group of the `PolicyEntry` objects with their `system` set; of built-in systems, of sequences."""
 
 FIGURES: Final = "edgeopt.figures"
 """Group of the sequences of `Exhibit`, for built-in systems alone: others hand them to a record."""
@@ -35,7 +35,7 @@ FIGURES: Final = "edgeopt.figures"
 INSTANCES: Final = "edgeopt.instances"
 """Group of the classes of instances, for built-in systems alone: others say them in a record."""
 
-GROUPS: Final = (SYSTEMS, CLAIMS, FAMILIES, FIGURES, INSTANCES)
+GROUPS: Final = (SYSTEMS, CLAIMS, FAMILIES, POLICIES, FIGURES, INSTANCES)
 """Those in which every built-in system has a part."""
 
 # Whole names, not patterns: the digest of code follows them to the parts of one system.
@@ -44,6 +44,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
         CLAIMS: "edgeopt.bounds.rescue:CLAIMS",
         FAMILIES: "edgeopt.bounds.rescue.searching:FAMILIES",
+        POLICIES: "edgeopt.studies.rescue.policies:POLICIES",
         FIGURES: "edgeopt.studies.rescue.exhibits:EXHIBITS",
         INSTANCES: "edgeopt.instances.rescue.instance:RescueInstance",
     },
@@ -51,6 +52,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.idn:SYSTEM",
         CLAIMS: "edgeopt.bounds.idn:CLAIMS",
         FAMILIES: "edgeopt.bounds.idn.searching:FAMILIES",
+        POLICIES: "edgeopt.studies.idn.policies:POLICIES",
         FIGURES: "edgeopt.studies.idn.exhibits:EXHIBITS",
         INSTANCES: "edgeopt.instances.idn.instance:IdnInstance",
     },
@@ -58,6 +60,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.oinc:SYSTEM",
         CLAIMS: "edgeopt.bounds.oinc:CLAIMS",
         FAMILIES: "edgeopt.bounds.oinc.searching:FAMILIES",
+        POLICIES: "edgeopt.studies.oinc.policies:POLICIES",
         FIGURES: "edgeopt.studies.oinc.exhibits:EXHIBITS",
         INSTANCES: "edgeopt.instances.oinc.instance:OincInstance",
     },
@@ -65,6 +68,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.edr:SYSTEM",
         CLAIMS: "edgeopt.bounds.edr:CLAIMS",
         FAMILIES: "edgeopt.bounds.edr.searching:FAMILIES",
+        POLICIES: "edgeopt.studies.edr.policies:POLICIES",
         FIGURES: "edgeopt.studies.edr.exhibits:EXHIBITS",
         INSTANCES: "edgeopt.instances.edr.instance:EdrInstance",
     },
@@ -72,6 +76,7 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.tapfinger:SYSTEM",
         CLAIMS: "edgeopt.bounds.tapfinger:CLAIMS",
         FAMILIES: "edgeopt.bounds.tapfinger.searching:FAMILIES",
+        POLICIES: "edgeopt.studies.tapfinger.policies:POLICIES",
         FIGURES: "edgeopt.studies.tapfinger.exhibits:EXHIBITS",
         INSTANCES: "edgeopt.instances.tapfinger.instance:TapFingerInstance",
     },

@@ -11,7 +11,17 @@ import numpy as np
 
 from edgeopt import study
 from edgeopt.online import Trajectory
-from edgeopt.studies import Benchmark, BenchmarkEntry, PolicyEntry, Source, System
+from edgeopt.studies import (
+    Benchmark,
+    BenchmarkEntry,
+    Instances,
+    Objective,
+    Offline,
+    Policies,
+    PolicyEntry,
+    Source,
+    System,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -90,15 +100,18 @@ def entry(policy):
 SYSTEM = System(
     name="memory",
     title="A model in memory between requests",
-    instance_type=Pauses,
-    sources={"evening": Source(Pauses, "short pauses and long ones")},
-    load=lambda path: Pauses(**json.loads(path.read_text())),
-    benchmarks={"best": BenchmarkEntry("hindsight", "every policy", hindsight)},
-    policies=[entry(Keep("drop", 0)), entry(Keep("even")), entry(Keep("keep", np.inf)),
-              entry(Learn("learn"))],
-    environment=Memory,
-    value="cost",
-    sense="min",
+    instances=Instances(
+        Pauses,
+        sources={"evening": Source(Pauses, "short pauses and long ones")},
+        load=lambda path: Pauses(**json.loads(path.read_text())),
+    ),
+    objective=Objective("cost", sense="min"),
+    offline=Offline({"best": BenchmarkEntry("hindsight", "every policy", hindsight)}),
+    policies=Policies(
+        [entry(Keep("drop", 0)), entry(Keep("even")), entry(Keep("keep", np.inf)),
+         entry(Learn("learn"))],
+        environment=Memory,
+    ),
 )  # fmt: skip
 
 if __name__ == "__main__":

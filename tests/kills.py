@@ -29,8 +29,11 @@ from tests.studies.stopping import SYSTEM, Offers
 
 DRAWN = dataclasses.replace(
     SYSTEM,
-    sources={"drawn": Source(lambda rng: Offers(5 + rng), "by the seed", seeded=True)},
-    pictures=SYSTEM.pictures[:1],
+    instances=dataclasses.replace(
+        SYSTEM.instances,
+        sources={"drawn": Source(lambda rng: Offers(5 + rng), "by the seed", seeded=True)},
+    ),
+    reporting=dataclasses.replace(SYSTEM.reporting, pictures=SYSTEM.reporting.pictures[:1]),
 )
 COMMANDS = {
     "reproduce": ["reproduce", "idn", "--table", "II", "--quick"],

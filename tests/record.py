@@ -50,7 +50,9 @@ def fingerprints(system: str) -> Any:
         for name, build in claim.family.items():
             found[name].add(instance_label(build()))
     named = {name: sorted(prints - {""}) for name, prints in sorted(found.items())}
-    sources = {name: instance_label(source.make()) for name, source in record.sources.items()}
+    sources = {
+        name: instance_label(source.make()) for name, source in record.instances.sources.items()
+    }
     return {"sources": sources, "named": {name: prints for name, prints in named.items() if prints}}
 
 
@@ -65,7 +67,8 @@ def verdicts(system: str) -> Any:
 def solutions(system: str) -> Any:
     """Return what `edgeopt solve` prints of every source."""
     return {
-        name: _command("solve", system, "--instance", name) for name in find_system(system).sources
+        name: _command("solve", system, "--instance", name)
+        for name in find_system(system).instances.sources
     }
 
 

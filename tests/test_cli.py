@@ -75,7 +75,10 @@ def test_several_instances_are_drawn_and_compared(
     drawn = SourceEntry(
         lambda rng: stopping.Offers(3 + rng), "as many offers as the seed", seeded=True
     )
-    record = dataclasses.replace(stopping.SYSTEM, sources={"seeded": drawn})
+    record = dataclasses.replace(
+        stopping.SYSTEM,
+        instances=dataclasses.replace(stopping.SYSTEM.instances, sources={"seeded": drawn}),
+    )
     monkeypatch.setattr(stopping, "SYSTEM", record)
     wanted = ["--draws", "2", "--seed", "4", "--policies", "first,half"]
     wanted += ["--out", str(tmp_path / "page")]

@@ -106,7 +106,10 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
 def test_drawn_instances_join_the_named_ones(
     offer: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = dataclasses.replace(stopping.SYSTEM, small=lambda seed: Offers(3 + seed))
+    instances = dataclasses.replace(
+        stopping.SYSTEM.instances, random_small=lambda seed: Offers(3 + seed)
+    )
+    record = dataclasses.replace(stopping.SYSTEM, instances=instances)
     monkeypatch.setattr(stopping, "SYSTEM", record)
     offer(made_up.FEW, made_up.TRUE)
     assert run(["check", "toy", "stopping", "--instances", "4", "--json"]) == 0

@@ -102,7 +102,7 @@ def test_commands_on_pages_exist(page: Path) -> None:
         assert {word for word in words if word.startswith("--")} <= known, line
         if words and words[0] in SYSTEMS and "--instance" in words:
             source = words[words.index("--instance") + 1]
-            assert source in find_system(words[0]).sources, line
+            assert source in find_system(words[0]).instances.sources, line
 
 
 def test_what_is_kept_is_computed_once_and_again_when_torn(

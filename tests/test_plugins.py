@@ -13,7 +13,7 @@ from edgeopt.bounds import claims
 from edgeopt.bounds.search import families
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.solvers import LinearProgram, backends
-from edgeopt.studies import registry
+from edgeopt.studies import Offline, registry
 from tests.studies import stopping
 
 if TYPE_CHECKING:
@@ -212,9 +212,9 @@ class Halfway:
          "system: must be a System or its name, not a Offers"),
         (lambda: edgeopt.study(3, system=stopping.SYSTEM, runs=2),
          "int is no instance; .* or give your own class a method fingerprint"),
-        (lambda: dataclasses.replace(stopping.SYSTEM, policies=[Halfway()]),
+        (lambda: dataclasses.replace(stopping.SYSTEM.policies, entries=[Halfway()]),
          "Halfway object .* stands where a PolicyEntry belongs"),
-        (lambda: dataclasses.replace(stopping.SYSTEM, benchmarks={"prophet": stopping.prophet}),
+        (lambda: Offline({"prophet": stopping.prophet}),
          "function prophet .* stands where a BenchmarkEntry belongs"),
         (lambda: edgeopt.solve(LinearProgram([1.0], [[1.0]], 1.0, np.inf), abs),
          "solver: must be a name or a Backend, not a builtin_function_or_method"),

@@ -73,20 +73,20 @@ def compute(
     record = find_system(system)
     given = dict(pair.split("=") for pair in settings.split())
     keywords = {name: value_of(text) for name, text in given.items()}
-    make = record.sources[source].make if source else record.generate
+    make = record.instances.sources[source].make if source else record.instances.generate
     assert make is not None
     instances = {f"seed {one}": make(rng=one, **keywords) for one in range(seed, seed + draws)}
     chosen = None if policies is None else policies.split()
     ran = study(
-        instances, chosen, system=replace(record, claims=""), runs=runs, rng=seed, progress=False
+        instances, chosen, system=replace(record, claims=None), runs=runs, rng=seed, progress=False
     )
     case = ran.cases[0]
     wanted = pictures.split()
-    unknown = set(wanted) - {one.name for one in record.pictures}
+    unknown = set(wanted) - {one.name for one in record.reporting.pictures}
     if unknown:
         raise ValueError(f"{system} has no pictures {sorted(unknown)}")
     drawn = []
-    for place, one in enumerate(one for one in record.pictures if one.name in wanted):
+    for place, one in enumerate(one for one in record.reporting.pictures if one.name in wanted):
         prefix = f"{system}{source or ''}{place}-"
         svg = inline_svg(draw(one, case), prefix=prefix, label=one.title(case))
         drawn.append({"svg": svg, "title": one.title(case), "caption": one.caption})
@@ -95,11 +95,11 @@ def compute(
     where = f"the source {source}" if source else "the generator"
     where += f" with {sizes}" if sizes else " with its defaults"
     seeds = f"seed {seed}" if draws == 1 else f"seeds {seed} to {seed + draws - 1}"
-    label = case.label
+    label, bound = case.label, record.offline.bounds[record.offline.reference]
     caption = (
         f"{record.title}: {where}, {seeds}, {ran.settings.runs} runs per policy; intervals of "
         f"{ran.settings.confidence:.0%}. The yardstick is {label}, which bounds "
-        f"{record.benchmarks[record.yardstick].scope}. Computed when this page was built."
+        f"{bound.scope}. Computed when this page was built."
     )
     return {
         "sentences": sentences(case) if draws == 1 else [],
@@ -123,23 +123,23 @@ def single(ran: Study) -> tuple[list[str], list[list[str]]]:
 
     [case] = ran.cases
     system = ran.system
-    headings = ["policy", system.heading, f"share of {case.label}"]
-    promises = system.obligations(case.instance)
+    headings = ["policy", system.objective.heading, f"share of {case.label}"]
+    promises = system.constraint.count(case.instance)
     if promises:
-        headings.append(f"{system.obligation}s {system.broken[1]}, of {promises}")
-    headings += [measure.title for measure in system.measures]
+        headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}, of {promises}")
+    headings += [measure.title for measure in system.reporting.metrics]
     rows = []
     for row in case.table.to_dict("records"):
         error = f" ± {number(row['value_se'], 2)}" if row["value_se"] > 0 else ""
         ends = interval(row["ratio_low"], row["ratio_high"], share=True)
         cells = [
-            case.entries[row["policy"]].title,
+            case.title(row),
             f"{number(row['value'])}{error}",
             f"{percent(row['ratio'])} ({ends})" if error else percent(row["ratio"]),
         ]
         if promises:
             cells.append(number(row["violated"], 3))
-        for measure in system.measures:
+        for measure in system.reporting.metrics:
             figure = row[measure.name]
             cells.append(percent(figure) if measure.percent else number(figure, 3))
         rows.append(cells)
@@ -150,7 +150,7 @@ def compared(ran: Study, name: str) -> tuple[list[str], list[list[str]]]:
     """A table over all instances of a study, as its page shows it."""
     from edgeopt.studies.wording import interval, number, percent
 
-    [known] = [one for one in ran.system.comparisons if one.name == name]
+    [known] = [one for one in ran.system.reporting.comparisons if one.name == name]
     rows = []
     for row in ran.comparison(name).to_dict("records"):
         cells = [str(row["title"])]

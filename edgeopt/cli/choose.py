@@ -78,17 +78,18 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
         if wanted is not None:
             raise OptionError("--instance and --data: give one of them")
         return _from_data(record, data, seed)
+    sources = record.instances.sources
     if wanted is None:
-        wanted = next(iter(record.sources))
-    if wanted in record.sources:
-        return _from_source(wanted, record.sources[wanted], seed)
+        wanted = next(iter(sources))
+    if wanted in sources:
+        return _from_source(wanted, sources[wanted], seed)
     path = Path(wanted)
     if not path.is_file():
         raise OptionError(
             f"--instance {wanted}: neither a file nor a source of {record.name}; "
-            f"its sources are {', '.join(record.sources)}"
+            f"its sources are {', '.join(sources)}"
         )
-    return Chosen(path.name, record.load(path), (f"{path.name}, a file of the user",))
+    return Chosen(path.name, record.instances.load(path), (f"{path.name}, a file of the user",))
 
 
 def chosen_instances(
@@ -97,8 +98,9 @@ def chosen_instances(
     """Return the instances that the options ask for, one per seed."""
     if draws == 1:
         return [chosen_instance(record, wanted, data, seed)]
-    name = next(iter(record.sources)) if wanted is None else wanted
-    if data is not None or name not in record.sources or not record.sources[name].seeded:
+    sources = record.instances.sources
+    name = next(iter(sources)) if wanted is None else wanted
+    if data is not None or name not in sources or not sources[name].seeded:
         raise OptionError(
             f"--draws {draws}: {'raw data' if data is not None else name} cannot be drawn anew"
         )
@@ -115,8 +117,9 @@ def _from_source(name: str, source: Source, seed: int) -> Chosen:
 
 
 def _from_data(record: System, data: Path, seed: int) -> Chosen:
-    if record.from_data is None:
+    from_raw = record.instances.from_raw
+    if from_raw is None:
         raise OptionError(f"--data: {record.name} does not read raw data")
     if not data.is_dir():
         raise OptionError(f"--data {data}: no such directory")
-    return Chosen("data", record.from_data(data, rng=seed), (f"raw data read from {data}",))
+    return Chosen("data", from_raw(data, rng=seed), (f"raw data read from {data}",))

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.studies.claims.written_out import digits
-from edgeopt.studies.pages.formulas import in_text
+from edgeopt.studies.pages.rendering import in_text
 from edgeopt.studies.wording import number, plural
 from edgeopt.writing import printable
 

@@ -31,20 +31,21 @@ def generate(
 ) -> None:
     """Draw an instance of a system and save it to a file."""
     record = chosen_system(system)
-    if record.generate is None:
+    draw = record.instances.generate
+    if draw is None:
         raise OptionError(f"{record.name} has no generator of instances")
     known = {
         name: parameter
-        for name, parameter in inspect.signature(record.generate).parameters.items()
+        for name, parameter in inspect.signature(draw).parameters.items()
         if name != "rng"
     }
     chosen = _settings(settings or (), known)
     target_of(out, force=force)
     try:
-        inspect.signature(record.generate).bind(rng=seed, **chosen)
+        inspect.signature(draw).bind(rng=seed, **chosen)
     except TypeError as error:
         raise OptionError(f"--set: {error}") from None
-    instance = record.generate(rng=seed, **chosen)
+    instance = draw(rng=seed, **chosen)
     with placed(out, force=force) as draft:
         instance.save(draft)
     show.note(f"{out}: {instance!r}, fingerprint {instance.fingerprint()}")

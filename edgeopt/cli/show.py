@@ -25,7 +25,7 @@ _BORDER = 3
 
 def document(content: Any) -> None:
     """Print one JSON document; figures that do not exist are null."""
-    from edgeopt.studies.plain import plain
+    from edgeopt.studies.files import plain
 
     print(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 

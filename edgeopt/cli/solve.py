@@ -39,19 +39,20 @@ def solve(
     from edgeopt.studies.wording import duration, number, power
 
     record = chosen_system(system)
-    if record.solve is None:
+    offline = record.offline
+    if offline.solve is None:
         raise OptionError(f"{record.name} has no benchmark to solve alone")
-    if method is not None and method not in record.methods:
+    if method is not None and method not in offline.methods:
         raise OptionError(
-            f"--method {method}: {record.name} knows {', '.join(record.methods) or 'none'}"
+            f"--method {method}: {record.name} knows {', '.join(offline.methods) or 'none'}"
         )
     if out is not None:
         _check_writable(record, out, force=force)
     chosen = chosen_instance(record, instance, data, seed)
-    benchmark = record.solve(chosen.instance, **({} if method is None else {"method": method}))
-    if out is not None and record.export is not None:
+    benchmark = offline.solve(chosen.instance, **({} if method is None else {"method": method}))
+    if out is not None and offline.export is not None:
         with placed(out, force=force) as draft:
-            record.export(benchmark, draft)
+            offline.export(benchmark, draft)
     if as_json:
         show.document(
             {
@@ -59,13 +60,13 @@ def solve(
                 "instance": {
                     "name": chosen.name,
                     "fingerprint": chosen.instance.fingerprint(),
-                    **record.describe(chosen.instance),
+                    **record.instances.describe(chosen.instance),
                 },
-                "benchmark": {"name": record.yardstick, **benchmark.record()},
+                "benchmark": {"name": offline.reference, **benchmark.record()},
             }
         )
         return
-    label = record.benchmarks[record.yardstick].label
+    label = offline.bounds[offline.reference].label
     show.table(
         f"{label} of {record.name}, instance {chosen.name}",
         ["", "value"],
@@ -84,8 +85,9 @@ def solve(
 
 def _check_writable(record: "System", out: Path, *, force: bool) -> None:
     """Find out before the solve whether its plan can be written."""
-    if record.export is None:
+    suffixes = record.offline.suffixes
+    if record.offline.export is None:
         raise OptionError(f"--out: {record.name} does not write plans")
-    if out.suffix not in record.suffixes:
-        raise OptionError(f"--out {out}: the name must end in {' or '.join(record.suffixes)}")
+    if out.suffix not in suffixes:
+        raise OptionError(f"--out {out}: the name must end in {' or '.join(suffixes)}")
     target_of(out, force=force)

@@ -74,7 +74,7 @@ def study(
         return
     for case in result.cases:
         _print(case)
-    for comparison in record.comparisons:
+    for comparison in record.reporting.comparisons:
         _print_comparison(result, comparison)
     show.note(f"page: {page}" if page else "Add --out DIR for a page with pictures and claims.")
 
@@ -84,21 +84,21 @@ def _print(case: "Case") -> None:
     from edgeopt.studies.wording import interval, number, percent, uncapitalised
 
     record = case.system
-    promises = record.obligations(case.instance) > 0
+    promises = record.constraint.count(case.instance) > 0
     show.table(
         f"{record.title}; instance {case.name}, {case.settings.runs} runs",
         [
             "policy",
-            uncapitalised(record.heading),
+            uncapitalised(record.objective.heading),
             f"share of {case.label}",
             "interval",
-            *([f"{record.broken[1]} {record.obligation}s"] if promises else []),
-            *(uncapitalised(measure.title) for measure in record.measures),
+            *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if promises else []),
+            *(uncapitalised(measure.title) for measure in record.reporting.metrics),
             "µs per decision",
         ],
         (
             [
-                case.entries[row["policy"]].title,
+                case.title(row),
                 f"{number(row['value'], 5)} ± {number(row['value_se'], 2)}",
                 percent(row["ratio"]),
                 interval(row["ratio_low"], row["ratio_high"], share=True),
@@ -109,7 +109,7 @@ def _print(case: "Case") -> None:
                 ),
                 *(
                     percent(row[measure.name]) if measure.percent else number(row[measure.name], 3)
-                    for measure in record.measures
+                    for measure in record.reporting.metrics
                 ),
                 number(row["decision_us"], 2),
             ]

@@ -17,7 +17,17 @@ from edgeopt.studies.entries import (
 from edgeopt.studies.registry import find_system, systems
 from edgeopt.studies.result import Case, Settings, Study
 from edgeopt.studies.run import study
-from edgeopt.studies.system import System
+from edgeopt.studies.system import (
+    Claims,
+    Constraint,
+    Instances,
+    Objective,
+    Offline,
+    Paper,
+    Policies,
+    Reporting,
+    System,
+)
 
 __all__ = [
     "Account",
@@ -26,10 +36,18 @@ __all__ = [
     "Case",
     "Checked",
     "CheckedClaim",
+    "Claims",
     "Comparison",
+    "Constraint",
+    "Instances",
     "Measure",
+    "Objective",
+    "Offline",
+    "Paper",
     "Picture",
+    "Policies",
     "PolicyEntry",
+    "Reporting",
     "Settings",
     "Source",
     "Study",

@@ -1,14 +1,19 @@
-"""What the record of a system is made of: sources, benchmarks, policies, measures, pictures."""
+"""What the records of a system list: sources, benchmarks, policies, measures, pictures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from edgeopt.options import check_fields
+from edgeopt import registry
+from edgeopt.instances.tables import FOLDER
+from edgeopt.options import check_choice, check_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     import pandas as pd
@@ -22,10 +27,36 @@ __all__ = [
     "BenchmarkEntry",
     "Comparison",
     "Measure",
+    "Named",
     "Picture",
     "PolicyEntry",
     "Source",
+    "licences",
+    "made",
+    "on",
+    "origin",
 ]
+
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True)
+class Named(Sequence[ItemT]):
+    """What :mod:`edgeopt.registry` has under a name, loaded when it is first looked into."""
+
+    group: str
+    name: str
+
+    @cached_property
+    def _loaded(self) -> Sequence[ItemT]:
+        found: Sequence[ItemT] = registry.built_in(self.group)[self.name].load()
+        return found
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._loaded[place]
+
+    def __len__(self) -> int:
+        return len(self._loaded)
 
 
 @dataclass(frozen=True)
@@ -51,6 +82,20 @@ class Source:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+
+def licences(*sources: str) -> list[str]:
+    """Return a line with licence and citation for each source of the small tables."""
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    paragraphs = (" ".join(paragraph.split()) for paragraph in readme.split("\n\n"))
+    named = {line.strip("*"): line.replace("**", "") for line in paragraphs if line[:2] == "**"}
+    return [line for name, line in named.items() if name.startswith(sources)]
+
+
+def origin(instance: Any) -> str:
+    """Say where the data of an instance come from."""
+    said = instance.origin.strip()
+    return f"The data: {said}" if said else "Nothing is said of the origin of the data."
 
 
 @dataclass(frozen=True)
@@ -157,7 +202,7 @@ class PolicyEntry:
     variant
         What tells this entry from its family: ``"guarded"``, ``"unguarded"``, ``""``.
     bound
-        Name of the tightest benchmark that bounds this policy.
+        Name of the tightest benchmark that is a valid bound for this policy.
     guarantee
         Proven ratio of the expected value to the first benchmark, where a theorem gives one.
     exact
@@ -167,6 +212,12 @@ class PolicyEntry:
         Whether it takes part when nobody chooses.
     system
         Name of the system it belongs to; needed only by the entry-point group ``edgeopt.policies``.
+    kind
+        Whether it decides by what has happened so far, or knows what is to come.
+    learned
+        Whether it was trained on instances.
+    edition
+        Whether it is as published, corrected or improved, or somebody's own.
     """
 
     name: str
@@ -178,14 +229,37 @@ class PolicyEntry:
     exact: Callable[[Any, Any], float | None] | None = None
     default: bool = True
     system: str = ""
+    kind: Literal["causal", "hindsight"] = "causal"
+    learned: bool = False
+    edition: Literal["published", "improved", "own"] = "own"
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_choice("PolicyEntry.kind", self.kind, ("causal", "hindsight"))
+        check_choice("PolicyEntry.edition", self.edition, ("published", "improved", "own"))
 
     @property
     def title(self) -> str:
         """Family and variant in one: ``"RESCUE (guarded)"``."""
         return f"{self.family} ({self.variant})" if self.variant else self.family
+
+
+def made(module: str, name: str, **options: Any) -> Callable[..., Any]:
+    """Return what makes a policy of a class whose module is imported when it is needed."""
+    return partial(_made, module, name, options)
+
+
+def _made(module: str, name: str, options: Mapping[str, Any], *_given: Any) -> Any:
+    return getattr(import_module(module), name)(**options)
+
+
+def on(module: str, name: str) -> Callable[[Any], Any]:
+    """Return what calls a class on an instance, and imports its module when it is needed."""
+    return partial(_on, module, name)
+
+
+def _on(module: str, name: str, instance: Any) -> Any:
+    return getattr(import_module(module), name)(instance)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,41 @@
-"""Means over the instances of a study, with intervals: what holds beyond one drawn instance."""
+"""Several drawn instances: studies of them, and means with intervals over the draw."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.studies.estimates import mean_columns
+from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.options import MOST_DRAWS, check_whole
+from edgeopt.studies.run import study
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from edgeopt.studies.result import Study
+    from edgeopt.studies.system import System
 
-__all__ = ["over_instances"]
+__all__ = ["mean_columns", "over_instances", "study_drawn"]
+
+
+def mean_columns(
+    name: str, series: NDArray[np.float64], confidence: float = 0.95, *, share: bool = False
+) -> dict[str, float]:
+    """Average independent figures, such as those of several instances."""
+    mean = float(series.mean())
+    low = high = np.nan
+    if series.size > 1 and np.isfinite(mean):
+        reach = mean_with_interval(series, confidence)[2]
+        low, high = mean - reach, mean + reach
+    if share:
+        low, high = np.clip([low, high], 0.0, 1.0).tolist()
+    return {name: mean, f"{name}_low": low, f"{name}_high": high}
 
 
 def over_instances(
@@ -60,3 +78,31 @@ def _series(
     table: pd.DataFrame, policy: str, cases: Sequence[str], name: str
 ) -> NDArray[np.float64]:
     return np.array([table.loc[(policy, case), name] for case in cases], dtype=float)
+
+
+def study_drawn(
+    system: System,
+    make: Callable[..., Any],
+    seeds: int,
+    *,
+    first: int = 0,
+    policies: Iterable[Any] | None = None,
+    runs: int | None = None,
+    workers: int = 1,
+    confidence: float = 0.95,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Study:
+    """Compare policies on drawn instances; claims are left out."""
+    check_whole("seeds", seeds, 2, MOST_DRAWS)  # an interval over instances needs two
+    check_whole("first", first)
+    instances = {f"seed {seed}": make(rng=seed, **settings) for seed in range(first, first + seeds)}
+    return study(
+        instances,
+        policies,
+        system=replace(system, claims=None),
+        runs=runs,
+        workers=workers,
+        confidence=confidence,
+        progress=progress,
+    )

@@ -77,7 +77,7 @@ def system_of(instance: object) -> System:
         except OptionError as broken:
             plugins.leave_out(broken)
             continue
-        if isinstance(instance, record.instance_type):
+        if isinstance(instance, record.instances.kind):
             return record
     raise OptionError(
         f"no system has instances of type {type(instance).__name__}; pass system= or an instance "
@@ -95,7 +95,7 @@ def policies(record: System) -> tuple[PolicyEntry, ...]:
 
 def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, OptionError]]:
     """Return all policies, and by the name of its entry point why another one is left out."""
-    table = {entry.name: entry for entry in record.policies}
+    table = {entry.name: entry for entry in record.policies.entries}
     refused: dict[str, OptionError] = {}
     for point in registry.offered(registry.POLICIES):
         try:
@@ -108,11 +108,11 @@ def _known(record: System) -> tuple[tuple[PolicyEntry, ...], Mapping[str, Option
             continue
         if entry.name in table:
             refused[point.name] = plugins.refusal(point, f"the policy name {entry.name!r} is taken")
-        elif entry.bound and entry.bound not in record.benchmarks:
+        elif entry.bound and entry.bound not in record.offline.bounds:
             refused[point.name] = plugins.refusal(
                 point,
                 f"names the benchmark {entry.bound!r}; {record.name} has "
-                f"{', '.join(record.benchmarks)}",
+                f"{', '.join(record.offline.bounds)}",
             )
         else:
             table[entry.name] = entry
@@ -176,9 +176,9 @@ def _entry(record: System, policy: Any, taken: Iterable[str]) -> PolicyEntry:
         )
     title = str(getattr(policy, "name", "") or type(policy).__name__)
     name, count = title, 2
-    while name in set(taken) | {entry.name for entry in record.policies}:
+    while name in set(taken) | {entry.name for entry in record.policies.entries}:
         name, count = f"{title} ({count})", count + 1
-    bound = record.bound_of(policy) if record.bound_of else ""
+    bound = record.policies.bound_of(policy) if record.policies.bound_of else ""
     return PolicyEntry(name, name, lambda _instance, _benchmarks: policy, bound=bound)
 
 

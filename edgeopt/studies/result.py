@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.plain import plain
-from edgeopt.studies.settings import Settings
+from edgeopt.studies.files import plain
 from edgeopt.studies.table import tidy
 
 if TYPE_CHECKING:
@@ -24,9 +23,44 @@ if TYPE_CHECKING:
     from edgeopt.bounds import Verdict
     from edgeopt.online.simulate import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
-    from edgeopt.studies.system import System
+    from edgeopt.studies.system import Constraint, Objective, System
 
 __all__ = ["Case", "Settings", "Study"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a study can be repeated from, beside its instances.
+
+    Parameters
+    ----------
+    runs
+        Simulated runs per policy.
+    seed
+        Every policy on every instance sees the worlds that this seed makes.
+    workers
+        Processes; they change nothing but the time.
+    confidence
+        Probability that an interval covers the true value.
+    seconds
+        Wall-clock time of the whole study.
+    version
+        Version of edgeopt.
+    platform
+        Interpreter and machine.
+    provenance
+        Where the data of the instances come from, one line per data set.
+    """
+
+    runs: int
+    seed: int
+    workers: int
+    confidence: float
+    seconds: float
+    version: str
+    platform: str
+    provenance: tuple[str, ...] = ()
+
 
 ValueT = TypeVar("ValueT")
 
@@ -77,16 +111,35 @@ class Case:
     @property
     def benchmark(self) -> Benchmark:
         """The first benchmark, which the column ``ratio`` divides by."""
-        return self.benchmarks[self.system.yardstick]
+        return self.benchmarks[self.system.offline.reference]
+
+    @property
+    def objective(self) -> Objective:
+        """What a policy is to make large or small."""
+        return self.system.objective
+
+    @property
+    def constraint(self) -> Constraint:
+        """The service constraint, which a run can violate."""
+        return self.system.constraint
+
+    @property
+    def constraints(self) -> int:
+        """How many service constraints a run on this instance can violate."""
+        return self.system.constraint.count(self.instance)
 
     @property
     def label(self) -> str:
         """What the first benchmark is called."""
-        return self.system.benchmarks[self.system.yardstick].label
+        return self.system.offline.bounds[self.system.offline.reference].label
+
+    def title(self, row: Mapping[Any, Any] | pd.Series) -> str:
+        """Name the policy of a row of the table."""
+        return self.entries[str(row["policy"])].title
 
     def values(self, policy: str) -> NDArray[np.float64]:
         """Return the value of every run of a policy, shape [runs]."""
-        return self.system.values(self.trajectories[policy])
+        return self.objective.values(self.trajectories[policy])
 
     def replay(self, policy: str, instance: Any = None) -> Any:
         """Live through the first world of the study again, keeping what every resource did.
@@ -103,7 +156,7 @@ class Case:
         given = self.instance if instance is None else instance
         key = policy, str(given.fingerprint())
         if key not in self._replays:
-            environment, chosen = self.system.environment(given), self.policies[policy]
+            environment, chosen = self.system.policies.environment(given), self.policies[policy]
             self._replays[key] = simulate(
                 environment, chosen, rng=self.settings.seed, runs=1, record=True
             )
@@ -148,7 +201,7 @@ class Case:
         if rows.empty:
             return None
         values = rows["value"].to_numpy()
-        place = values.argmax() if self.system.sense == "max" else values.argmin()
+        place = values.argmax() if self.objective.sense == "max" else values.argmin()
         return rows.iloc[int(place)]
 
     def figure(self, name: str) -> Figure:
@@ -161,22 +214,22 @@ class Case:
         """
         from edgeopt.studies.pictures.canvas import draw
 
-        for picture in self.system.pictures:
+        for picture in self.system.reporting.pictures:
             if picture.name == name:
                 return draw(picture, self, titled=True)
-        known = ", ".join(picture.name for picture in self.system.pictures)
+        known = ", ".join(picture.name for picture in self.system.reporting.pictures)
         raise OptionError(f"picture {name!r} is unknown to {self.system.name}; choose from {known}")
 
     def record(self) -> dict[str, Any]:
         """Everything that is printed: system, instance, benchmark, policies, claims."""
-        system, name = self.system, self.system.yardstick
+        system, name = self.system, self.system.offline.reference
         others = {key: b.record() for key, b in self.benchmarks.items() if key != name}
         return {
             "system": system.name,
             "instance": {
                 "name": self.name,
                 "fingerprint": str(self.instance.fingerprint()),
-                **system.describe(self.instance),
+                **system.instances.describe(self.instance),
             },
             "benchmark": {"name": name, **self.benchmark.record(), "others": others},
             "policies": [
@@ -234,11 +287,11 @@ class Study:
     @cached_property
     def named_verdicts(self) -> tuple[Verdict, ...]:
         """Of the claims, each checked on its own named instances; computed when first asked for."""
-        if not self.system.claims:
+        if self.system.claims is None:
             return ()
         from edgeopt.bounds import check
 
-        return tuple(check(self.system.claims))
+        return tuple(check(self.system.claims.pattern))
 
     def case(self, name: str) -> Case:
         """Return the case of an instance.
@@ -262,10 +315,10 @@ class Study:
         OptionError
             If the system has no such table.
         """
-        for comparison in self.system.comparisons:
+        for comparison in self.system.reporting.comparisons:
             if comparison.name == name:
                 return comparison.rows(self)
-        known = ", ".join(one.name for one in self.system.comparisons) or "none"
+        known = ", ".join(one.name for one in self.system.reporting.comparisons) or "none"
         raise OptionError(f"comparison {name!r} is unknown to {self.system.name}; it has {known}")
 
     def to_json(self, *, indent: int | None = 2) -> str:

@@ -109,19 +109,19 @@ def study(
     stream = generator(rng)
     named = _named(instances)
     record = _system(system, next(iter(named.values())))
-    runs = record.runs if runs is None else runs
+    runs = record.policies.runs if runs is None else runs
     for name, instance in named.items():
-        if not isinstance(instance, record.instance_type):
+        if not isinstance(instance, record.instances.kind):
             raise OptionError(
                 f"instance {name!r} is a {type(instance).__name__}; "
-                f"{record.name} takes {record.instance_type.__name__}"
+                f"{record.name} takes {record.instances.kind.__name__}"
             )
         _require_fingerprint(instance)
     entries = registry.choose(record, policies)
     references = _references(record, entries, reference)
     seed = int(stream.integers(2**63)) if stream is rng else int(rng)  # type: ignore[arg-type]
 
-    total = len(named) * (len(record.benchmarks) + len(entries) + bool(record.claims))
+    total = len(named) * (len(record.offline.bounds) + len(entries) + (record.claims is not None))
     with progress_bar(total, show=progress) as step:
         parts = _compute(record, named, entries, runs=runs, seed=seed, workers=workers, step=step)
     settings = Settings(
@@ -194,7 +194,7 @@ def _references(
                 f"reference {wanted!r} is not among the policies compared: {', '.join(names)}"
             )
         return dict.fromkeys(names, wanted)
-    default = names.get(record.reference, entries[0])
+    default = names.get(record.policies.reference, entries[0])
     like = {e.variant: e.name for e in reversed(entries) if e.family == default.family}
     return {entry.name: like.get(entry.variant, default.name) for entry in entries}
 
@@ -211,12 +211,12 @@ def _compute(
 ) -> dict[str, dict[str, Any]]:
     """Solve, simulate and check; every stage is a flat list of independent cells."""
     with processes.pool(workers) as pool:
-        cells = [(name, key) for name in named for key in record.benchmarks]
+        cells = [(name, key) for name in named for key in record.offline.bounds]
         solved = _stage(
             pool,
             step,
             "solving benchmarks",
-            ((record.benchmarks[key].compute, (named[name],)) for name, key in cells),
+            ((record.offline.bounds[key].compute, (named[name],)) for name, key in cells),
         )
         benchmarks: dict[str, dict[str, Benchmark]] = {name: {} for name in named}
         for (name, key), benchmark in zip(cells, solved, strict=True):
@@ -229,7 +229,7 @@ def _compute(
         cells = [(name, entry.name) for name in named for entry in entries]
         exact = {entry.name: entry.exact for entry in entries}
         short = {
-            name: None if record.rehearsal is None else record.rehearsal(instance)
+            name: None if record.policies.warm_up is None else record.policies.warm_up(instance)
             for name, instance in named.items()
         }
         ran = _stage(
@@ -239,7 +239,15 @@ def _compute(
             (
                 (
                     _simulate,
-                    (record.environment, named[i], short[i], policies[i][p], exact[p], seed, runs),
+                    (
+                        record.policies.environment,
+                        named[i],
+                        short[i],
+                        policies[i][p],
+                        exact[p],
+                        seed,
+                        runs,
+                    ),
                 )
                 for i, p in cells
             ),
@@ -247,13 +255,13 @@ def _compute(
         results = dict(zip(cells, ran, strict=True))
 
         checked: Iterable[Any] = ((),) * len(named)
-        if record.claims:
-            options = {name: record.claim_options(benchmarks[name]) for name in named}
+        if record.claims is not None:
+            options = {name: record.claims.given(benchmarks[name]) for name in named}
             checked = _stage(
                 pool,
                 step,
                 "checking claims",
-                ((_check, (record.claims, named[i], options[i])) for i in named),
+                ((_check, (record.claims.pattern, named[i], options[i])) for i in named),
             )
         verdicts = dict(zip(named, checked, strict=True))
 

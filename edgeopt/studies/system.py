@@ -1,26 +1,24 @@
-"""What a study, a check and the command line know of a system: one frozen record.
+"""What a study, a check and the command line know of a system: small frozen records in one.
 
 A system is added by writing such a record and naming it, inside the package in
-:mod:`edgeopt.studies.registry`, outside of it under the entry-point group ``edgeopt.systems``.
+:mod:`edgeopt.registry`, outside of it under the entry-point group ``edgeopt.systems``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from edgeopt import registry
 from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_fields, check_kind, check_whole
-from edgeopt.studies.entries import BenchmarkEntry, PolicyEntry
+from edgeopt.studies.entries import BenchmarkEntry, Named, PolicyEntry
 from edgeopt.studies.wording import number
 from edgeopt.writing import checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,209 +35,119 @@ if TYPE_CHECKING:
     from edgeopt.studies.exhibits.exhibit import Exhibit
     from edgeopt.studies.result import Case
 
-__all__ = ["System"]
+__all__ = [
+    "Claims",
+    "Constraint",
+    "Instances",
+    "Objective",
+    "Offline",
+    "Paper",
+    "Policies",
+    "Reporting",
+    "System",
+]
 
 DIMENSIONLESS = "dimensionless"
 """The unit that is not written behind a number."""
 
 
 @dataclass(frozen=True)
-class System:
-    r"""A system as studies see it.
+class Paper:
+    """Where a system was published.
 
     Parameters
     ----------
-    name
-        The name that runs through every room and the command line.
+    authors
+        Last names, separated by commas.
     title
-        One line for people.
-    paper
-        Where the system was published.
-    instance_type
-        Class of its instances: frozen, with ``fingerprint()`` and ``save(path)``.
+        Of the paper.
+    """
+
+    authors: str
+    title: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def __str__(self) -> str:
+        return f"{self.authors}: {self.title}."
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Where instances come from.
+
+    Parameters
+    ----------
+    kind
+        Their class: frozen, with ``fingerprint()`` and ``save(path)``.
     sources
         Named origins of instances; the first one is the default.
     load
         Reads an instance from a file.
     generate
         ``generate(*, rng=0, ...)`` draws an instance; its keywords are what ``--set`` takes.
-    small
-        ``small(seed)`` draws an instance of which exact values can be computed, for checks.
-    benchmarks
-        Offline optima by name; the first one is the yardstick of the column ``ratio``.
-    policies
-        The policies to compare.
-    environment
-        Maps an instance to the environment of :func:`edgeopt.simulate`.
-    rehearsal
-        Maps an instance to a short one, which every policy lives through before its time is
-        taken, so that the time is not that of compiling.
+    random_small
+        ``random_small(seed)`` draws an instance of which exact values can be computed, for checks.
+    from_raw
+        ``from_raw(directory, rng=0)`` builds an instance from a directory of raw data, where the
+        system has such data.
     describe
         Maps an instance to its sizes and main figures, name to number.
-    from_data
-        ``from_data(directory, rng=0)`` builds an instance from a directory of raw data, where the
-        system has such data.
-    solve
-        ``solve(instance, **options)`` computes the first benchmark with options of the user.
-    methods
-        Values of the option ``method`` that `solve` takes.
-    export
-        ``export(benchmark, path)`` writes the plan of a benchmark to a file.
-    suffixes
-        Endings of file names that `export` takes, each with its dot.
-    obligations
-        Number of promises of an instance that a run can break; counts ``Trajectory.violations``.
-    obligation
-        What such a promise is called, in the singular.
-    broken
-        What is said of a policy that breaks one, in the present and in the past:
-        ``("fails", "failed")``.
-    value
-        What is counted, such as ``"profit"``.
+    """
+
+    kind: type
+    sources: Mapping[str, Source]
+    load: Callable[[Path], Any]
+    generate: Callable[..., Any] | None = None
+    random_small: Callable[[int], Any] | None = None
+    from_raw: Callable[..., Any] | None = None
+    describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_kind("Instances.kind", self.kind, type)
+        if not self.sources:
+            raise OptionError("Instances.sources: must not be empty")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a policy is to make large or small.
+
+    Parameters
+    ----------
+    name
+        Such as ``"profit"``.
     unit
         Its unit.
-    aggregate
+    sense
+        Whether more or less of it is better.
+    adds
         Whether the value of a run is the sum of the rewards of its slots or their mean.
     total
         ``total(trajectory)`` returns the value of every run, shape [runs], where that is neither;
         infinite where a run has none.
     period
         What a slot of a trajectory is called, in the singular.
-    sense
-        Whether more or less of it is better.
-    runs
-        Simulated runs per policy when nobody chooses.
-    claims
-        Pattern of the claims to check on an instance, see :func:`edgeopt.check`.
-    claim_options
-        ``claim_options(benchmarks)`` returns what is at hand already for these checks, such as a
-        solved plan.
-    reference
-        Name of the policy that paired differences are taken to, by default the first one. Another
-        policy is compared with the variant of it that is like its own.
-    measures, pictures
-        Extra columns and drawings.
-    accounts
-        Tables in full, one per policy each, folded on the page and written beside it.
-    comparisons
-        Tables of all policies over all instances of a study, on the page and beside it.
-    exhibits
-        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.exhibits`. For the
-        built-in systems they stand in the registry, and are loaded when `figures` is asked for.
-    notes
-        ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
-    bound_of
-        Maps a policy that came without an entry to the name of the benchmark that bounds it.
-
-    Raises
-    ------
-    OptionError
-        If a mandatory table is empty, or an entry names a benchmark that does not exist.
-    OutputError
-        If a file could not be called like a picture, an account, a comparison or an exhibit.
     """
 
-    name: str
-    title: str
-    instance_type: type
-    sources: Mapping[str, Source]
-    load: Callable[[Path], Any]
-    benchmarks: Mapping[str, BenchmarkEntry]
-    policies: Sequence[PolicyEntry]
-    environment: Callable[[Any], Any]
-    rehearsal: Callable[[Any], Any] | None = None
-    paper: str = ""
-    generate: Callable[..., Any] | None = None
-    small: Callable[[int], Any] | None = None
-    from_data: Callable[..., Any] | None = None
-    solve: Callable[..., Benchmark] | None = None
-    methods: Sequence[str] = ()
-    export: Callable[[Benchmark, Path], None] | None = None
-    suffixes: Sequence[str] = ()
-    describe: Callable[[Any], Mapping[str, float | int | str]] = lambda _: {}
-    obligations: Callable[[Any], int] = lambda _: 0
-    obligation: str = "promise"
-    broken: tuple[str, str] = ("fails", "failed")
-    value: str = "profit"
+    name: str = "profit"
     unit: str = DIMENSIONLESS
-    aggregate: Literal["sum", "mean"] = "sum"
+    sense: Literal["max", "min"] = "max"
+    adds: Literal["sum", "mean"] = "sum"
     total: Callable[[Any], NDArray[np.float64]] | None = None
     period: str = "slot"
-    sense: Literal["max", "min"] = "max"
-    runs: int = 200
-    claims: str = ""
-    claim_options: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = lambda _: {}
-    reference: str = ""
-    measures: Sequence[Measure] = ()
-    pictures: Sequence[Picture] = ()
-    accounts: Sequence[Account] = ()
-    comparisons: Sequence[Comparison] = ()
-    exhibits: Sequence[Exhibit] = ()
-    notes: Callable[[Case], Sequence[str]] = lambda _: ()
-    bound_of: Callable[[Any], str] | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
-        check_kind("instance_type", self.instance_type, type)
-        check_whole("runs", self.runs, 2)
         check_choice("sense", self.sense, ("max", "min"))
-        check_choice("aggregate", self.aggregate, ("sum", "mean"))
-        for table in ("sources", "benchmarks", "policies"):
-            if not getattr(self, table):
-                raise OptionError(f"system {self.name!r}: {table} must not be empty")
-        for kind, given in (
-            (PolicyEntry, self.policies),
-            (BenchmarkEntry, self.benchmarks.values()),
-        ):
-            wrong = [one for one in given if not isinstance(one, kind)]
-            if wrong:
-                raise OptionError(
-                    f"system {self.name!r}: {wrong[0]!r} stands where a {kind.__name__} belongs"
-                )
-        names = [entry.name for entry in self.policies]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise OptionError(f"system {self.name!r}: policy names {twice} occur twice")
-        written: tuple[Sequence[Any], ...] = (
-            self.pictures,
-            self.accounts,
-            self.comparisons,
-        )
-        for several in written:
-            for one in several:
-                checked_name(one.name)
-        self._check_figures(self.exhibits)
-        for entry in self.policies:
-            if entry.bound and entry.bound not in self.benchmarks:
-                raise OptionError(
-                    f"system {self.name!r}: policy {entry.name!r} names the benchmark "
-                    f"{entry.bound!r}; it has {', '.join(self.benchmarks)}"
-                )
-
-    def _check_figures(self, figures: Sequence[Exhibit]) -> None:
-        names = [checked_name(one.name) for one in figures]
-        if len(set(names)) < len(names):
-            raise OptionError(f"system {self.name!r}: two exhibits bear one number: {names}")
-
-    @cached_property
-    def figures(self) -> Sequence[Exhibit]:
-        """Figures and tables of the paper's evaluation, loaded when they are first asked for."""
-        place = registry.built_in(registry.FIGURES).get(self.name)
-        if self.exhibits or place is None:
-            return self.exhibits
-        found: Sequence[Exhibit] = place.load()
-        self._check_figures(found)
-        return found
-
-    @property
-    def yardstick(self) -> str:
-        """Name of the first benchmark, which the column ``ratio`` divides by."""
-        return next(iter(self.benchmarks))
+        check_choice("adds", self.adds, ("sum", "mean"))
 
     @property
     def heading(self) -> str:
         """Name of the value of a run, with its unit: ``"Profit per run"``."""
-        name = self.value.capitalize() + (" per run" if self.aggregate == "sum" else "")
+        name = self.name.capitalize() + (" per run" if self.adds == "sum" else "")
         return name if self.unit == DIMENSIONLESS else f"{name} ({self.unit})"
 
     def amount(self, value: float, digits: int = 4) -> str:
@@ -251,11 +159,240 @@ class System:
         """Return the value of every run, shape [runs]."""
         if self.total is not None:
             return self.total(trajectory)
-        return trajectory.total if self.aggregate == "sum" else trajectory.reward.mean(axis=1)
+        return trajectory.total if self.adds == "sum" else trajectory.reward.mean(axis=1)
 
     def so_far(self, trajectory: Trajectory) -> NDArray[np.float64]:
         """Return the value of every run up to the end of each slot, shape [runs, T]."""
         total = np.cumsum(np.asarray(trajectory.reward, dtype=float), axis=1)
-        if self.aggregate == "mean":
+        if self.adds == "mean":
             total /= np.arange(1, total.shape[1] + 1)
         return total
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """The service constraint, which a run can violate; ``Trajectory.violations`` counts how often.
+
+    Parameters
+    ----------
+    name
+        What is violated, in the singular: ``"reserved task"``.
+    count
+        Maps an instance to how many of them there are in a run.
+    verb
+        What is said of a policy that violates one, in the present and in the past:
+        ``("fails", "failed")``.
+    """
+
+    name: str = "service constraint"
+    count: Callable[[Any], int] = lambda _: 0
+    verb: tuple[str, str] = ("violates", "violated")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Offline:
+    """What is known about the best that could be reached.
+
+    Parameters
+    ----------
+    bounds
+        Offline optima by name; the first one is the reference bound.
+    solve
+        ``solve(instance, **options)`` computes the reference bound with options of the user.
+    methods
+        Values of the option ``method`` that `solve` takes.
+    export
+        ``export(benchmark, path)`` writes the plan of a benchmark to a file.
+    suffixes
+        Endings of file names that `export` takes, each with its dot.
+    """
+
+    bounds: Mapping[str, BenchmarkEntry]
+    solve: Callable[..., Benchmark] | None = None
+    methods: Sequence[str] = ()
+    export: Callable[[Benchmark, Path], None] | None = None
+    suffixes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not self.bounds:
+            raise OptionError("Offline.bounds: must not be empty")
+        _check_kinds("Offline.bounds", self.bounds.values(), BenchmarkEntry)
+
+    @property
+    def reference(self) -> str:
+        """Name of the reference bound, which the column ``ratio`` divides by."""
+        return next(iter(self.bounds))
+
+
+@dataclass(frozen=True)
+class Policies:
+    """The policies to compare, and how they are simulated.
+
+    Parameters
+    ----------
+    entries
+        The policies.
+    environment
+        Maps an instance to the environment of :func:`edgeopt.simulate`.
+    warm_up
+        Maps an instance to a short one, on which every policy runs before its time is taken, so
+        that the time is not that of compiling.
+    runs
+        Simulated runs per policy when nobody chooses.
+    reference
+        Name of the policy that paired differences are taken to, by default the first one. Another
+        policy is compared with the variant of it that is like its own.
+    bound_of
+        Maps a policy that came without an entry to the name of the bound that is valid for it.
+    """
+
+    entries: Sequence[PolicyEntry]
+    environment: Callable[[Any], Any]
+    warm_up: Callable[[Any], Any] | None = None
+    runs: int = 200
+    reference: str = ""
+    bound_of: Callable[[Any], str] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_whole("runs", self.runs, 2)
+        if isinstance(self.entries, Named):
+            return
+        if not self.entries:
+            raise OptionError("Policies.entries: must not be empty")
+        _check_kinds("Policies.entries", self.entries, PolicyEntry)
+        names = [entry.name for entry in self.entries]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise OptionError(f"Policies.entries: policy names {twice} occur twice")
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The claims to check on an instance.
+
+    Parameters
+    ----------
+    pattern
+        Their names, see :func:`edgeopt.check`; those of a system begin with its name, under which
+        :mod:`edgeopt.registry` has their modules and their parameter spaces.
+    given
+        ``given(benchmarks)`` returns what is at hand already for these checks, such as a solved
+        plan.
+    """
+
+    pattern: str
+    given: Callable[[Mapping[str, Benchmark]], Mapping[str, Any]] = lambda _: {}
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """What a page shows beside the values of the policies.
+
+    Parameters
+    ----------
+    metrics, pictures
+        Extra columns and drawings.
+    logs
+        Tables in full, one per policy each, folded on the page and written beside it.
+    comparisons
+        Tables of all policies over all instances of a study, on the page and beside it.
+    notes
+        ``notes(case)`` returns what a reader must know to read the numbers rightly, in sentences.
+
+    Raises
+    ------
+    OutputError
+        If a file could not be called like a picture, a log or a comparison.
+    """
+
+    metrics: Sequence[Measure] = ()
+    pictures: Sequence[Picture] = ()
+    logs: Sequence[Account] = ()
+    comparisons: Sequence[Comparison] = ()
+    notes: Callable[[Case], Sequence[str]] = lambda _: ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        written: Iterable[Any] = (*self.pictures, *self.logs, *self.comparisons)
+        for one in written:
+            checked_name(one.name)
+
+
+@dataclass(frozen=True)
+class System:
+    """A system as studies see it.
+
+    Parameters
+    ----------
+    name
+        The name that runs through every subpackage and the command line.
+    title
+        One line for people.
+    instances, offline, policies, objective, constraint, claims, reporting, paper
+        What is compared, on what, against what, and by what.
+    figures
+        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.exhibits`. Those of
+        built-in systems are loaded when they are looked into.
+
+    Raises
+    ------
+    OptionError
+        If a policy names a bound that does not exist, or two figures bear one number.
+    OutputError
+        If a file could not be called like a figure.
+    """
+
+    name: str
+    title: str
+    instances: Instances
+    offline: Offline
+    policies: Policies
+    objective: Objective = field(default_factory=Objective)
+    constraint: Constraint = field(default_factory=Constraint)
+    claims: Claims | None = None
+    figures: Sequence[Exhibit] = ()
+    reporting: Reporting = field(default_factory=Reporting)
+    paper: Paper | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for name, kind in _PARTS.items():
+            optional = name in ("claims", "paper")
+            check_kind(f"System.{name}", getattr(self, name), kind, none=optional)
+        if not isinstance(self.figures, Named):
+            names = [checked_name(one.name) for one in self.figures]
+            if len(set(names)) < len(names):
+                raise OptionError(f"system {self.name!r}: two figures bear one number: {names}")
+        if not isinstance(self.policies.entries, Named):
+            for entry in self.policies.entries:
+                if entry.bound and entry.bound not in self.offline.bounds:
+                    raise OptionError(
+                        f"system {self.name!r}: policy {entry.name!r} names the benchmark "
+                        f"{entry.bound!r}; it has {', '.join(self.offline.bounds)}"
+                    )
+
+
+_PARTS: dict[str, type] = {
+    "instances": Instances,
+    "offline": Offline,
+    "policies": Policies,
+    "objective": Objective,
+    "constraint": Constraint,
+    "claims": Claims,
+    "reporting": Reporting,
+    "paper": Paper,
+}
+
+
+def _check_kinds(where: str, given: Iterable[Any], kind: type) -> None:
+    for one in given:
+        if not isinstance(one, kind):
+            raise OptionError(f"{where}: {one!r} stands where a {kind.__name__} belongs")

@@ -62,13 +62,13 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         "runs": len(values),
         **_mean("value", values),
         "value_exact": case.exact.get(name, np.nan),
-        **_ratio(case, name, "ratio", case.system.yardstick),
+        **_ratio(case, name, "ratio", case.system.offline.reference),
         "bound": entry.bound,
         "bound_value": case.benchmarks[entry.bound].bound if entry.bound else np.nan,
         **_ratio(case, name, "bound_ratio", entry.bound),
         **_violations(case, name),
     }
-    for measure in case.system.measures:
+    for measure in case.system.reporting.metrics:
         row |= _mean(measure.name, measure.compute(case.instance, trajectory))
     row["decision_us"] = 1e6 * trajectory.seconds_per_decision
     return row | _difference(case, name)
@@ -97,7 +97,7 @@ def _ratio(case: Case, name: str, column: str, benchmark: str) -> dict[str, floa
 
 def _violations(case: Case, name: str) -> dict[str, float]:
     broken = np.asarray(case.trajectories[name].violations, dtype=float).sum(axis=1)
-    promises = case.system.obligations(case.instance)
+    promises = case.constraints
     return {
         **_mean("violated", broken),
         "violated_share": float(broken.mean()) / promises if promises else np.nan,

@@ -19,14 +19,19 @@ from edgeopt.studies import (
     Benchmark,
     BenchmarkEntry,
     Comparison,
+    Constraint,
+    Instances,
     Measure,
+    Objective,
+    Offline,
+    Policies,
     PolicyEntry,
+    Reporting,
     Source,
     System,
 )
 from edgeopt.studies.over_instances import over_instances
-from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
-from edgeopt.studies.pictures.ratios import RATIOS
+from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -154,35 +159,40 @@ def _over_instances(study: Study) -> pd.DataFrame:
 SYSTEM = System(
     name="stopping",
     title="Stop once, on the best offer",
-    instance_type=Offers,
-    sources={"ten": Source(Offers, "ten offers")},
-    load=Offers.load,
-    generate=Offers.generate,
-    benchmarks={"prophet": BenchmarkEntry("E[max]", "every policy", prophet)},
-    policies=(
-        _fixed(0.0, "first"),
-        _fixed(0.8, "choosy"),
-        _fixed(0.5, "half", guarantee=0.5),
-        _fixed(2.0, "never", default=False),
+    instances=Instances(
+        Offers,
+        sources={"ten": Source(Offers, "ten offers")},
+        load=Offers.load,
+        generate=Offers.generate,
     ),
-    environment=Offering,
-    obligations=lambda instance: 1,
-    obligation="floor",
-    value="reward",
-    measures=(Measure("patience", "Slots waited", _patience),),
-    pictures=(RATIOS, VALUE_OVER_TIME),
-    accounts=(Account("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
-    comparisons=(
-        Comparison(
-            "over_all",
-            "Over all instances",
-            _over_instances,
-            {"value": "Reward", "value_difference": "Lead", "violated_share": "Broken"},
-            percent=("violated_share",),
-            caption="Offers of all lengths.",
+    objective=Objective("reward"),
+    constraint=Constraint("floor", count=lambda instance: 1, verb=("fails", "failed")),
+    offline=Offline({"prophet": BenchmarkEntry("E[max]", "every policy", prophet)}),
+    policies=Policies(
+        (
+            _fixed(0.0, "first"),
+            _fixed(0.8, "choosy"),
+            _fixed(0.5, "half", guarantee=0.5),
+            _fixed(2.0, "never", default=False),
+        ),
+        environment=Offering,
+        bound_of=lambda policy: "prophet",
+    ),
+    reporting=Reporting(
+        metrics=(Measure("patience", "Slots waited", _patience),),
+        pictures=(RATIOS, VALUE_OVER_TIME),
+        logs=(Account("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
+        comparisons=(
+            Comparison(
+                "over_all",
+                "Over all instances",
+                _over_instances,
+                {"value": "Reward", "value_difference": "Lead", "violated_share": "Broken"},
+                percent=("violated_share",),
+                caption="Offers of all lengths.",
+            ),
         ),
     ),
-    bound_of=lambda policy: "prophet",
 )
 
 EXTRA = PolicyEntry(

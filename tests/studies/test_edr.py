@@ -12,15 +12,14 @@ import pytest
 from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, forced_excess, generate, small
-from edgeopt.studies import Case, Study, registry, study
+from edgeopt.studies import Case, Claims, Study, registry, study
 from edgeopt.studies.edr import SYSTEM
-from edgeopt.studies.edr.benchmarks import FRAMEWISE, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.cost import states
 from edgeopt.studies.edr.flows import largest_flows
-from edgeopt.studies.edr.frames import states
-from edgeopt.studies.edr.horizons import cut, exponent, horizons, losses, lost
-from edgeopt.studies.edr.ledger import cost_parts, done, plays
-from edgeopt.studies.edr.progress import shown_tasks
-from edgeopt.studies.edr.quality import shares
+from edgeopt.studies.edr.growth import cut, exponent, horizons, losses, lost
+from edgeopt.studies.edr.log import cost_parts, done, plays
+from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE, export, least_rounds, solve
+from edgeopt.studies.edr.training import shares, shown_tasks
 from tests.studies.test_page import assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ SIZES: dict[str, Any] = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2, "type
 SHEDDING = ["saddle_point+shed", "quantile+shed"]
 
 
-FEW_CLAIMS = replace(SYSTEM, claims="edr.lemma1*")
+FEW_CLAIMS = replace(SYSTEM, claims=Claims("edr.lemma1*"))
 """The record, with claims that take no time."""
 
 
@@ -97,7 +96,7 @@ def test_measures_are_what_the_frames_show(case: Case) -> None:
 
 
 def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
-    frames, tasks = SYSTEM.accounts
+    frames, tasks = SYSTEM.reporting.logs
     instance, table = case.instance, case.table.set_index("policy")
     for name in case.trajectories:
         rows = frames.rows(case, name)
@@ -106,7 +105,7 @@ def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
         above = rows["energy (Wh)"] - rows["excess (Wh)"]
         assert (above <= rows["cap (Wh)"] * (1 + 1e-9)).all()
         assert rows["requests"].sum() == pytest.approx(instance.requests.sum())
-        assert rows[SYSTEM.value].sum() == pytest.approx(table.loc[name, "value"])
+        assert rows[SYSTEM.objective.name].sum() == pytest.approx(table.loc[name, "value"])
         missing = plays(case)[name].missing.mean(axis=0)
         for frame, missed in enumerate(rows["rounds missed"]):
             assert missed == pytest.approx(missing[instance.deadline == frame].sum())
@@ -158,7 +157,7 @@ def test_framewise_benchmark_trains_at_least_what_fits() -> None:
     assert (least[~free].sum(axis=1) < rate[~free].sum(axis=1)).any()
     trains = (least * tight.round_energy).sum(axis=1)
     assert (trains <= tight.cap * (1 + 1e-9)).all()
-    found = SYSTEM.benchmarks[FRAMEWISE].compute(tight)
+    found = SYSTEM.offline.bounds[FRAMEWISE].compute(tight)
     assert np.isfinite(found.plan.cost).all()
     assert found.gap <= 1e-6
     assert found.plan.cost.sum() == pytest.approx(found.value)
@@ -168,7 +167,7 @@ def test_what_trains_at_its_rate_every_frame_is_above_the_framewise_benchmark() 
     instance = generate(**SIZES, rng=2, capped=None)
     whole = instance.replace(rounds=instance.window * 3)
     trajectory = plays(study(whole, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])["even_rate"]
-    best = SYSTEM.benchmarks[FRAMEWISE].compute(whole).plan.cost
+    best = SYSTEM.offline.bounds[FRAMEWISE].compute(whole).plan.cost
     assert (trajectory.rounds[0] == np.where(whole.active, 3, 0)).all()
     regret, fit = lost(whole, trajectory, best)
     assert -1e-6 <= regret == pytest.approx(trajectory.cost[0].sum() - best.sum(), abs=1e-6)
@@ -229,7 +228,7 @@ def test_losses_over_all_frames_are_those_of_the_study(case: Case) -> None:
         assert (found[name].regret[-1], found[name].fit[-1]) == pytest.approx(whole)
     for place, frames in enumerate(lengths[:2].tolist()):
         short = cut(case.instance, frames)
-        best = SYSTEM.benchmarks[FRAMEWISE].compute(short).plan.cost
+        best = SYSTEM.offline.bounds[FRAMEWISE].compute(short).plan.cost
         for name in ("greedy", "oasdr"):
             here = lost(short, case.replay(name, short), best)
             assert (found[name].regret[place], found[name].fit[place]) == pytest.approx(here)
@@ -305,7 +304,7 @@ def drawn() -> dict[str, EdrInstance]:
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["saddle_point", "quantile+shed", "greedy"]
     case = study({name: drawn()[name]}, policies, system=FEW_CLAIMS, runs=2).cases[0]
-    for picture in SYSTEM.pictures:
+    for picture in SYSTEM.reporting.pictures:
         figure = case.figure(picture.name)
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
@@ -313,14 +312,14 @@ def test_pictures_can_be_read(name: str) -> None:
         if picture.name == "value_over_time":
             low, high = figure.axes[0].get_ylim()
             assert low <= case.benchmark.value <= high
-    for account in SYSTEM.accounts:
+    for account in SYSTEM.reporting.logs:
         assert list(account.rows(case, "greedy").columns)
-    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
 
 
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
-    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
     best = table["value"].idxmin()
     assert (
         f"{case.entries[best].title} pays the least, {table.loc[best, 'value']:.4g}"
@@ -356,11 +355,11 @@ def test_page_accounts_for_every_frame(day: Study, tmp_path: Path) -> None:
 
 
 def test_sources_and_what_they_are_made_of() -> None:
-    assert list(SYSTEM.sources) == ["drawn", "quiet", "tables"]
-    lines = SYSTEM.sources["tables"].provenance()
+    assert list(SYSTEM.instances.sources) == ["drawn", "quiet", "tables"]
+    lines = SYSTEM.instances.sources["tables"].provenance()
     for source in ("Ontario", "EIA", "London", "EUA"):
         assert any(line.startswith(source) for line in lines)
-    assert "drawn" in SYSTEM.sources["quiet"].title
+    assert "drawn" in SYSTEM.instances.sources["quiet"].title
 
 
 def test_export_writes_both_files_alike(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from edgeopt.cli import show
 from edgeopt.cli.study import _print
 from edgeopt.errors import OutputError
 from edgeopt.studies import Picture, find_system, study
-from edgeopt.studies.spreadsheet import csv_text
+from edgeopt.studies.files import csv_text
 from edgeopt.writing import printable
 from tests.studies.stopping import SYSTEM
 
@@ -54,15 +54,21 @@ class Reader(HTMLParser):
 def test_every_medium_of_a_study(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = dataclasses.replace(find_system(name), claims="")
+    record = dataclasses.replace(find_system(name), claims=None)
     entries = [
         dataclasses.replace(entry, name=evil, family=evil, variant="")
         for entry, evil in zip(
-            [one for one in record.policies if one.default][-2:], EVIL, strict=True
+            [one for one in record.policies.entries if one.default][-2:], EVIL, strict=True
         )
     ]
-    assert record.small is not None
-    found = study({LABEL: record.small(0)}, entries, system=record, runs=2, provenance=[EVIL[0]])
+    assert record.instances.random_small is not None
+    found = study(
+        {LABEL: record.instances.random_small(0)},
+        entries,
+        system=record,
+        runs=2,
+        provenance=[EVIL[0]],
+    )
     out = tmp_path / "out"
     page = found.page(out).read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -120,4 +126,4 @@ def test_a_line_on_the_terminal_stays_one(capsys: pytest.CaptureFixture[str]) ->
 def test_a_picture_is_no_path(name: str) -> None:
     picture = Picture(name, lambda case: "title", lambda case: None, "caption")  # type: ignore[arg-type, return-value]
     with pytest.raises(OutputError, match="is no name for a file"):
-        dataclasses.replace(SYSTEM, pictures=(picture,))
+        dataclasses.replace(SYSTEM.reporting, pictures=(picture,))

@@ -15,12 +15,10 @@ from edgeopt.instances.idn import IdnInstance, adversarial, generate, small
 from edgeopt.online.idn import serve
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.idn import SYSTEM
-from edgeopt.studies.idn.benchmarks import export, solve
-from edgeopt.studies.idn.heat_map import hosted_share, popular_task
-from edgeopt.studies.idn.layers import layer_name, layers
-from edgeopt.studies.idn.network import layered
-from edgeopt.studies.idn.updates import running_mean
-from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.idn.metrics import running_mean
+from edgeopt.studies.idn.network import hosted_share, layer_name, layered, layers, popular_task
+from edgeopt.studies.idn.policies import export, solve
+from edgeopt.studies.pictures.canvas import lead
 from tests.studies.test_page import assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
     instance, ranking = case.instance, case.instance.ranking
     hosted = case.replay(policy).hosted
     worlds = np.random.default_rng(5).spawn(2)[0]
-    turns = SYSTEM.environment(instance).worlds(worlds, 1)[0]
+    turns = SYSTEM.policies.environment(instance).worlds(worlds, 1)[0]
     fetched = latency = inaccuracy = 0.0
     for slot in range(instance.horizon):
         load = serve(instance, instance.requests[slot], hosted[slot], draw=turns[slot]).load
@@ -84,7 +82,7 @@ def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
             fetched += instance.size[new].sum()
     found = {
         measure.name: measure.compute(instance, case.trajectories[policy])[0]
-        for measure in SYSTEM.measures
+        for measure in SYSTEM.reporting.metrics
     }
     total = instance.requests.sum()
     assert found["latency"] == pytest.approx(latency / total)
@@ -183,14 +181,14 @@ def drawn() -> dict[str, IdnInstance]:
 @pytest.mark.parametrize("name", drawn())
 def test_pictures_can_be_read(name: str) -> None:
     case = study({name: drawn()[name]}, ["infida", "infida+fill", "sg"], runs=3).cases[0]
-    for picture in SYSTEM.pictures:
+    for picture in SYSTEM.reporting.pictures:
         figure = case.figure(picture.name)
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
 
 
 def test_real_network_can_be_read() -> None:
-    instance = SYSTEM.sources["tables"].make(rng=0)
+    instance = SYSTEM.instances.sources["tables"].make(rng=0)
     short = instance.replace(requests=instance.requests[:4])
     case = study({"tables": short}, ["infida", "sg"], runs=2).cases[0]
     figure = case.figure("network")
@@ -201,7 +199,7 @@ def test_real_network_can_be_read() -> None:
 
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
-    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
     best = table["value"].idxmax()
     assert f"{table.loc[best, 'value']:.4g} ms over 8 slots" in titles["value_over_time"]
     fastest = table["latency"].idxmin()
@@ -222,8 +220,8 @@ def test_without_infida_the_best_policy_is_shown() -> None:
     best = case.best()
     assert best is not None
     assert lead(case) == best["policy"]
-    assert case.entries[lead(case)].title in SYSTEM.pictures[-1].title(case)
-    allocation = next(p for p in SYSTEM.pictures if p.name == "allocation")
+    assert case.entries[lead(case)].title in SYSTEM.reporting.pictures[-1].title(case)
+    allocation = next(p for p in SYSTEM.reporting.pictures if p.name == "allocation")
     assert "alpha 3" not in allocation.title(case)
 
 
@@ -248,18 +246,18 @@ def test_notes_count_changes_of_the_requests() -> None:
         (a != b).any() for a, b in zip(moving.requests, moving.requests[1:], strict=False)
     )
     assert changes > 0
-    assert any(f"change {changes} time" in note for note in SYSTEM.notes(case))
+    assert any(f"change {changes} time" in note for note in SYSTEM.reporting.notes(case))
 
 
 def test_every_source_makes_an_instance() -> None:
-    assert list(SYSTEM.sources) == [
+    assert list(SYSTEM.instances.sources) == [
         "topology_1",
         "topology_2",
         "topology_1_sliding",
         "topology_2_sliding",
         "tables",
     ]
-    made = {name: source.make(rng=1) for name, source in SYSTEM.sources.items()}
+    made = {name: source.make(rng=1) for name, source in SYSTEM.instances.sources.items()}
     assert all(isinstance(instance, IdnInstance) for instance in made.values())
     assert len({instance.fingerprint() for instance in made.values()}) == len(made)
     assert {name: instance.nodes for name, instance in made.items()} == {
@@ -273,7 +271,7 @@ def test_every_source_makes_an_instance() -> None:
         assert made[name].horizon == 300
         moves = (made[name].requests != made[name].requests[0]).any()
         assert moves == name.endswith("sliding")
-    lines = SYSTEM.sources["tables"].provenance()
+    lines = SYSTEM.instances.sources["tables"].provenance()
     assert len(lines) == 3
     assert all("Licence" in line for line in lines)
 

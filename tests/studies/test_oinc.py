@@ -15,13 +15,11 @@ from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.oinc import SYSTEM, table_one
-from edgeopt.studies.oinc.benchmarks import APART, apart, export, solve
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
-from edgeopt.studies.oinc.latency import EDGES, quotients
-from edgeopt.studies.oinc.ledger import average_parts, parts, plays, promises
-from edgeopt.studies.oinc.load import changes
-from edgeopt.studies.oinc.policies import COMBINATIONS
-from edgeopt.studies.oinc.proofs import proof, retraining_at, slot_bounds
+from edgeopt.studies.oinc.log import average_parts, parts, plays, promises
+from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
+from edgeopt.studies.oinc.service import EDGES, changes, quotients
+from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
 from edgeopt.studies.oinc.table_one import PRINTED
 from tests.studies.test_page import assert_self_contained, overlapping
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 SIZES: dict[str, Any] = {"sites": 3, "devices": 7, "slots": 24, "jobs": 5, "job_scale": 0.1}
 FEW = ["oinc", "oinc+refuse", "ekya", "greedy+zhang"]
 
-NO_CLAIMS = replace(SYSTEM, claims="")
+NO_CLAIMS = replace(SYSTEM, claims=None)
 """The record, without the time that claims take."""
 
 
@@ -143,7 +141,7 @@ def test_benchmark_bounds_plans_that_refuse_what_is_dear() -> None:
 
 
 def test_accounts_leave_out_no_slot_job_or_site(case: Case) -> None:
-    sites, jobs, slots = SYSTEM.accounts
+    sites, jobs, slots = SYSTEM.reporting.logs
     instance, table = case.instance, case.table.set_index("policy")
     for name, trajectory in plays(case).items():
         row = table.loc[name]
@@ -151,7 +149,7 @@ def test_accounts_leave_out_no_slot_job_or_site(case: Case) -> None:
         assert every["slot"].tolist() == list(range(instance.slots))
         assert every["requests"].tolist() == instance.active.sum(axis=1).tolist()
         assert every["jobs arriving"].sum() == instance.jobs
-        assert every[SYSTEM.value].sum() == pytest.approx(row["value"])
+        assert every[SYSTEM.objective.name].sum() == pytest.approx(row["value"])
         late = jobs.rows(case, name)
         assert late["job"].tolist() == list(range(instance.jobs))
         assert (late["late by (s)"] > 0).mean() == pytest.approx(1 - row["jobs_met"])
@@ -166,7 +164,7 @@ def test_accounts_leave_out_no_slot_job_or_site(case: Case) -> None:
         assert place["jobs"].sum() == instance.jobs
         kept = trajectory.reserved[0].max(axis=0)
         assert place["largest share kept"].tolist() == pytest.approx(kept.tolist())
-        for account, rows in zip(SYSTEM.accounts, (place, late, every), strict=True):
+        for account, rows in zip(SYSTEM.reporting.logs, (place, late, every), strict=True):
             assert set(account.bad) <= set(rows.columns)
 
 
@@ -277,7 +275,9 @@ def test_nothing_is_claimed_about_jobs_that_are_never_complete(case: Case) -> No
     found = proof(changed)
     assert float(found.alone.retraining) == float(found.beside.retraining) == 0.0
     assert float(found.beside.inference) > 0
-    assert "nothing is proven about its completion times" in SYSTEM.pictures[-1].title(changed)
+    assert "nothing is proven about its completion times" in SYSTEM.reporting.pictures[-1].title(
+        changed
+    )
 
 
 def drawn() -> dict[str, OincInstance]:
@@ -304,19 +304,19 @@ def drawn() -> dict[str, OincInstance]:
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["oinc", "oinc+refuse"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]
-    for picture in SYSTEM.pictures:
+    for picture in SYSTEM.reporting.pictures:
         figure = case.figure(picture.name)
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
-    for account in SYSTEM.accounts:
+    for account in SYSTEM.reporting.logs:
         assert list(account.rows(case, "oinc").columns)
-    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
 
 
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
-    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
     best = table["scaled"].idxmin()
     assert case.entries[best].title in titles["weighted"]
     assert f"{table.loc[best, 'scaled']:.3f}" in titles["weighted"]
@@ -381,18 +381,18 @@ def test_table_one_needs_two_instances() -> None:
 
 
 def test_sources_and_what_they_are_made_of() -> None:
-    assert list(SYSTEM.sources) == ["drawn", "swinging", "physical", "tables"]
-    lines = SYSTEM.sources["tables"].provenance()
+    assert list(SYSTEM.instances.sources) == ["drawn", "swinging", "physical", "tables"]
+    lines = SYSTEM.instances.sources["tables"].provenance()
     for source in ("Alibaba", "Azure", "RobustBench"):
         assert any(line.startswith(source) for line in lines)
-    assert "physical" in SYSTEM.sources["physical"].make(rng=1).origin
-    for source in SYSTEM.sources.values():
+    assert "physical" in SYSTEM.instances.sources["physical"].make(rng=1).origin
+    for source in SYSTEM.instances.sources.values():
         assert isinstance(source.make(rng=2), OincInstance)
 
 
 def test_describe_counts_what_there_is() -> None:
     instance = busy()
-    found = SYSTEM.describe(instance)
+    found = SYSTEM.instances.describe(instance)
     assert found["requests"] == instance.active.sum()
     asked = sum(
         instance.request_work[t, i] for t, i in zip(*np.nonzero(instance.active), strict=True)

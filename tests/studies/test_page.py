@@ -13,9 +13,8 @@ import pytest
 
 from edgeopt.errors import OptionError
 from edgeopt.studies import Benchmark, BenchmarkEntry, study
-from edgeopt.studies.pages.phrases import portion
 from edgeopt.studies.pages.study import render
-from edgeopt.studies.pages.summary import findings, lead
+from edgeopt.studies.pages.summary import findings, lead, portion
 from edgeopt.studies.wording import percent
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -149,8 +148,9 @@ def test_accounts_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
 def test_the_bound_of_each_policy_has_a_column_where_it_is_its_own() -> None:
     one = study(Offers(5), system=SYSTEM, runs=3)
     assert "Share of own bound" not in render(one)
-    first, *others = SYSTEM.policies
-    unbounded = replace(SYSTEM, policies=(replace(first, bound=""), *others))
+    first, *others = SYSTEM.policies.entries
+    entries = (replace(first, bound=""), *others)
+    unbounded = replace(SYSTEM, policies=replace(SYSTEM.policies, entries=entries))
     assert "Share of own bound" in render(study(Offers(5), system=unbounded, runs=3))
 
 
@@ -169,14 +169,14 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     case = stopped.case("long")
     best = case.best()
     assert best is not None
-    titles = {picture.name: picture.title(case) for picture in stopped.system.pictures}
+    titles = {picture.name: picture.title(case) for picture in stopped.system.reporting.pictures}
     assert titles["ratios"].startswith(f"{best['family']} reaches {percent(best['ratio'])}")
     with pytest.raises(OptionError, match="choose from ratios, value_over_time"):
         case.figure("ratio")
 
 
 def test_no_text_of_a_picture_covers_another(stopped: Study) -> None:
-    for picture in stopped.system.pictures:
+    for picture in stopped.system.reporting.pictures:
         assert overlapping(stopped.case("long").figure(picture.name)) == []
 
 
@@ -227,7 +227,9 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     ]
     page = render(stopped)
     for case in stopped.cases:
-        assert page.index(lead(case)) < page.index(f"<h3>{case.system.pictures[0].title(case)}")
+        assert page.index(lead(case)) < page.index(
+            f"<h3>{case.system.reporting.pictures[0].title(case)}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,9 @@ def test_a_cost_stands_at_a_distance_from_its_bound(ratio: float, distance: str)
         "LB", "every policy", lambda _: Benchmark(1 / ratio, 1 / ratio, 0.0, 0.0, "", "")
     )
     sure = replace(
-        SYSTEM, sense="min", benchmarks={"prophet": bound}, total=lambda _: np.array([1.0, 1.0])
+        SYSTEM,
+        objective=replace(SYSTEM.objective, sense="min", total=lambda _: np.array([1.0, 1.0])),
+        offline=replace(SYSTEM.offline, bounds={"prophet": bound}),
     )
     said = lead(study(Offers(4), ["first"], system=sure, runs=2).cases[0])
     assert f", {distance}".replace(" %", "\N{NO-BREAK SPACE}%") in said

@@ -35,14 +35,18 @@ FAULTS = (Path(__file__).parent / "faults_of_layout.js").read_text(encoding="utf
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a page whose names are long and whose table of policies has many columns."""
     measures = [
-        replace(SYSTEM.measures[0], name=f"patience{place}", title=f"Slots waited, {word}")
+        replace(SYSTEM.reporting.metrics[0], name=f"patience{place}", title=f"Slots waited, {word}")
         for place, word in enumerate(["from", "the", "first", "offer", "to", "the", "one", "taken"])
     ]
     policies = [
         replace(entry, family=f"{entry.family}, with a level that was chosen beforehand")
-        for entry in SYSTEM.policies
+        for entry in SYSTEM.policies.entries
     ]
-    record = replace(SYSTEM, measures=measures, policies=policies)
+    record = replace(
+        SYSTEM,
+        reporting=replace(SYSTEM.reporting, metrics=measures),
+        policies=replace(SYSTEM.policies, entries=policies),
+    )
     return study(Offers(6), system=record, runs=5).page(tmp_path_factory.mktemp("wide"))
 
 
@@ -121,7 +125,11 @@ def large(page: Page) -> tuple[bool, str, int]:
 def test_pictures_enlarge_by_clicks_and_by_keys(
     page: Page, stopped: Study, screenshots: Path
 ) -> None:
-    titles = [picture.title(case) for case in stopped.cases for picture in stopped.system.pictures]
+    titles = [
+        picture.title(case)
+        for case in stopped.cases
+        for picture in stopped.system.reporting.pictures
+    ]
     small = page.evaluate(
         "document.querySelector('#case0-ratios svg').getBoundingClientRect().width"
     )

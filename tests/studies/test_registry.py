@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OWN = ["rescue", "idn", "oinc", "edr", "tapfinger"]
 MOST = 210
-"""Modules of the package that a study of RESCUE may load: 207 were needed when this was written."""
+"""Modules of the package that a study of RESCUE may load: 197 were needed when this was written."""
 
 LOADED = """
 import json, sys
@@ -30,7 +30,7 @@ from edgeopt.bounds import claims
 from edgeopt.studies import find_system
 claims(sys.argv[1])
 claimed = [one for one in sys.modules if one.startswith("edgeopt")]
-edgeopt.study(find_system(sys.argv[1]).small(1), runs=2)
+edgeopt.study(find_system(sys.argv[1]).instances.random_small(1), runs=2)
 print(json.dumps([claimed, [one for one in sys.modules if one.startswith("edgeopt")]]))
 """
 
@@ -52,8 +52,9 @@ def test_names_lead_to_the_parts_of_a_system(system: str) -> None:
     record = registry.find_system(system)
     parts = {group: names.built_in(group)[system].load() for group in names.GROUPS}
     assert parts[names.SYSTEMS] is record
-    assert parts[names.INSTANCES] is record.instance_type
-    assert parts[names.FIGURES] is record.figures
+    assert parts[names.INSTANCES] is record.instances.kind
+    assert tuple(parts[names.FIGURES]) == tuple(record.figures)
+    assert tuple(parts[names.POLICIES]) == tuple(record.policies.entries)
     assert all(isinstance(one, Claim) for one in parts[names.CLAIMS])
     assert all(isinstance(one, Family) for one in parts[names.FAMILIES])
 
@@ -102,7 +103,7 @@ def test_an_offered_policy_must_be_an_entry(
 ) -> None:
     _offer(tmp_path, monkeypatch, "[edgeopt.policies]\nodd = tests.studies.stopping:Offers\n")
     with pytest.warns(PluginWarning, match="left out: entry point 'odd'.*must be a PolicyEntry"):
-        assert registry.policies(stopping.SYSTEM) == tuple(stopping.SYSTEM.policies)
+        assert registry.policies(stopping.SYSTEM) == tuple(stopping.SYSTEM.policies.entries)
 
 
 def test_all_by_default_save_those_that_stay_out() -> None:
@@ -113,11 +114,28 @@ def test_all_by_default_save_those_that_stay_out() -> None:
 
 
 def test_a_record_must_be_whole() -> None:
-    with pytest.raises(OptionError, match="policies must not be empty"):
-        dataclasses.replace(stopping.SYSTEM, policies=())
+    policies = stopping.SYSTEM.policies
+    with pytest.raises(OptionError, match="entries: must not be empty"):
+        dataclasses.replace(policies, entries=())
     entry = PolicyEntry("x", "X", lambda _i, _b: None, bound="nothing")
+    lost = dataclasses.replace(policies, entries=(entry,))
     with pytest.raises(OptionError, match="names the benchmark 'nothing'; it has prophet"):
-        dataclasses.replace(stopping.SYSTEM, policies=(entry,))
-    first = stopping.SYSTEM.policies[0]
+        dataclasses.replace(stopping.SYSTEM, policies=lost)
+    first = policies.entries[0]
     with pytest.raises(OptionError, match=r"policy names \['first'\] occur twice"):
-        dataclasses.replace(stopping.SYSTEM, policies=(first, first))
+        dataclasses.replace(policies, entries=(first, first))
+    with pytest.raises(OptionError, match="policies: must be a Policies, not a tuple"):
+        dataclasses.replace(stopping.SYSTEM, policies=(first,))
+
+
+@pytest.mark.parametrize("system", OWN)
+def test_policies_of_a_system_say_what_they_are(system: str) -> None:
+    record = registry.find_system(system)
+    entries = record.policies.entries
+    names = [entry.name for entry in entries]
+    assert len(set(names)) == len(names)
+    assert {entry.bound for entry in entries} <= {"", *record.offline.bounds}
+    assert "published" in {entry.edition for entry in entries}
+    assert record.policies.reference in names
+    with pytest.raises(OptionError, match="kind = 'both': must be one of 'causal'"):
+        dataclasses.replace(entries[0], kind="both")

@@ -14,9 +14,9 @@ from edgeopt.instances.rescue import RescueInstance, generate, tight
 from edgeopt.online import simulate
 from edgeopt.studies import registry, study
 from edgeopt.studies.rescue import SYSTEM
-from edgeopt.studies.rescue.benchmarks import FREE, PLAIN, SAFE, export, solve
 from edgeopt.studies.rescue.gantt import failed_tasks, stretches
-from edgeopt.studies.rescue.utilisation import utilisation
+from edgeopt.studies.rescue.pictures import utilisation
+from edgeopt.studies.rescue.policies import FREE, PLAIN, SAFE, export, solve
 from tests.studies.test_page import assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_simulation_agrees_with_exact_expectations(case: Case) -> None:
 
 def test_utilisation_is_retraining_over_what_reserved_work_leaves(case: Case) -> None:
     for name in ("rescueplus", "srs+guard"):
-        environment = SYSTEM.environment(case.instance)
+        environment = SYSTEM.policies.environment(case.instance)
         trajectory = simulate(environment, case.policies[name], rng=5, runs=4, record=True)
         shares = utilisation(case.instance, trajectory)
         for run in range(4):
@@ -100,7 +100,7 @@ def test_utilisation_is_retraining_over_what_reserved_work_leaves(case: Case) ->
 
 @pytest.mark.parametrize("policy", ["rescueplus", "pickconfigs", "rescue+guard"])
 def test_gantt_shows_what_happened(case: Case, policy: str) -> None:
-    environment = SYSTEM.environment(case.instance)
+    environment = SYSTEM.policies.environment(case.instance)
     trajectory = simulate(environment, case.policies[policy], rng=5, runs=20, record=True)
     assert trajectory.accepted.sum() > 0
     for run in range(20):
@@ -122,14 +122,14 @@ def test_gantt_is_of_the_first_world(case: Case) -> None:
     best = case.best()
     assert best is not None
     earned = case.trajectories[best["policy"]].total[0]
-    title = next(p for p in SYSTEM.pictures if p.name == "gantt").title(case)
+    title = next(p for p in SYSTEM.reporting.pictures if p.name == "gantt").title(case)
     assert f"earns {earned:.4g}" in title
 
 
 @pytest.mark.parametrize("servers", [2, 12])
 def test_pictures_can_be_read(servers: int) -> None:
     drawn = study(instance(servers, horizon=30), ["rescue*", "random*"], runs=5).cases[0]
-    for picture in SYSTEM.pictures:
+    for picture in SYSTEM.reporting.pictures:
         figure = drawn.figure(picture.name)
         assert overlapping(figure) == [], picture.name
         labels = [axes.get_xlabel() for axes in figure.axes]
@@ -156,8 +156,8 @@ def test_without_reserved_tasks_nothing_is_said_of_them() -> None:
     assert case.benchmark.value == pytest.approx(1.75)
     assert case.table["violated_share"].isna().all()
     assert case.table["value_exact"].to_numpy() == pytest.approx([1.0, 1.0])
-    assert not any("guarded one" in note for note in SYSTEM.notes(case))
-    for picture in SYSTEM.pictures:
+    assert not any("guarded one" in note for note in SYSTEM.reporting.notes(case))
+    for picture in SYSTEM.reporting.pictures:
         assert overlapping(case.figure(picture.name)) == [], picture.name
 
 
@@ -178,7 +178,7 @@ def test_sparse_and_dense_plans_are_written_alike(tmp_path: Path) -> None:
 
 
 def test_default_source_names_its_data() -> None:
-    source = SYSTEM.sources["tables"]
+    source = SYSTEM.instances.sources["tables"]
     lines = source.provenance()
     assert len(lines) == 3
     assert all("Licence" in line for line in lines)
@@ -188,9 +188,9 @@ def test_default_source_names_its_data() -> None:
 def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
     worthless = instance().replace(profit=np.zeros((1, 1, 1, 1, 1)))
     case = study({"worthless": worthless}, ["rescue", "random", "srs+guard"], runs=5).cases[0]
-    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
     assert titles["ratios"] == "OPT(LP) is 0: there is nothing to have a share of"
     assert titles["value_over_time"] == "No policy earns any profit"
     assert "earns more" not in titles["utilisation_over_time"]
-    for picture in SYSTEM.pictures:
+    for picture in SYSTEM.reporting.pictures:
         assert overlapping(case.figure(picture.name)) == [], picture.name

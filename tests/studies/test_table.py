@@ -10,9 +10,8 @@ from scipy import stats
 
 from edgeopt.errors import OptionError
 from edgeopt.online import simulate
-from edgeopt.studies import Study, study
-from edgeopt.studies.pages.headlines import headlines
-from edgeopt.studies.pages.summary import sentences
+from edgeopt.studies import Objective, Study, study
+from edgeopt.studies.pages.summary import headlines, sentences
 from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
 
 COLUMNS = [
@@ -162,7 +161,11 @@ def test_a_worthless_instance_has_no_ratio() -> None:
 
 
 def test_the_system_says_how_many_runs_and_what_a_run_is_worth() -> None:
-    means = dataclasses.replace(SYSTEM, aggregate="mean", unit="kg", runs=9)
+    means = dataclasses.replace(
+        SYSTEM,
+        objective=dataclasses.replace(SYSTEM.objective, adds="mean", unit="kg"),
+        policies=dataclasses.replace(SYSTEM.policies, runs=9),
+    )
     plain = study(Offers(4), system=SYSTEM, runs=9, rng=3).cases[0]
     case = study(Offers(4), system=means, rng=3).cases[0]
     assert case.settings.runs == 9
@@ -171,25 +174,27 @@ def test_the_system_says_how_many_runs_and_what_a_run_is_worth() -> None:
     differences = plain.table["difference"].to_numpy()[1:] / 4
     assert case.table["difference"].to_numpy()[1:] == pytest.approx(differences)
     trajectory = case.trajectories["first"]
-    so_far = means.so_far(trajectory)
+    so_far = means.objective.so_far(trajectory)
     for slot in range(4):
         expected = trajectory.reward[:, : slot + 1].mean(axis=1)
         assert so_far[:, slot] == pytest.approx(expected)
-    assert so_far[:, -1] == pytest.approx(means.values(trajectory))
+    assert so_far[:, -1] == pytest.approx(means.objective.values(trajectory))
 
 
 def test_values_and_promises_are_worded_as_the_system_says() -> None:
     record = dataclasses.replace(
-        SYSTEM, aggregate="mean", unit="kg", broken=("exceeds", "exceeded"), value="weight"
+        SYSTEM,
+        objective=Objective("weight", unit="kg", adds="mean"),
+        constraint=dataclasses.replace(SYSTEM.constraint, verb=("exceeds", "exceeded")),
     )
-    assert (SYSTEM.heading, record.heading) == ("Reward per run", "Weight (kg)")
-    assert (SYSTEM.amount(2.5), record.amount(2.5)) == ("2.500", "2.500 kg")
+    assert (SYSTEM.objective.heading, record.objective.heading) == ("Reward per run", "Weight (kg)")
+    assert (SYSTEM.objective.amount(2.5), record.objective.amount(2.5)) == ("2.500", "2.500 kg")
     case = study(Offers(4, floor=0.9), system=record, runs=20).cases[0]
     text = " ".join(sentences(case) + [h.detail + h.what + h.figure for h in headlines(case)])
     assert " kg" in text
     assert "exceed" in text
     assert "per run (standard" not in text
-    titles = " ".join(picture.title(case) for picture in record.pictures)
+    titles = " ".join(picture.title(case) for picture in record.reporting.pictures)
     for said in (text, titles):
         assert not re.search(r"\b(fails?|failed|profit|reward)\b", said)
     assert re.search(r"most weight, a mean of 0\.\d+ kg over 4 slots", titles)

@@ -19,18 +19,17 @@ from edgeopt.online.tapfinger import Decision, Held
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.pictures.canvas import draw
 from edgeopt.studies.tapfinger import SYSTEM, three_clusters
-from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED, export, solve
-from edgeopt.studies.tapfinger.floors import (
+from edgeopt.studies.tapfinger.gantt import SHOWN, pieces, scene
+from edgeopt.studies.tapfinger.log import (
     fewest_in_system,
     fluid_completions,
+    lines,
+    own_bound,
+    plays,
     shortest_flow_times,
 )
-from edgeopt.studies.tapfinger.flow_times import distribution
-from edgeopt.studies.tapfinger.gantt import SHOWN, scene
-from edgeopt.studies.tapfinger.lanes import pieces
-from edgeopt.studies.tapfinger.ledger import lines, own_bound, plays
-from edgeopt.studies.tapfinger.means import gaps
-from edgeopt.studies.tapfinger.policies import bound_of
+from edgeopt.studies.tapfinger.means import distribution, gaps
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_of, export, solve
 from edgeopt.studies.tapfinger.three_clusters import RECORDED, setting
 from edgeopt.studies.wording import listed
 from tests.studies.test_page import assert_self_contained, overlapping
@@ -41,10 +40,10 @@ if TYPE_CHECKING:
 SIZES: dict[str, Any] = {"clusters": 2, "tasks": 24, "rate": 2.5}
 FEW = ["reservation", "optimus", "random"]
 
-NO_CLAIMS = replace(SYSTEM, claims="")
+NO_CLAIMS = replace(SYSTEM, claims=None)
 """The record, without the time that claims take."""
 
-NO_PICTURES = replace(NO_CLAIMS, pictures=())
+NO_PICTURES = replace(NO_CLAIMS, reporting=replace(SYSTEM.reporting, pictures=()))
 """The record, without the time that claims and pictures take."""
 
 
@@ -83,7 +82,7 @@ def case(both: Study) -> Case:
 def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Study) -> None:
     kinds = set()
     for one in both.cases:
-        assert list(one.trajectories) == [entry.name for entry in SYSTEM.policies]
+        assert list(one.trajectories) == [entry.name for entry in SYSTEM.policies.entries]
         for name, entry in one.entries.items():
             policy = one.policies[name]
             assert entry.bound == bound_of(policy) == (CHANGING if policy.preemptive else FIXED)
@@ -121,7 +120,7 @@ def test_measures_count_what_was_lived_through(both: Study) -> None:
         for resource, name in enumerate(("cpu", "gpu")):
             amount = (length * held.bundle[:, resource]).sum()
             share = amount / replayed.end[0] / instance.capacity[:, resource].sum()
-            measure = next(m for m in SYSTEM.measures if m.name == name)
+            measure = next(m for m in SYSTEM.reporting.metrics if m.name == name)
             assert measure.compute(instance, replayed)[0] == pytest.approx(share)
 
 
@@ -156,12 +155,12 @@ def test_where_nothing_bounds_the_words_say_so(
     written = pd.read_csv(tmp_path / "over_instances.csv").set_index("policy")
     assert written.loc["Idle", "bound"] == "no bound"
     assert np.isnan(written.loc["Idle", "gap"])
-    assert written.loc["priced", "bound"] == SYSTEM.benchmarks[FIXED].label
+    assert written.loc["priced", "bound"] == SYSTEM.offline.bounds[FIXED].label
     from edgeopt.cli.study import _print_comparison
 
-    _print_comparison(compared, SYSTEM.comparisons[0])
+    _print_comparison(compared, SYSTEM.reporting.comparisons[0])
     assert "no bound" in capsys.readouterr().out
-    for picture in SYSTEM.pictures[:2]:
+    for picture in SYSTEM.reporting.pictures[:2]:
         assert overlapping(draw(picture, compared.cases[0], titled=True)) == [], picture.name
 
 
@@ -234,7 +233,7 @@ def test_floor_knows_what_the_clusters_can_do_together() -> None:
 
 
 def test_accounts_leave_out_no_task_and_no_cluster(both: Study) -> None:
-    clusters, tasks = SYSTEM.accounts
+    clusters, tasks = SYSTEM.reporting.logs
     for one in both.cases:
         instance: TapFingerInstance = one.instance
         for name, runs in plays(one).items():
@@ -252,7 +251,7 @@ def test_accounts_leave_out_no_task_and_no_cluster(both: Study) -> None:
             assert total == pytest.approx(one.values(name)[0])
             held = place["mean share of GPUs held"] * place["GPUs"] * runs.end[0]
             assert held.sum() == pytest.approx(runs.used[0, :, :, 1].sum())
-            for account, rows in zip(SYSTEM.accounts, (place, every), strict=True):
+            for account, rows in zip(SYSTEM.reporting.logs, (place, every), strict=True):
                 assert set(account.bad) <= set(rows.columns)
 
 
@@ -351,20 +350,20 @@ def drawn() -> dict[str, TapFingerInstance]:
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["reservation", "optimus"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS, runs=2).cases[0]
-    for picture in SYSTEM.pictures:
+    for picture in SYSTEM.reporting.pictures:
         figure = case.figure(picture.name)
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
-    for account in SYSTEM.accounts:
+    for account in SYSTEM.reporting.logs:
         assert list(account.rows(case, "optimus").columns)
-    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.notes(case)))
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
 
 
 def test_titles_say_what_the_table_says(case: Case) -> None:
     table = case.table.set_index("policy")
-    titles = {picture.name: picture.title(case) for picture in SYSTEM.pictures}
-    for picture in SYSTEM.pictures:
+    titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
+    for picture in SYSTEM.reporting.pictures:
         assert overlapping(draw(picture, case, titled=True)) == [], picture.name
     best = table["mean"].idxmin()
     ties = [case.entries[name].title for name in table.index[table["mean"] == table["mean"].min()]]
@@ -426,7 +425,7 @@ def test_three_clusters_averages_over_drawn_instances_in_both_modes() -> None:
 
 
 def test_recorded_figures_stand_beside_their_own_setting_alone() -> None:
-    known = {entry.name for entry in SYSTEM.policies}
+    known = {entry.name for entry in SYSTEM.policies.entries}
     assert all(set(figures) <= known for figures in RECORDED.values())
     assert setting(generate()) == "several"
     assert setting(generate(single_start=True)) == "single"
@@ -445,35 +444,35 @@ def test_recorded_figures_stand_beside_their_own_setting_alone() -> None:
 
 
 def test_sources_and_what_they_are_made_of() -> None:
-    assert list(SYSTEM.sources) == ["several", "single", "mixed", "pointer", "tables"]
-    made = {name: source.make(rng=2) for name, source in SYSTEM.sources.items()}
+    assert list(SYSTEM.instances.sources) == ["several", "single", "mixed", "pointer", "tables"]
+    made = {name: source.make(rng=2) for name, source in SYSTEM.instances.sources.items()}
     assert all(isinstance(instance, TapFingerInstance) for instance in made.values())
     assert made["single"].single_start
     assert made["single"].noise > 0 == made["several"].noise
     assert np.unique(made["mixed"].capacity, axis=0).shape[0] == 6
     assert made["pointer"].minimum.tolist() == [[3, 3]] * 2
-    assert any("TapFinger" in line for line in SYSTEM.sources["tables"].provenance())
+    assert any("TapFinger" in line for line in SYSTEM.instances.sources["tables"].provenance())
 
 
 def test_rolling_horizon_is_hurried_where_bundles_are_many() -> None:
-    many = SYSTEM.sources["tables"].make(rng=2)
+    many = SYSTEM.instances.sources["tables"].make(rng=2)
     for instance, limit in ((many, 0.05), (generate(**SIZES), None)):
-        (entry,) = (one for one in SYSTEM.policies if one.name == "rolling")
+        (entry,) = (one for one in SYSTEM.policies.entries if one.name == "rolling")
         assert entry.make(instance, {}).time_limit == limit
     few = many.replace(arrival=[0], kind=[0], eligible=many.eligible[:1], weight=[1.0])
     for policies, told in ((["rolling", "min"], 1), (["min", "priced"], 0)):
         case = study({"few": few}, policies, system=NO_CLAIMS, runs=2).cases[0]
-        assert sum("50 ms per slot" in note for note in SYSTEM.notes(case)) == told
+        assert sum("50 ms per slot" in note for note in SYSTEM.reporting.notes(case)) == told
 
 
 def test_describe_counts_what_there_is() -> None:
     instance = generate(**SIZES, rng=2)
-    found = SYSTEM.describe(instance)
+    found = SYSTEM.instances.describe(instance)
     assert found["tasks"] == 24
     slots = instance.arrival[-1] - instance.arrival[0] + 1
     assert found["tasks_per_slot"] == pytest.approx(24 / slots)
     assert found["starts_per_slot_and_cluster"] == "several"
-    assert SYSTEM.describe(generate(**SIZES | {"tasks": 0}))["tasks"] == 0
+    assert SYSTEM.instances.describe(generate(**SIZES | {"tasks": 0}))["tasks"] == 0
 
 
 def test_export_writes_both_files_alike(tmp_path: Path) -> None:
@@ -506,8 +505,8 @@ def test_policies_rehearse_before_their_time_is_taken() -> None:
             lived.append(instance.clusters)
             return super().start(instance)
 
-    assert SYSTEM.rehearsal is not None
-    short = SYSTEM.rehearsal(generate(**SIZES))
+    assert SYSTEM.policies.warm_up is not None
+    short = SYSTEM.policies.warm_up(generate(**SIZES))
     assert 0 < short.tasks < 10
     study({"x": generate(**SIZES)}, [Watched()], system=NO_CLAIMS, runs=2)
     assert len(lived) == 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.bounds.verdict import Finding, Relation, in_json, worst_verdict
 from edgeopt.studies.claims.refutation import refutation
-from edgeopt.studies.plain import plain
+from edgeopt.studies.files import plain
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def check_all(
         default.
     instances
         Instances to draw for each system, by the rule ``small`` of its record. They are named
-        ``drawn(SEED)``; ``find_system("rescue").small(SEED)`` draws one again.
+        ``drawn(SEED)``; ``find_system("rescue").instances.random_small(SEED)`` draws one again.
     rng
         Seed of the first of them; the others follow.
     workers
@@ -115,14 +115,16 @@ def _drawing(chosen: Sequence[Claim]) -> dict[str, list[Claim]]:
         except OptionError as broken:
             plugins.leave_out(broken)
             continue
-        about = [claim for claim in chosen if record.small and _speaks_of(claim, record)]
+        about = [
+            claim for claim in chosen if record.instances.random_small and _speaks_of(claim, record)
+        ]
         if about:
             found[name] = about
     return found
 
 
 def _speaks_of(claim: Claim, record: System) -> bool:
-    return issubclass(record.instance_type, claim.instance_type)
+    return issubclass(record.instances.kind, claim.instance_type)
 
 
 def _undrawn(claim: Claim) -> str:
@@ -155,7 +157,7 @@ def _check_named(several: Sequence[tuple[Any, str]]) -> Mapping[str, Any]:
 
 
 def _check_drawn(system: str, seed: int, references: Sequence[Any]) -> Mapping[str, Any]:
-    small = find_system(system).small
+    small = find_system(system).instances.random_small
     assert small is not None
     instance, views, name = small(seed), Views(), f"drawn({seed})"
     about = [_claim(reference) for reference in references]

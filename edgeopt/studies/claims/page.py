@@ -8,7 +8,7 @@ from edgeopt.bounds.verdict import Finding
 from edgeopt.errors import OptionError
 from edgeopt.studies.claims.written_out import digits
 from edgeopt.studies.pages import rendering
-from edgeopt.studies.pages.formulas import in_html
+from edgeopt.studies.pages.rendering import in_html
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.wording import plural
 from edgeopt.writing import Folder

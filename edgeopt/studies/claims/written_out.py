@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.pages.formulas import in_text
+from edgeopt.studies.pages.rendering import in_text
 from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:

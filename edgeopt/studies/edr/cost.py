@@ -1,4 +1,4 @@
-"""What every policy pays for: energy, waiting, the exchange of models, and what it left undone."""
+"""Pictures of cost and energy: what policies pay for, and how they keep the caps."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.studies.edr.ledger import PENALTIES, cost_parts, plays
+from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, plays
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, blank
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows, lead, lead_and_best
+from edgeopt.studies.wording import listed, number, percent, plural
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.online.edr import EdrTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["COST"]
+__all__ = ["COST", "ENERGY", "FRAMES", "states"]
 
-_COLOURS = {
+_COST_COLOURS = {
     "inference energy": "#0072b2",
     "training energy": "#56b4e9",
     "inference delay": "#e69f00",
@@ -38,12 +42,12 @@ def _parts(case: Case) -> dict[str, dict[str, float]]:
     }
 
 
-def _title(case: Case) -> str:
+def _cost_title(case: Case) -> str:
     best = case.best()
     if best is None:
         return "What the policies pay for"
     if not best["value"] > 0:
-        name = case.entries[str(best["policy"])].title
+        name = case.title(best)
         return f"{name} pays the least, {number(float(best['value']))}"
     parts = _parts(case)
     first = parts[str(best["policy"])]
@@ -51,7 +55,7 @@ def _title(case: Case) -> str:
     energy = first["inference energy"] + first["training energy"]
     delay = first["inference delay"] + first["training exchange"]
     said = (
-        f"{case.entries[str(best['policy'])].title} pays the least, {number(total)}: "
+        f"{case.title(best)} pays the least, {number(total)}: "
         f"{percent(energy / total, 0)} for energy, {percent(delay / total, 0)} for delay"
     )
     fined = {name: sum(of[part] for part in PENALTIES) for name, of in parts.items()}
@@ -62,13 +66,13 @@ def _title(case: Case) -> str:
     return f"{said}; what {case.entries[most].title} leaves undone makes {share} of its cost"
 
 
-def _draw(case: Case) -> Figure:
+def _cost_draw(case: Case) -> Figure:
     parts = _parts(case)
     figure = blank(height=1.35 + 0.27 * len(parts))
     axes = figure.subplots()
     places = np.arange(len(parts))
     above, below = np.zeros(len(parts)), np.zeros(len(parts))
-    for part, colour in _COLOURS.items():
+    for part, colour in _COST_COLOURS.items():
         width = np.array([of[part] for of in parts.values()])
         # Where energy is paid for being used, its cost is negative and stands left of zero.
         start = np.where(width >= 0, above, below)
@@ -81,22 +85,240 @@ def _draw(case: Case) -> Figure:
     axes.axvline(case.benchmark.bound, color=INK, linewidth=1.3, label=case.label)
     if (below < 0).any():
         axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(places, [case.entries[name].title for name in parts])
-    axes.set_ylim(len(parts) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"mean {case.system.value} of a run (points)")
+    in_rows(axes, [case.entries[name].title for name in parts])
+    axes.set_xlabel(f"mean {case.objective.name} of a run (points)")
     figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 
 COST = Picture(
     "cost",
-    _title,
-    _draw,
+    _cost_title,
+    _cost_draw,
     "Mean over the runs. Dollars and seconds are made comparable by the two weights of the "
     "instance. The energy of exchanging models is part of the training energy, the time it takes "
     "is the training exchange. Hatched: penalties for rounds that miss their deadline and for "
     "unserved requests, each dearer than doing it. Energy above a cap has no price; it is counted "
     "in the table. The line is the bound that no policy within the caps can go below.",
+)
+
+
+_INFERENCE, _TRAINING, _EXCESS = "#0072b2", "#56b4e9", "#d55e00"
+_UNITS = (("MWh", 1e6), ("kWh", 1e3), ("Wh", 1.0))
+_PER_MEGAWATT_HOUR = 1e6
+
+
+def _energy_title(case: Case) -> str:
+    instance = case.instance
+    name = lead(case)
+    frames = capped(instance)
+    title = case.entries[name].title
+    if not frames.size:
+        return f"No frame has a cap; {title} is free to follow the price"
+    trajectory = plays(case)[name]
+    broken = float(np.asarray(trajectory.violations).sum(axis=1).mean())
+    if broken == 0:
+        used = trajectory.energy[:, frames].mean(axis=0).sum() / instance.cap[frames].sum()
+        said = f"using {percent(float(used), 0)} of what they allow" if np.isfinite(used) else ""
+        return f"{title} keeps the cap in all of {plural(frames.size, 'capped frame')}, {said}"
+    over = percent(float(trajectory.excess_share().mean()))
+    return (
+        f"{title} exceeds the cap in {number(broken, 2)} of {plural(frames.size, 'capped frame')}, "
+        f"by {over} of all capped energy"
+    )
+
+
+def _energy_draw(case: Case) -> Figure:
+    instance: EdrInstance = case.instance
+    chosen = lead_and_best(case)
+    figure = blank(height=0.75 + 1.95 * len(chosen))
+    panels = figure.subplots(len(chosen), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    most = max(float(plays(case)[name].energy[0].max()) for name in chosen)
+    allowed = instance.cap[capped(instance)]
+    most = max(most, float(allowed.max()) if allowed.size else 0.0)
+    unit, scale = next((pair for pair in _UNITS if most >= pair[1]), _UNITS[-1])
+    top = 1.12 * most / scale if most > 0 else 1.0
+    for axes, name in zip(panels, chosen, strict=True):
+        _price(axes, instance, top)
+        _bars(axes, instance, plays(case)[name], scale)
+        axes.set_ylabel(f"energy ({unit})")
+        axes.set_title(case.entries[name].title)
+    panels[-1].set_xlabel("frame")
+    panels[0].set_xlim(0, instance.frames)
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(color=_INFERENCE, alpha=0.85, label="inference"),
+        Patch(color=_TRAINING, alpha=0.85, label="training"),
+        Patch(color=_EXCESS, label="above the cap"),
+        Line2D([], [], color=INK, linewidth=2, label="cap"),
+        Line2D([], [], color=MUTED, linewidth=1, label="price (right axis)"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5)
+    return figure
+
+
+def _price(axes: Axes, instance: EdrInstance, top: float) -> None:
+    """Draw the price behind the bars, both with zero at the same height."""
+    price = _PER_MEGAWATT_HOUR * instance.price
+    low = min(0.0, float(price.min()))
+    # At least half of the height is for energy, which is never negative.
+    high = max(float(price.max()), -low) or 1.0
+    behind = axes.twinx()
+    edges = np.arange(instance.frames + 1)
+    behind.stairs(price, edges, baseline=0, fill=True, color=MUTED, alpha=0.25, linewidth=0)
+    behind.stairs(price, edges, baseline=None, color=MUTED, linewidth=0.9)
+    behind.set_ylim(1.12 * low, 1.12 * high)
+    axes.set_ylim(top * low / high, top)
+    behind.set_ylabel("price ($/MWh)")
+    behind.grid(visible=False)
+    behind.spines["right"].set_visible(True)
+    axes.set_zorder(behind.get_zorder() + 1)
+    axes.patch.set_visible(False)
+
+
+def _bars(axes: Axes, instance: EdrInstance, trajectory: EdrTrajectory, scale: float) -> None:
+    energy, training = trajectory.energy[0] / scale, trajectory.training_energy[0] / scale
+    cap = instance.cap / scale
+    edges = np.arange(instance.frames + 1)
+    _filled(axes, energy - training, 0, edges, _INFERENCE)
+    _filled(axes, energy, energy - training, edges, _TRAINING)
+    over = trajectory.excess[0] > 0
+    if over.any():
+        _filled(axes, np.where(over, energy, np.nan), np.where(over, cap, 0), edges, _EXCESS, 1.0)
+    limit = np.where(np.isfinite(cap), cap, np.nan)
+    axes.stairs(limit, edges, baseline=None, color=INK, linewidth=1.8, zorder=4)
+
+
+def _filled(
+    axes: Axes,
+    values: NDArray[np.float64],
+    baseline: NDArray[np.float64] | float,
+    edges: NDArray[np.int64],
+    colour: str,
+    alpha: float = 0.85,
+) -> None:
+    axes.stairs(values, edges, baseline=baseline, fill=True, color=colour, alpha=alpha, linewidth=0)
+
+
+ENERGY = Picture(
+    "energy",
+    _energy_title,
+    _energy_draw,
+    "The first run. Steps are the caps of the frames that have one; what stands above a cap is "
+    "orange. Behind: the price, which becomes known when a frame is over.",
+)
+
+
+_OPEN, _KEPT, _EXCEEDED = range(3)
+_FRAMES_COLOURS = {_OPEN: "#b9c0c8", _KEPT: "#0072b2", _EXCEEDED: "#d55e00"}
+_NAMES = {_OPEN: "no cap", _KEPT: "cap kept", _EXCEEDED: "cap exceeded"}
+_LEAST = 1e-4
+"""The least share that is written out."""
+
+_UNSERVED, _LATE = "#cc79a7", "#e69f00"
+
+
+def states(instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.int64]:
+    """Say of each frame whether it has a cap, and whether any run exceeded it, shape [T]."""
+    state = np.where(np.isfinite(instance.cap), _KEPT, _OPEN)
+    state[(np.asarray(trajectory.violations) > 0).any(axis=0)] = _EXCEEDED
+    return np.asarray(state)
+
+
+def _late(instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.bool_]:
+    """Tell in which frames a task that is not finished ends in some run, shape [T]."""
+    late = np.zeros(instance.frames, dtype=bool)
+    late[instance.deadline[(trajectory.missing > 0).any(axis=0)]] = True
+    return late
+
+
+def _frames_title(case: Case) -> str:
+    count = capped(case.instance).size
+    rows = plays(case)
+    frames = plural(case.instance.frames, "frame")
+    if not count:
+        first = f"No cap in any of {frames}"
+    else:
+        keeping = [
+            case.entries[name].title
+            for name, trajectory in rows.items()
+            if not np.asarray(trajectory.violations).any()
+        ]
+        if len(keeping) == len(rows):
+            who = "every policy keeps them all"
+        elif not keeping:
+            who = "every policy exceeds some"
+        elif len(keeping) <= 2:
+            who = f"only {listed(keeping)} keep{'s' if len(keeping) == 1 else ''} them all"
+        else:
+            who = f"{len(keeping)} of {len(rows)} policies keep them all"
+        first = f"Of {frames} {count} {'has' if count == 1 else 'have'} a cap; {who}"
+    unserved = [
+        case.entries[name].title
+        for name, trajectory in rows.items()
+        if (trajectory.unserved > 0).any()
+    ]
+    if not unserved:
+        return f"{first}, and every request is served"
+    share = max(1 - float(runs.served_share().min()) for runs in rows.values())
+    most = percent(max(share, _LEAST), 2)
+    if len(unserved) == len(rows):
+        who = "every policy leaves"
+    elif len(unserved) <= 2:
+        who = f"{listed(unserved)} leave{'s' if len(unserved) == 1 else ''}"
+    else:
+        who = f"{len(unserved)} of {len(rows)} policies leave"
+    return f"{first}; {who} requests unserved, {'up to' if share > _LEAST else 'less than'} {most}"
+
+
+def _frames_draw(case: Case) -> Figure:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    instance: EdrInstance = case.instance
+    rows = plays(case)
+    figure = blank(height=1.25 + 0.3 * len(rows))
+    axes = figure.subplots()
+    for row, trajectory in enumerate(rows.values()):
+        state = states(instance, trajectory)
+        for kind, colour in _FRAMES_COLOURS.items():
+            spans = [(t, 1) for t in np.flatnonzero(state == kind).tolist()]
+            axes.broken_barh(
+                spans, (row - 0.4, 0.8), facecolor=colour, linewidth=0,
+                alpha=0.45 if kind == _OPEN else 1.0,
+            )  # fmt: skip
+        unserved = np.flatnonzero((trajectory.unserved > 0).any(axis=0))
+        axes.plot(unserved + 0.5, np.full(unserved.size, row - 0.16), "o", color=_UNSERVED,
+                  markeredgecolor="white", markeredgewidth=0.5, markersize=4.2)  # fmt: skip
+        late = np.flatnonzero(_late(instance, trajectory))
+        axes.plot(late + 0.5, np.full(late.size, row + 0.2), "^", color=_LATE,
+                  markeredgecolor="white", markeredgewidth=0.5, markersize=4.6)  # fmt: skip
+    in_rows(axes, [case.entries[name].title for name in rows])
+    axes.set_xlim(0, instance.frames)
+    axes.grid(visible=False)
+    axes.set_xlabel("frame")
+    handles: list[Patch | Line2D] = [
+        Patch(color=_FRAMES_COLOURS[kind], alpha=0.45 if kind == _OPEN else 1.0, label=name)
+        for kind, name in _NAMES.items()
+    ]
+    handles += [
+        Line2D([], [], linestyle="none", marker=mark, color=colour, label=label)
+        for mark, colour, label in (
+            ("o", _UNSERVED, "requests unserved"),
+            ("^", _LATE, "a task ends unfinished"),
+        )
+    ]
+    axes.spines["left"].set_color(MUTED)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+FRAMES = Picture(
+    "frames",
+    _frames_title,
+    _frames_draw,
+    "Every frame of every policy, the worst of its runs. The table of frames gives the cap, the "
+    "energy, the excess, the unserved requests and the missing rounds of each in numbers.",
 )

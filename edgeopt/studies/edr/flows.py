@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank
-from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

@@ -5,89 +5,182 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from edgeopt import registry
 from edgeopt.instances.edr import EdrInstance, from_data, from_tables, generate
-from edgeopt.studies.edr.accounts import FRAMES_ACCOUNT, TASKS_ACCOUNT
-from edgeopt.studies.edr.benchmarks import BENCHMARKS, METHODS, export, solve
-from edgeopt.studies.edr.cost import COST
-from edgeopt.studies.edr.energy import ENERGY
+from edgeopt.instances.edr.special import small as tiny
+from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
-from edgeopt.studies.edr.frames import FRAMES
 from edgeopt.studies.edr.growth import GROWTH
-from edgeopt.studies.edr.ledger import capped
-from edgeopt.studies.edr.measures import MEASURES
-from edgeopt.studies.edr.notes import describe, notes
-from edgeopt.studies.edr.policies import POLICIES
-from edgeopt.studies.edr.progress import PROGRESS
-from edgeopt.studies.edr.quality import QUALITY
-from edgeopt.studies.edr.small import small
-from edgeopt.studies.entries import Source
-from edgeopt.studies.licences import licences
-from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
-from edgeopt.studies.pictures.ratios import RATIOS
-from edgeopt.studies.plans import SUFFIXES
-from edgeopt.studies.system import System
+from edgeopt.studies.edr.log import FRAMES_ACCOUNT, MEASURES, TASKS_ACCOUNT, capped, plays
+from edgeopt.studies.edr.policies import BENCHMARKS, METHODS, export, solve
+from edgeopt.studies.edr.training import PROGRESS, QUALITY
+from edgeopt.studies.entries import Named, Source, licences, on, origin
+from edgeopt.studies.files import SUFFIXES
+from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
+from edgeopt.studies.system import (
+    Claims,
+    Constraint,
+    Instances,
+    Objective,
+    Offline,
+    Paper,
+    Policies,
+    Reporting,
+    System,
+)
+from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:
-    from edgeopt.online.edr import EdrEnvironment
+    from collections.abc import Mapping
+
+    from edgeopt.studies.result import Case
 
 __all__ = ["SYSTEM"]
 
 
-def _environment(instance: EdrInstance) -> EdrEnvironment:
-    from edgeopt.online.edr import EdrEnvironment
+def _random_small(seed: int) -> EdrInstance:
+    """Draw a small instance: in the paper's setting, of order one, or as the theory assumes."""
+    from edgeopt.bounds.edr.families import steady
 
-    return EdrEnvironment(instance)
+    draw = np.random.default_rng((seed, 1))
+    kind = seed % 3
+    if kind == 1:
+        return tiny(draw)
+    if kind == 2:
+        return steady(int(draw.integers(2**32)))
+    return generate(
+        rng=draw,
+        sites=int(draw.integers(1, 4)),
+        tasks=int(draw.integers(1, 4)),
+        frames=int(draw.integers(2, 5)),
+        slots=int(draw.integers(1, 3)),
+        types=int(draw.integers(1, 3)),
+        clients=4,
+    )
+
+
+def _notes(case: Case) -> list[str]:
+    """Say what the data are, what is priced, what is not, and what each policy gets to see."""
+    instance: EdrInstance = case.instance
+    said = [origin(instance)]
+    said += [
+        "The penalised cost of a frame is its energy at the true price and the delay of its "
+        "requests and of its exchange of models, each with the weight that the instance gives it "
+        f"({number(instance.energy_weight, 3)} per dollar, {number(instance.delay_weight, 3)} per "
+        "second); beside that, twice its mean cost for every round that misses its deadline, and "
+        "for every unserved request more than any route could cost. Ratios of policies depend on "
+        "the two weights. Energy above a cap has no price at all: it is counted, as broken caps "
+        "and as a share of all capped energy, and stands in the account of every frame.",
+        f"{case.label} knows prices, requests and channels beforehand and may train fractions of "
+        "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
+        "may use that much and no more. A policy that exceeds caps is not bound by it, so its "
+        "share of it is a yardstick; the column “share of own bound” is filled where it is one.",
+        "The cap, the channels and the tasks of a frame are known when it begins, its price when "
+        "it ends, the requests of a slot when the slot begins. All policies see the same, "
+        "but they use it differently: the printed saddle point goes by costs and caps of the frame "
+        "before, the others by those of the frame itself at the last known price. No policy sees "
+        "the requests of a slot before it.",
+        *_accounted(case),
+    ]
+    if case.table["value_se"].eq(0).all():
+        said.append("Nothing random is left: all runs of a policy are the same.")
+    else:
+        said.append(
+            "The worlds are all alike: what differs between runs is the rounding of the saddle "
+            "point alone. Policies without coins have no error."
+        )
+    return said
+
+
+def _accounted(case: Case) -> list[str]:
+    """Count frames with and without a cap, and what is wrong in how many of them."""
+    instance: EdrInstance = case.instance
+    frames = capped(instance)
+    free = instance.frames - frames.size
+    said = (
+        f"Every frame is accounted for: {plural(instance.frames, 'frame')}, "
+        f"{frames.size} with a cap and {free} without"
+    )
+    short = np.zeros(instance.frames, dtype=bool)
+    for trajectory in plays(case).values():
+        short |= (trajectory.unserved > 0).any(axis=0)
+    if short.any():
+        said += f"; in {int(short.sum())} of them some policy leaves requests unserved"
+    return [f"{said}. The accounts below list all of them for each policy."]
+
+
+def _describe(instance: EdrInstance) -> Mapping[str, float | int | str]:
+    """Return the sizes of an instance and what characterises it."""
+    frames = capped(instance)
+    return {
+        "sites": instance.sites,
+        "tasks": instance.tasks,
+        "request_types": instance.types,
+        "frames": instance.frames,
+        "slots_per_frame": instance.slots,
+        "capped_frames": int(frames.size),
+        "requests_per_slot": float(instance.requests.sum() / instance.frames / instance.slots),
+        "rounds_needed": int(instance.rounds.sum()),
+        "mean_price_USD_per_MWh": 1e6 * float(instance.price.mean()),
+        "energy_weight_per_USD": instance.energy_weight,
+        "delay_weight_per_second": instance.delay_weight,
+    }
 
 
 SYSTEM = System(
     name="edr",
     title="EDR: training and inference under an energy cap",
-    paper=(
-        "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand "
-        "Response for Sustainable Edge AI."
+    paper=Paper(
+        "Zhu, Wei, Wu, Jiao, Dong, Zhang",
+        "Scheduling Training-Inference Co-Location in Demand Response for Sustainable Edge AI",
     ),
-    instance_type=EdrInstance,
-    sources={
-        "drawn": Source(
-            generate,
-            "drawn in the setting of the paper, sites sharing bands in groups",
-            seeded=True,
-        ),
-        "quiet": Source(
-            partial(generate, reuse="none"),
-            "drawn in the setting of the paper, without interference",
-            seeded=True,
-        ),
-        "tables": Source(
-            from_tables,
-            "a composite week of public measurements that never met",
-            seeded=True,
-            provenance=partial(licences, "Ontario", "EIA", "London", "EUA"),
-        ),
-    },
-    load=EdrInstance.load,
-    generate=generate,
-    small=small,
-    from_data=from_data,
-    solve=solve,
-    methods=METHODS,
-    export=export,
-    suffixes=SUFFIXES,
-    benchmarks=BENCHMARKS,
-    policies=POLICIES,
-    environment=_environment,
-    describe=describe,
-    obligations=lambda instance: int(capped(instance).size),
-    obligation="capped frame",
-    broken=("exceeds", "exceeded"),
-    value="penalised cost",
-    sense="min",
-    period="frame",
-    runs=5,
-    claims="edr",
-    reference="saddle_point",
-    measures=MEASURES,
-    pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),
-    accounts=(FRAMES_ACCOUNT, TASKS_ACCOUNT),
-    notes=notes,
+    instances=Instances(
+        EdrInstance,
+        sources={
+            "drawn": Source(
+                generate,
+                "drawn in the setting of the paper, sites sharing bands in groups",
+                seeded=True,
+            ),
+            "quiet": Source(
+                partial(generate, reuse="none"),
+                "drawn in the setting of the paper, without interference",
+                seeded=True,
+            ),
+            "tables": Source(
+                from_tables,
+                "a composite week of public measurements that never met",
+                seeded=True,
+                provenance=partial(licences, "Ontario", "EIA", "London", "EUA"),
+            ),
+        },
+        load=EdrInstance.load,
+        generate=generate,
+        random_small=_random_small,
+        from_raw=from_data,
+        describe=_describe,
+    ),
+    objective=Objective("penalised cost", sense="min", period="frame"),
+    constraint=Constraint(
+        "capped frame",
+        count=lambda instance: int(capped(instance).size),
+        verb=("exceeds", "exceeded"),
+    ),
+    offline=Offline(BENCHMARKS, solve=solve, methods=METHODS, export=export, suffixes=SUFFIXES),
+    policies=Policies(
+        Named(registry.POLICIES, "edr"),
+        environment=on("edgeopt.online.edr", "EdrEnvironment"),
+        runs=5,
+        reference="saddle_point",
+    ),
+    claims=Claims("edr"),
+    figures=Named(registry.FIGURES, "edr"),
+    reporting=Reporting(
+        metrics=MEASURES,
+        pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),
+        logs=(FRAMES_ACCOUNT, TASKS_ACCOUNT),
+        notes=_notes,
+    ),
 )

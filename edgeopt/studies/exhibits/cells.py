@@ -206,7 +206,9 @@ def _play(
     bounded: bool,
 ) -> Mapping[str, Any]:
     record = find_system(system)
-    record = _narrowed(record, recipe, {entry.bound, record.yardstick} if bounded else set())
+    record = _narrowed(
+        record, recipe, {entry.bound, record.offline.reference} if bounded else set()
+    )
     named = {"instance": recipe.instance()}
     compared = study(named, [entry], system=record, runs=runs, rng=seed, progress=False)
     return reading(compared.cases[0])
@@ -219,11 +221,18 @@ def _narrowed(record: System, recipe: Recipe, wanted: set[str]) -> System:
             known,
             compute=_remembered(record.name, name, recipe) if name in wanted else _unknown,
         )
-        for name, known in record.benchmarks.items()
-        if name in wanted or name == record.yardstick
+        for name, known in record.offline.bounds.items()
+        if name in wanted or name == record.offline.reference
     }
-    others = tuple(one if one.bound in kept else replace(one, bound="") for one in record.policies)
-    return replace(record, policies=others, benchmarks=kept, claims="", reference="")
+    others = tuple(
+        one if one.bound in kept else replace(one, bound="") for one in record.policies.entries
+    )
+    return replace(
+        record,
+        policies=replace(record.policies, entries=others, reference=""),
+        offline=replace(record.offline, bounds=kept),
+        claims=None,
+    )
 
 
 def _unknown(_instance: Any) -> Benchmark:
@@ -237,4 +246,4 @@ def _remembered(system: str, name: str, recipe: Recipe) -> Callable[[Any], Bench
 
 @lru_cache(maxsize=8)
 def _benchmark(system: str, name: str, recipe: Recipe) -> Benchmark:
-    return find_system(system).benchmarks[name].compute(recipe.instance())
+    return find_system(system).offline.bounds[name].compute(recipe.instance())

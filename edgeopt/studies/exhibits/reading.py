@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.estimates import mean_columns
 from edgeopt.studies.exhibits.exhibit import Estimate
+from edgeopt.studies.over_instances import mean_columns
 from edgeopt.studies.wording import interval, listed, number, percent
 
 if TYPE_CHECKING:

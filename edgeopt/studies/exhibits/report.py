@@ -6,10 +6,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from edgeopt.studies.files import csv_text, plain
 from edgeopt.studies.pages.rendering import render
 from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
-from edgeopt.studies.plain import plain
-from edgeopt.studies.spreadsheet import csv_text
 from edgeopt.studies.wording import interval, number, percent
 from edgeopt.writing import Folder
 

@@ -1,44 +1,72 @@
-"""The policies that an IDN study compares: INFIDA in several forms, and what it is up against."""
+"""The policies that an IDN study compares, and the bound on placements that stay the same."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from edgeopt.studies.entries import PolicyEntry
-from edgeopt.studies.idn.benchmarks import STATIC
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
+from edgeopt.studies.files import write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.studies.entries import Benchmark
 
-__all__ = ["POLICIES"]
+__all__ = ["BENCHMARKS", "METHODS", "POLICIES", "export", "solve"]
 
-_FORMS: tuple[tuple[str, str, dict[str, Any], bool], ...] = (
-    # name, title, options of `Infida`, takes part by default
-    ("infida", "INFIDA", {}, True),
-    ("infida+theory", "INFIDA, proven step", {"step": "theory"}, True),
-    ("infida+common", "INFIDA, common coins", {"coins": "common"}, True),
-    ("infida+half", "INFIDA, safe half", {"coins": "common", "residual": "half"}, True),
-    ("infida+fill", "INFIDA, safe fill", {"coins": "common", "residual": "fill"}, True),
-    ("infida+shared", "INFIDA, shared credit", {"credit": "shared"}, False),
-    ("infida+leader", "INFIDA, all gradients", {"ascent": "leader"}, False),
-    ("infida+printed", "INFIDA, printed step", {"step": "printed"}, False),
-    *(
-        (f"infida+every{b}", f"INFIDA, every {b} slots", {"refresh": b}, False)
-        for b in (4, 8, 16, 32)
-    ),
-)
+STATIC = "static"
+"""Name of the benchmark."""
+
+METHODS = ("auto", "direct", "structured")
+"""Ways to solve the linear programme."""
 
 
-def _infida(
-    options: Mapping[str, Any], label: str, _instance: IdnInstance, _found: Mapping[str, Benchmark]
-) -> Any:
-    from edgeopt.online.idn import Infida
+def solve(instance: IdnInstance, **options: Any) -> Benchmark:
+    """Bound the gain per request of every static placement, ms."""
+    from edgeopt.models.idn import Demand
+    from edgeopt.models.idn.cooperative import solve_cooperative
 
-    return Infida(label=label, **options)
+    demand = Demand.of(instance, normalised=True)
+    return Benchmark.certified(solve_cooperative(instance, demand, **options))
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write the allocation of a solved benchmark to a file."""
+    import numpy as np
+
+    share = np.asarray(benchmark.plan.allocation, dtype=float)
+
+    def rows() -> dict[str, Any]:
+        node, model = np.nonzero(share)
+        return {"node": node, "model": model, "share": share[node, model]}
+
+    def arrays() -> dict[str, Any]:
+        long_name = {"long_name": "share of the model that is hosted"}
+        return {"share": (("node", "model"), share, long_name)}
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    STATIC: BenchmarkEntry(
+        "OPT(static)",
+        "every placement that stays the same in all slots and keeps every budget; a policy that "
+        "moves models, or one whose rounding may exceed a budget, can get past it",
+        solve,
+    )
+}
+
+
+_ROOM = "edgeopt.online.idn"
+
+
+def _infida(name: str, title: str, *, default: bool = False, **options: Any) -> PolicyEntry:
+    make = made(_ROOM, "Infida", label=title, **options)
+    published = name in ("infida", "infida+printed")
+    edition: Literal["published", "improved"] = "published" if published else "improved"
+    return PolicyEntry(name, title, make, edition=edition, default=default)
 
 
 def _stretching(label: str, _instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
@@ -59,37 +87,37 @@ def _greedy(instance: IdnInstance, _found: Mapping[str, Benchmark]) -> Any:
     return StaticGreedy.plan(instance)
 
 
-def _olag(
-    options: Mapping[str, Any], _instance: IdnInstance, _found: Mapping[str, Benchmark]
-) -> Any:
-    from edgeopt.online.idn import Olag
-
-    return Olag(**options)
+def _olag(name: str, title: str, *, default: bool = False, **options: Any) -> PolicyEntry:
+    make = made(_ROOM, "Olag", **options)
+    return PolicyEntry(name, title, make, edition="published", default=default)
 
 
 POLICIES = (
+    _infida("infida", "INFIDA", default=True),
+    _infida("infida+theory", "INFIDA, proven step", default=True, step="theory"),
+    _infida("infida+common", "INFIDA, common coins", default=True, coins="common"),
+    _infida("infida+half", "INFIDA, safe half", default=True, coins="common", residual="half"),
+    _infida("infida+fill", "INFIDA, safe fill", default=True, coins="common", residual="fill"),
+    _infida("infida+shared", "INFIDA, shared credit", credit="shared"),
+    _infida("infida+leader", "INFIDA, all gradients", ascent="leader"),
+    _infida("infida+printed", "INFIDA, printed step", step="printed"),
     *(
-        PolicyEntry(name, title, partial(_infida, options, title), default=default)
-        for name, title, options, default in _FORMS
+        _infida(f"infida+every{slots}", f"INFIDA, every {slots} slots", refresh=slots)
+        for slots in (4, 8, 16, 32)
     ),
     PolicyEntry(
         "infida+stretching",
         "INFIDA, rarer and rarer",
         partial(_stretching, "INFIDA, rarer and rarer"),
-    ),
-    PolicyEntry("infida-offline", "INFIDA offline", _offline),
-    PolicyEntry("sg", "Static greedy", _greedy, bound=STATIC),
-    PolicyEntry("olag", "OLAG", partial(_olag, {})),
-    PolicyEntry(
-        "olag+forwarded",
-        "OLAG, forwarded",
-        partial(_olag, {"counters": "forwarded"}),
-        default=False,
+        edition="published",
     ),
     PolicyEntry(
-        "olag+literal",
-        "OLAG, as printed",
-        partial(_olag, {"counters": "forwarded", "ties": "literal"}),
-        default=False,
+        "infida-offline", "INFIDA offline", _offline, kind="hindsight", edition="published"
     ),
+    PolicyEntry(
+        "sg", "Static greedy", _greedy, kind="hindsight", edition="published", bound=STATIC
+    ),
+    _olag("olag", "OLAG", default=True),
+    _olag("olag+forwarded", "OLAG, forwarded", counters="forwarded"),
+    _olag("olag+literal", "OLAG, as printed", counters="forwarded", ties="literal"),
 )

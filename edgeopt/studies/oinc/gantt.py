@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.load import site_name
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours
-from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.oinc.log import kind_name, site_name
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:
@@ -27,6 +26,9 @@ SHOWN: Final = 60
 """Jobs that a picture has room for."""
 
 _LATE = "#d55e00"
+_ONE: Final = "retraining"
+"""What jobs without kinds are called."""
+
 _TOUCHING: Final = 1e-9
 _OTHERS: Final = 8
 """Kinds of jobs that have a colour of their own."""
@@ -120,7 +122,8 @@ def _draw(case: Case) -> Figure:
             tall = 0.2 + 0.66 * run.share
             axes.broken_barh(
                 [(run.begin, run.end - run.begin)], (row[run.job] + 0.5 - tall / 2, tall),
-                facecolor=shade[_kind(instance, run.job)], edgecolor=INK, linewidth=0.4, zorder=3,
+                facecolor=shade[kind_name(instance, run.job) or _ONE], edgecolor=INK,
+                linewidth=0.4, zorder=3,
             )  # fmt: skip
     axes.set_xlim(0, span)
     axes.set_ylim(max(1, order.size), 0)
@@ -143,17 +146,10 @@ def _draw(case: Case) -> Figure:
     return figure
 
 
-def _kind(instance: OincInstance, job: int) -> str:
-    if instance.job_kind is None:
-        return "retraining"
-    kind = int(instance.job_kind[job])
-    return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
-
-
 def _shades(instance: OincInstance) -> dict[str, str]:
     """Give every kind of job that occurs a colour; those beyond eight share one."""
     names = dict.fromkeys(
-        _kind(instance, job)
+        kind_name(instance, job) or _ONE
         for job in (
             range(instance.jobs)
             if instance.job_kind is None

@@ -1,34 +1,158 @@
-"""The policies that an OINC study compares: the paper's, its baselines, and every combination."""
+"""The policies that an OINC study compares, and the bound with inference and retraining apart."""
 
 from __future__ import annotations
 
+import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from edgeopt.studies.entries import PolicyEntry
-from edgeopt.studies.oinc.benchmarks import APART
+import numpy as np
+
+from edgeopt.solvers.gap import relative_gap
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
+from edgeopt.studies.files import write_plan
+from edgeopt.studies.oinc.log import Parts
+from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.studies.entries import Benchmark
+    from edgeopt.models.oinc.slot import SlotPlan
+    from edgeopt.studies.result import Case
 
-__all__ = ["COMBINATIONS", "POLICIES"]
+    Floats = NDArray[np.float64]
 
-_INFERENCE: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "near": ("Near-optimal", "NearOptimalInference", {}),
-    "greedy": ("Greedy", "GreedyConvex", {}),
-    "liu": ("Liu", "Liu", {}),
+__all__ = ["APART", "BENCHMARKS", "COMBINATIONS", "POLICIES", "apart", "export", "solve"]
+
+APART = "apart"
+"""Name of the benchmark."""
+
+GAP: Final = 1e-3
+"""Relative gap at which the search for the bound of a slot stops."""
+
+
+class Apart(NamedTuple):
+    """Inference as if there were no jobs, and retraining as if there were no requests.
+
+    Parameters
+    ----------
+    value
+        Weighted sum of the two plans, which cannot be carried out together.
+    bound
+        Lower bound on that of any two plans.
+    plans
+        Plan of every slot, all CPU at its disposal.
+    job_site, completion
+        Site of every job and when it is complete, s, shape [K].
+    """
+
+    value: Parts
+    bound: Parts
+    plans: tuple[SlotPlan, ...]
+    job_site: NDArray[np.int64]
+    completion: Floats
+
+
+def apart(case: Case) -> Parts:
+    """Return the bounds on the two parts of the weighted sum of a study."""
+    plan: Apart = case.benchmarks[APART].plan
+    return plan.bound
+
+
+def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
+    """Bound the weighted sum of every policy that completes all jobs, each at one site."""
+    from edgeopt.models.oinc import weighted_sum_bound
+    from edgeopt.models.oinc.retraining import retraining_problem
+    from edgeopt.models.oinc.slot import slot_problem, solve_slot
+    from edgeopt.online.oinc.retraining import run_density
+
+    began = time.perf_counter()
+    assert instance.request_weight is not None
+    assert instance.weight is not None
+    least = weighted_sum_bound(instance, gap=gap)
+    plans = tuple(
+        solve_slot(slot_problem(instance, slot), objectives=False) for slot in range(instance.slots)
+    )
+    latency = np.array([plan.objective for plan in plans])
+    run = run_density(retraining_problem(instance))
+    heavy = instance.weight > 0  # the others may never be complete
+    value = Parts(
+        np.asarray(instance.request_weight @ latency / instance.latency_scale),
+        np.asarray(instance.weight[heavy] @ run.completion[heavy] / instance.completion_scale),
+    )
+    bound = Parts(np.asarray(least.inference), np.asarray(least.retraining))
+    found, proven = float(value.total), float(bound.total)
+    return Benchmark(
+        value=found,
+        bound=proven,
+        gap=relative_gap(found, proven),
+        seconds=time.perf_counter() - began,
+        solver="column generation and HiGHS",
+        status=f"{plural(instance.slots, 'slot')} and {plural(instance.jobs, 'job')}",
+        plan=Apart(value, bound, plans, run.site, run.completion),
+    )
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write the plans of a solved benchmark to a file."""
+    plan: Apart = benchmark.plan
+    sizes = [one.site.size for one in plan.plans]
+
+    def joined(name: str) -> NDArray[Any]:
+        return np.concatenate([np.asarray(getattr(one, name)) for one in plan.plans])
+
+    def rows() -> dict[str, Any]:
+        device = [np.asarray(one.problem.device) for one in plan.plans]
+        return {
+            "slot": np.repeat(np.arange(len(sizes)), sizes),
+            "device": np.concatenate(device),
+            **{name: joined(name) for name in ("site", "band", "cpu", "latency")},
+        }
+
+    def arrays() -> dict[str, Any]:
+        units = {"latency": "s"}
+        completion = {"long_name": "completion time without requests", "units": "s"}
+        return {
+            **{
+                name: (("request",), values, {"units": units.get(name, "1")})
+                for name, values in rows().items()
+            },
+            "job_site": (("job",), plan.job_site, {"units": "1"}),
+            "completion": (("job",), plan.completion, completion),
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    APART: BenchmarkEntry(
+        "BOUND(apart)",
+        "every policy that completes all its jobs, each at one site: it gives all CPUs to the "
+        "requests and all of them to the jobs as well, so that no policy reaches it",
+        solve,
+    ),
 }
-"""Ways to answer requests: title, class, options."""
 
-_RETRAINING: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "density": ("density", "ResidualDensity", {}),
-    "dedas": ("Dedas", "Dedas", {}),
-    "zhang": ("Zhang", "Zhang", {}),
+
+_ROOM = "edgeopt.online.oinc"
+
+_INFERENCE = {
+    "near": ("Near-optimal", "NearOptimalInference"),
+    "greedy": ("Greedy", "GreedyConvex"),
+    "liu": ("Liu", "Liu"),
 }
-"""Ways to dispatch and serve jobs: title, class, options."""
+"""Ways to answer requests: title and class."""
+
+_RETRAINING = {
+    "density": ("density", "ResidualDensity"),
+    "dedas": ("Dedas", "Dedas"),
+    "zhang": ("Zhang", "Zhang"),
+}
+"""Ways to dispatch and serve jobs: title and class."""
 
 _Forms = tuple[tuple[str, str, dict[str, dict[str, Any]], bool], ...]
 
@@ -50,7 +174,8 @@ _OINC: _Forms = (
     ("oinc+deadline", "OINC, deadline weights", {"retraining": {"weights": "deadline"}}, False),
 )
 
-_WHOLE = (("ekya", "Ekya", "Ekya"), ("kalmia", "Kalmia", "Kalmia"))
+_AS_PUBLISHED = ("oinc", "oinc+slot", "oinc+deadline")
+"""Readings of what the paper says of its policy."""
 
 COMBINATIONS = {
     f"{inference}+{retraining}": f"{_INFERENCE[inference][0]} & {_RETRAINING[retraining][0]}"
@@ -78,29 +203,31 @@ def _combined(name: str, _instance: OincInstance, _found: Mapping[str, Benchmark
     import edgeopt.online.oinc as room
 
     inference, retraining = name.split("+")
-    _, kind, options = _INFERENCE[inference]
-    _, other, others = _RETRAINING[retraining]
     return room.Oinc(
-        inference=getattr(room, kind)(**options),
-        retraining=getattr(room, other)(**others),
+        inference=getattr(room, _INFERENCE[inference][1])(),
+        retraining=getattr(room, _RETRAINING[retraining][1])(),
         reservation=room.StaticShares(),
     )
 
 
-def _whole(kind: str, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
-    import edgeopt.online.oinc
-
-    return getattr(edgeopt.online.oinc, kind)()
-
-
 POLICIES = (
     *(
-        PolicyEntry(name, title, partial(_oinc, options), bound=APART, default=default)
+        PolicyEntry(
+            name,
+            title,
+            partial(_oinc, options),
+            edition="published" if name in _AS_PUBLISHED else "improved",
+            bound=APART,
+            default=default,
+        )
         for name, title, options, default in _OINC
     ),
-    *(PolicyEntry(name, title, partial(_whole, kind), bound=APART) for name, title, kind in _WHOLE),
     *(
-        PolicyEntry(name, title, partial(_combined, name), bound=APART)
+        PolicyEntry(name, title, made(_ROOM, title), edition="published", bound=APART)
+        for name, title in (("ekya", "Ekya"), ("kalmia", "Kalmia"))
+    ),
+    *(
+        PolicyEntry(name, title, partial(_combined, name), edition="published", bound=APART)
         for name, title in COMBINATIONS.items()
     ),
 )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.oinc import generate
-from edgeopt.studies.drawn import study_drawn
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.over_instances import over_instances
+from edgeopt.studies.over_instances import over_instances, study_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.studies.claims.rows import claim_rows
+from edgeopt.studies.files import csv_text
 from edgeopt.studies.pages import rendering
-from edgeopt.studies.pages.headlines import headlines
-from edgeopt.studies.pages.summary import findings, lead
+from edgeopt.studies.pages.summary import findings, headlines, lead
 from edgeopt.studies.pictures.canvas import draw, entitle, inline_svg, standalone_svg
-from edgeopt.studies.spreadsheet import csv_text
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -39,9 +38,9 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
         entitle(figure, picture.title(study.cases[number]))
         folder.write(f"pictures/{picture.name}{suffix}.svg", standalone_svg(figure))
     folder.write("table.csv", csv_text(study.table))
-    for account in study.system.accounts:
+    for account in study.system.reporting.logs:
         folder.write(f"{account.name}.csv", csv_text(whole(study, account)))
-    for comparison in study.system.comparisons:
+    for comparison in study.system.reporting.comparisons:
         rows = study.comparison(comparison.name)
         folder.write(f"{comparison.name}.csv", csv_text(rows))
     folder.write("study.json", study.to_json() + "\n")
@@ -72,7 +71,7 @@ def _figures(study: Study) -> dict[tuple[int, Picture], Figure]:
     return {
         (number, picture): draw(picture, case)
         for number, case in enumerate(study.cases)
-        for picture in study.system.pictures
+        for picture in study.system.reporting.pictures
     }
 
 
@@ -85,7 +84,7 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
         cases=[_shown(case, number, figures) for number, case in enumerate(study.cases)],
         comparisons=[
             (comparison, study.comparison(comparison.name).to_dict("records"))
-            for comparison in study.system.comparisons
+            for comparison in study.system.reporting.comparisons
         ],
         elsewhere={verdict.claim: verdict for verdict in study.named_verdicts},
     )
@@ -104,22 +103,19 @@ def _shown(
         "lead": lead(case),
         "findings": findings(case),
         "exact": bool(case.exact),
-        "promises": case.system.obligations(case.instance) > 0,
+        "promises": case.constraints > 0,
         # Where the same benchmark bounds all policies, one column says it.
-        "own_bounds": bool((case.table["bound"] != case.system.yardstick).any()),
+        "own_bounds": bool((case.table["bound"] != case.system.offline.reference).any()),
         "claims": claim_rows(case.verdicts),
-        "notes": case.system.notes(case),
-        "sizes": case.system.describe(case.instance),
-        "rows": [
-            {**row, "title": case.entries[row["policy"]].title}
-            for row in case.table.to_dict("records")
-        ],
+        "notes": case.system.reporting.notes(case),
+        "sizes": case.system.instances.describe(case.instance),
+        "rows": [{**row, "title": case.title(row)} for row in case.table.to_dict("records")],
         "compiled": all(trajectory.compiled for trajectory in case.trajectories.values()),
         "references": [
             case.entries[name].title for name in dict.fromkeys(case.references.values())
         ],
         "best": None if best is None else best["policy"],
-        "accounts": [_account(case, account) for account in case.system.accounts],
+        "accounts": [_account(case, account) for account in case.system.reporting.logs],
         "pictures": [
             {
                 "name": picture.name,
@@ -131,7 +127,7 @@ def _shown(
                     label=picture.title(case),
                 ),
             }
-            for picture in case.system.pictures
+            for picture in case.system.reporting.pictures
         ],
     }
 

@@ -1,4 +1,4 @@
-"""The study in words: what was measured, against what, and how sure it is."""
+"""The study in words: its headlines, what was measured, against what, and how sure it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.ratio import paired_difference
 from edgeopt.studies.claims.rows import known_false
-from edgeopt.studies.pages.phrases import confidence, past, portion, promises, title, verdict_count
 from edgeopt.studies.wording import duration, interval, listed, number, percent, plural, power
 
 if TYPE_CHECKING:
@@ -17,7 +16,103 @@ if TYPE_CHECKING:
     from edgeopt.bounds.ratio import Difference
     from edgeopt.studies.result import Case
 
-__all__ = ["Finding", "findings", "lead", "sentences"]
+__all__ = ["findings", "headlines", "lead", "portion", "sentences"]
+
+
+def confidence(case: Case) -> str:
+    """Write the probability that intervals are for."""
+    return percent(case.settings.confidence, 0)
+
+
+def portion(share: float, decimals: int = 1) -> str:
+    """Write a share so that what happens never reads as 0 %."""
+    least = 10.0 ** -(decimals + 2)
+    if 0 < share < least / 2:
+        return f"less than {percent(least, decimals)}"
+    return percent(share, decimals)
+
+
+def verdict_count(case: Case) -> dict[str, int]:
+    """Count the verdicts; a violated claim that is known to be false counts as refuted."""
+    false = known_false(case.verdicts)
+    found = [
+        "refuted" if verdict.verdict == "violated" and verdict.claim in false else verdict.verdict
+        for verdict in case.verdicts
+    ]
+    return {kind: found.count(kind) for kind in ("holds", "violated", "vacuous", "refuted")}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A figure to see first.
+
+    Parameters
+    ----------
+    figure
+        The number, with unit.
+    what
+        What it is.
+    detail
+        Its certificate or interval.
+    """
+
+    figure: str
+    what: str
+    detail: str
+
+
+def headlines(case: Case) -> list[Headline]:
+    """Return the few figures that answer a hurried reader."""
+    benchmark = case.benchmark
+    value, bound = (case.objective.amount(x, 5) for x in (benchmark.value, benchmark.bound))
+    # Shares are of the proven bound, which is not that of the plan where the gap is wide.
+    plan = "" if value == bound else f"best plan found: {value}; "
+    found = [
+        Headline(
+            bound,
+            f"{case.label}, the offline benchmark",
+            f"{plan}proven gap {power(benchmark.gap)}, {benchmark.solver}, "
+            f"{duration(benchmark.seconds)}",
+        )
+    ]
+    best, kept, failed = case.best(), case.best(kept=True), case.constraint.verb[1]
+    if kept is not None:
+        safely = f", no {case.constraint.name} {failed}" if case.constraints else ""
+        found.append(_of_policy(case, kept, f"best policy{safely}"))
+    if best is not None and best["violated"] > 0:
+        found.append(
+            _of_policy(
+                case,
+                best,
+                f"best {case.objective.name}, but {portion(best['violated_share'], 0)} of the "
+                f"{case.constraint.name}s {failed}",
+            )
+        )
+    if case.verdicts:
+        count = verdict_count(case)
+        found.append(
+            Headline(
+                f"{count['holds']} of {len(case.verdicts) - count['vacuous']}",
+                "claims that speak about this instance hold",
+                f"{_others(count)}; {count['vacuous']} more say nothing about it",
+            )
+        )
+    return found
+
+
+def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
+    return Headline(
+        f"{percent(row['ratio'])} of {case.label}",
+        f"{case.title(row)}: {what}",
+        f"{confidence(case)} interval {interval(row['ratio_low'], row['ratio_high'], share=True)}",
+    )
+
+
+def _others(count: dict[str, int]) -> str:
+    if count["violated"]:
+        return f"{count['violated']} are violated that should hold"
+    return f"the {count['refuted']} others are known to be false"
+
 
 _TIMES = 2.0
 """Ratio from which a cost is said to be so many times the bound."""
@@ -55,41 +150,41 @@ def lead(case: Case) -> str:
     """Return the summary in one breath: who is best, how near to the bound, at what price."""
     best, kept = case.best(), case.best(kept=True)
     if best is None or not isfinite(best["value"]):
-        return f"No policy has a {case.system.value} in every run."
+        return f"No policy has a {case.objective.name} in every run."
     if kept is not None and kept["policy"] == best["policy"]:
         second = _runner_up(case, kept)
         level = ""
         if second is not None and _apart(second[1]) == 0:
             level = f", though {second[0]} cannot be told apart from it"
-        keeps = f"; it {_keeps(case)}" if promises(case) else ""
-        return f"{title(case, kept)} is best with {_reach(case, kept)}{keeps}{level}."
+        keeps = f"; it {_keeps(case)}" if case.constraints else ""
+        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}{level}."
     price = (
-        f"it {case.system.broken[0]} {number(best['violated'], 3)} of "
-        f"{plural(case.system.obligations(case.instance), case.system.obligation)} per run"
+        f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
+        f"{plural(case.constraints, case.constraint.name)} per run"
     )
     if kept is None:
         return (
-            f"{title(case, best)} has the best {case.system.value}: {_reach(case, best)}, but "
-            f"{price}. Every policy {case.system.broken[0]} some."
+            f"{case.title(best)} has the best {case.objective.name}: {_reach(case, best)}, but "
+            f"{price}. Every policy {case.constraint.verb[0]} some."
         )
     return (
-        f"{title(case, kept)} is the best policy that {_keeps(case)}: {_reach(case, kept)}. "
-        f"{title(case, best)} has {_reach(case, best)}, but {price}."
+        f"{case.title(kept)} is the best policy that {_keeps(case)}: {_reach(case, kept)}. "
+        f"{case.title(best)} has {_reach(case, best)}, but {price}."
     )
 
 
 def _keeps(case: Case) -> str:
-    return f"{case.system.broken[0]} no {case.system.obligation} in any run"
+    return f"{case.constraint.verb[0]} no {case.constraint.name} in any run"
 
 
 def _reach(case: Case, row: pd.Series) -> str:
     """Write a value beside the yardstick: a share of a profit, a distance above a cost."""
-    per_run = " per run" if case.system.aggregate == "sum" else ""
-    said = f"a {case.system.value} of {case.system.amount(row['value'])}{per_run}"
+    per_run = " per run" if case.objective.adds == "sum" else ""
+    said = f"a {case.objective.name} of {case.objective.amount(row['value'])}{per_run}"
     ratio = float(row["ratio"])
     if not isfinite(ratio):
         return said
-    if case.system.sense == "max":
+    if case.objective.sense == "max":
         return f"{said}, {percent(ratio)} of {case.label}"
     if ratio >= _TIMES:
         return f"{said}, {number(ratio, 3)} times {case.label}"
@@ -98,9 +193,9 @@ def _reach(case: Case, row: pd.Series) -> str:
 
 
 def _of_benchmark(case: Case) -> Finding:
-    benchmark, entry = case.benchmark, case.system.benchmarks[case.system.yardstick]
-    value, bound = (case.system.amount(x, 6) for x in (benchmark.value, benchmark.bound))
-    side = "at most" if case.system.sense == "max" else "at least"
+    benchmark, entry = case.benchmark, case.system.offline.bounds[case.system.offline.reference]
+    value, bound = (case.objective.amount(x, 6) for x in (benchmark.value, benchmark.bound))
+    side = "at most" if case.objective.sense == "max" else "at least"
     text = (
         f"The offline benchmark {entry.label} is {value}, found by {benchmark.solver} in "
         f"{duration(benchmark.seconds)}. It comes with its certificate: the true optimum is proven "
@@ -115,27 +210,28 @@ def _of_best(case: Case) -> list[Finding]:
     if best is None:
         return []
     said = []
-    fails = case.system.broken[0]
+    fails, failed = case.constraint.verb
     if kept is not None:
-        keeping = f" that {past(case)} no {case.system.obligation} in any run"
-        among = f"Of the policies{keeping if promises(case) else ''}, "
+        keeping = f" that {failed} no {case.constraint.name} in any run"
+        among = f"Of the policies{keeping if case.constraints else ''}, "
         said.append(Finding("Best policy", f"{among}{_measured(case, kept)}{_ahead(case, kept)}"))
     if kept is None or kept["policy"] != best["policy"]:
         text = (
-            f"The best {case.system.value} of all goes to a policy that {fails} some: "
+            f"The best {case.objective.name} of all goes to a policy that {fails} some: "
             f"{_measured(case, best)} while it {fails} {number(best['violated'], 3)} of "
-            f"{plural(case.system.obligations(case.instance), case.system.obligation)} per run "
+            f"{plural(case.constraints, case.constraint.name)} per run "
             f"({portion(best['violated_share'])})."
         )
-        said.append(Finding(f"Best {case.system.value}", text))
+        said.append(Finding(f"Best {case.objective.name}", text))
     return said
 
 
 def _measured(case: Case, row: pd.Series) -> str:
-    per_run = " per run" if case.system.aggregate == "sum" else ""
+    per_run = " per run" if case.objective.adds == "sum" else ""
     said = (
-        f"{title(case, row)} has a {case.system.value} of "
-        f"{case.system.amount(row['value'])}{per_run} (standard error {number(row['value_se'], 2)})"
+        f"{case.title(row)} has a {case.objective.name} of "
+        f"{case.objective.amount(row['value'])}{per_run} "
+        f"(standard error {number(row['value_se'], 2)})"
     )
     if not isfinite(row["ratio"]):
         return said
@@ -151,12 +247,12 @@ def _runner_up(case: Case, first: pd.Series) -> tuple[str, Difference] | None:
     rows = rows[rows["policy"] != first["policy"]]
     if rows.empty:
         return None
-    ascending = case.system.sense == "min"
+    ascending = case.objective.sense == "min"
     second = rows.sort_values("value", ascending=ascending).iloc[0]
     if not isfinite(first["value"] + second["value"]):
         return None
     a, b = (case.values(str(row["policy"])) for row in (first, second))
-    return title(case, second), paired_difference(a, b, confidence=case.settings.confidence)
+    return case.title(second), paired_difference(a, b, confidence=case.settings.confidence)
 
 
 def _apart(found: Difference) -> int:
@@ -176,20 +272,20 @@ def _ahead(case: Case, first: pd.Series) -> str:
     ahead = "more" if sign > 0 else "less"
     low, high = sorted((abs(found.low), abs(found.high)))
     return (
-        f"; on the same worlds that is {case.system.amount(abs(found.mean), 3)} {ahead} than "
+        f"; on the same worlds that is {case.objective.amount(abs(found.mean), 3)} {ahead} than "
         f"{name}, the next one ({confidence(case)} interval {interval(low, high, digits=3)})."
     )
 
 
 def _of_promises(case: Case) -> list[Finding]:
-    if not promises(case):
+    if not case.constraints:
         return []
-    about = f"{past(case).capitalize()} {case.system.obligation}s"
-    table, fails = case.table, case.system.broken[0]
+    table, (fails, failed) = case.table, case.constraint.verb
+    about = f"{failed.capitalize()} {case.constraint.name}s"
     failing, keeping = table[table["violated"] > 0], table[table["violated"] == 0]
-    total = plural(case.system.obligations(case.instance), case.system.obligation)
+    total = plural(case.constraints, case.constraint.name)
     if failing.empty:
-        return [Finding(about, f"No policy {past(case)} any of the {total} in any run.")]
+        return [Finding(about, f"No policy {failed} any of the {total} in any run.")]
     low, high = failing["violated_share"].min(), failing["violated_share"].max()
     if len(failing) == 1:
         share = portion(low)
@@ -207,7 +303,7 @@ def _of_promises(case: Case) -> list[Finding]:
 def _group(case: Case, rows: pd.DataFrame, others: pd.DataFrame) -> str:
     """Name a group of policies, in the singular: by its variant where that tells it apart."""
     if len(rows) == 1:
-        return title(case, rows.iloc[0])
+        return case.title(rows.iloc[0])
     variants = set(rows["variant"])
     if len(variants) == 1 and variants.isdisjoint(others["variant"]) and variants != {""}:
         return f"every {variants.pop()} policy"

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from edgeopt.writing import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from edgeopt.studies.entries import Picture
@@ -24,13 +25,16 @@ __all__ = [
     "INK",
     "MUTED",
     "PAPER",
-    "WIDTH",
     "blank",
     "colours",
     "draw",
     "entitle",
+    "in_margin",
+    "in_rows",
     "in_style",
     "inline_svg",
+    "lead",
+    "lead_and_best",
     "standalone_svg",
 ]
 
@@ -119,6 +123,28 @@ def in_style(drawing: Callable[[], Figure]) -> Figure:
         return drawing()
 
 
+def in_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Give every name a row, the first one on top."""
+    axes.set_yticks(range(len(names)), list(names))
+    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def in_margin(axes: Axes, height: float, text: str, away: float = 5.0) -> None:
+    """Write into the right margin, level with a mark."""
+    axes.annotate(
+        text,
+        xy=(1, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(away, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color=INK,
+    )
+
+
 def entitle(figure: Figure, title: str) -> None:
     """Write a title above everything in a figure, on as many lines as it takes."""
     lines = textwrap.fill(title, int(figure.get_figwidth() * 10))
@@ -171,3 +197,18 @@ def _svg(figure: Figure) -> str:
         # No date, so that the same study gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return printable(buffer.getvalue())
+
+
+def lead(case: Case) -> str:
+    """Name the policy to show in detail: the reference if it takes part, else the best one."""
+    best = case.best()
+    if case.system.policies.reference in case.entries or best is None:
+        return case.system.policies.reference
+    return str(best["policy"])
+
+
+def lead_and_best(case: Case) -> list[str]:
+    """Name the policy to show in detail and, if that is another one, the best."""
+    best = case.best()
+    names = [lead(case)] + ([] if best is None else [str(best["policy"])])
+    return list(dict.fromkeys(names))

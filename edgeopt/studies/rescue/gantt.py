@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank
-from edgeopt.studies.rescue.overview import SHOWN, shown_of
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows
+from edgeopt.studies.rescue.pictures import SHOWN, shown_of
 from edgeopt.studies.wording import number, plural
 
 if TYPE_CHECKING:
@@ -172,11 +172,8 @@ def _strip(
             linewidth=0,
             zorder=3,
         )
-    axes.set_yticks(range(shown), [f"server {server}" for server in range(shown)])
-    axes.set_ylim(shown - 0.5, -0.5)
+    in_rows(axes, [f"server {server}" for server in range(shown)])
     axes.set_xlim(0, instance.horizon)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
 
 
 GANTT = Picture(

@@ -1,4 +1,4 @@
-"""The policies that a RESCUE study compares, each with and without the guard."""
+"""The policies that a RESCUE study compares, and the linear programmes that bound them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,108 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.errors import OptionError
-from edgeopt.studies.entries import PolicyEntry
-from edgeopt.studies.rescue.benchmarks import FREE, PLAIN, SAFE
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
+from edgeopt.studies.files import write_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.studies.entries import Benchmark
 
-__all__ = ["POLICIES"]
+__all__ = [
+    "BENCHMARKS",
+    "FREE",
+    "METHODS",
+    "PLAIN",
+    "POLICIES",
+    "SAFE",
+    "bound_of",
+    "export",
+    "solve",
+]
+
+PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
+"""Names of the benchmarks."""
+
+METHODS = ("auto", "direct", "columns", "structured")
+"""Ways to solve the linear programme."""
+
+
+def solve(instance: RescueInstance, **options: Any) -> Benchmark:
+    """Solve P1-LP with its reserved tasks."""
+    from edgeopt.models.rescue import solve_p1_lp
+
+    return Benchmark.certified(solve_p1_lp(instance, **options))
+
+
+def _safe(instance: RescueInstance) -> Benchmark:
+    return solve(instance, forbid_unsafe=True)
+
+
+def _free(instance: RescueInstance) -> Benchmark:
+    from edgeopt.instances.rescue import ReservedTasks
+
+    return solve(instance.replace(reserved=ReservedTasks.none()))
+
+
+def bound_of(policy: Any) -> str:
+    """Name the benchmark that bounds a policy: the safe one only if it says that it is guarded."""
+    return SAFE if getattr(policy, "guarded", False) else FREE
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write a plan to a file."""
+    import numpy as np
+    from scipy import sparse
+
+    plan = benchmark.plan
+    T, J = plan.duals.arrival.shape
+    K = plan.duals.occupancy.shape[0]
+
+    def rows() -> dict[str, Any]:
+        cells = sparse.coo_array(plan.y if sparse.issparse(plan.y) else plan.y.reshape(T * J, -1))
+        L = cells.shape[1] // K
+        row, column = (np.asarray(index) for index in cells.coords)
+        return {
+            "slot": row // J,
+            "device": row % J,
+            "server": column // L,
+            "profile": column % L,
+            "probability": cells.data,
+        }
+
+    def arrays() -> dict[str, Any]:
+        return {
+            **{name: ("cell", values) for name, values in rows().items()},
+            "service": (("task", "slot"), plan.x, {"long_name": "share of a slot's capacity"}),
+            "arrival_dual": (("slot", "device"), plan.duals.arrival),
+            "occupancy_dual": (("server", "slot"), plan.duals.occupancy),
+            "reserved_dual": (("task",), plan.duals.reserved),
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    PLAIN: BenchmarkEntry(
+        "OPT(LP)",
+        "the expected profit of every policy that meets its reserved tasks, though not of one that "
+        "lets some fail",
+        solve,
+    ),
+    SAFE: BenchmarkEntry(
+        "OPT(LP), safe cells",
+        "every policy that never lets a reserved task fail",
+        _safe,
+    ),
+    FREE: BenchmarkEntry(
+        "OPT(LP), no reserved tasks",
+        "every policy, whatever becomes of the reserved tasks",
+        _free,
+    ),
+}
+
 
 _FAMILIES = (
     # name, title, class in edgeopt.online.rescue, follows a plan
@@ -38,20 +130,17 @@ _HALF = ("rescue", "rescueplus")
 """Half of OPT(LP) is proven for these (Theorem 1), while reserved work does not stop them."""
 
 
-def _make(
+def _planned(
     kind: str,
     guarded: bool,
-    planned: bool,
     _instance: RescueInstance,
     benchmarks: Mapping[str, Benchmark],
     **options: Any,
 ) -> Any:
     from edgeopt.online import rescue
 
-    policy = getattr(rescue, kind)
-    if planned:
-        options["plan"] = benchmarks[SAFE if guarded else PLAIN].plan
-    return policy(guarded=guarded, **options)
+    plan = benchmarks[SAFE if guarded else PLAIN].plan
+    return getattr(rescue, kind)(guarded=guarded, plan=plan, **options)
 
 
 def _exact(instance: RescueInstance, policy: Any) -> float | None:
@@ -71,11 +160,18 @@ def _exact_if_small(instance: RescueInstance, policy: Any) -> float | None:
 
 
 def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> PolicyEntry:
+    make = (
+        partial(_planned, kind, guarded)
+        if planned
+        else made("edgeopt.online.rescue", kind, guarded=guarded)
+    )
+    published = not guarded and name != "rescueplus"
     return PolicyEntry(
         name=f"{name}+guard" if guarded else name,
         family=title,
+        make=make,
         variant="guarded" if guarded else "unguarded",
-        make=partial(_make, kind, guarded, planned),
+        edition="published" if published else "improved",
         bound=SAFE if guarded else FREE,
         guarantee=0.5 if name in _HALF and not guarded else None,
         exact=_exact if name in _SERVER_BY_SERVER and not guarded else _exact_if_small,
@@ -89,7 +185,8 @@ POLICIES = (
         name="rescueplus+guard+price",
         family="RESCUE+ pricing reserved work",
         variant="guarded",
-        make=partial(_make, "RescuePlus", True, True, price_reserved=True),
+        make=partial(_planned, "RescuePlus", True, price_reserved=True),
+        edition="improved",
         bound=SAFE,
         default=False,
     ),

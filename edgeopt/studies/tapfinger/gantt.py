@@ -1,16 +1,15 @@
-"""Which task holds how much of one cluster, and when."""
+"""Who holds what when: the stretches of every task on the lanes of a cluster."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours
-from edgeopt.studies.pictures.shown import lead
-from edgeopt.studies.tapfinger.lanes import pieces
-from edgeopt.studies.tapfinger.ledger import cluster_name, kind_name
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours, lead
+from edgeopt.studies.tapfinger.log import cluster_name, kind_name
 from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
@@ -19,10 +18,71 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger import TapFingerTrajectory
+    from edgeopt.online.tapfinger import Held, TapFingerTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["GANTT", "Scene", "scene"]
+__all__ = ["GANTT", "pieces", "scene"]
+
+
+class Piece(NamedTuple):
+    """Neighbouring units of a resource that a task holds for a while.
+
+    Attributes
+    ----------
+    task
+        The task.
+    begin, end
+        First slot, and the slot after the last.
+    low, high
+        First unit, and the unit after the last.
+    held
+        Place of the stretch in what was recorded; a stretch may have several pieces.
+    """
+
+    task: int
+    begin: int
+    end: int
+    low: int
+    high: int
+    held: int
+
+
+def pieces(held: Held, cluster: int, resource: int, capacity: int) -> list[Piece]:
+    """Give every stretch of a cluster units of its own, neighbours as far as there are any."""
+    here = np.flatnonzero((held.cluster == cluster) & (held.bundle[:, resource] > 0))
+    order = here[np.lexsort((held.task[here], held.begin[here]))]
+    until = np.zeros(capacity, dtype=np.int64)  # when each unit is free again
+    found: list[Piece] = []
+    for row in order.tolist():
+        begin, end = int(held.begin[row]), int(held.end[row])
+        free = np.flatnonzero(until <= begin).tolist()
+        taken = _neighbours(free, int(held.bundle[row, resource]))
+        until[taken] = end
+        task = int(held.task[row])
+        for low, high in _runs(taken):
+            found.append(Piece(task, begin, end, low, high, row))
+    return found
+
+
+def _runs(units: list[int]) -> list[tuple[int, int]]:
+    """Split ascending units into runs of neighbours, each with the unit after its last."""
+    split = groupby(enumerate(units), key=lambda pair: pair[1] - pair[0])
+    joined = [[unit for _, unit in group] for _, group in split]
+    return [(run[0], run[-1] + 1) for run in joined]
+
+
+def _neighbours(free: list[int], wanted: int) -> list[int]:
+    """Choose units: from the smallest run that has enough, else from as few runs as can be."""
+    runs = _runs(free)
+    enough = [run for run in runs if run[1] - run[0] >= wanted]
+    if enough:
+        low, _ = min(enough, key=lambda run: (run[1] - run[0], run[0]))
+        return list(range(low, low + wanted))
+    taken: list[int] = []
+    for low, high in sorted(runs, key=lambda run: (run[0] - run[1], run[0])):
+        taken += range(low, min(high, low + wanted - len(taken)))
+    return sorted(taken)
+
 
 SHOWN: Final = 40
 """Slots that a picture has room for."""

@@ -1,24 +1,125 @@
-"""What every cluster does with its CPU cores and GPUs, slot by slot."""
+"""Pictures of load: tasks in the system, and what clusters hold."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank
-from edgeopt.studies.pictures.shown import lead
-from edgeopt.studies.tapfinger.ledger import cluster_name, plays
-from edgeopt.studies.wording import percent
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, lead
+from edgeopt.studies.tapfinger.log import (
+    average,
+    cluster_name,
+    doublings,
+    fewest_in_system,
+    lines,
+    plays,
+)
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
+from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.studies.result import Case
 
-__all__ = ["LOAD"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["ACCUMULATION", "LOAD"]
+
+_LOWEST: Final = 0.6
+"""Where a logarithmic axis begins; what is less is drawn there."""
+
+
+def _curves(case: Case) -> dict[str, Floats]:
+    """Return the mean number of tasks in the system, by policy, all of one length."""
+    found = {name: run.accumulation.mean(axis=0) for name, run in plays(case).items()}
+    longest = max(1, *(curve.size for curve in found.values()))
+    return {name: np.pad(curve, (0, longest - curve.size)) for name, curve in found.items()}
+
+
+def _accumulation_title(case: Case) -> str:
+    if not case.instance.tasks:
+        return "There are no tasks"
+    found = _curves(case)
+    name = lead(case)
+    peak = float(found[name].max())
+    worst = max(found, key=lambda n: float(found[n].max()))
+    least = int(fewest_in_system(case, found[name].size).max())
+    said = f"{case.entries[name].title} has {_count(peak)} tasks in the system at most"
+    if worst != name:
+        said += f", {case.entries[worst].title} {_count(float(found[worst].max()))}"
+    return f"{said}; no policy could do with less than {least}"
+
+
+def _count(mean: float) -> str:
+    return f"{mean:g}" if mean == round(mean) else number(mean, 3)
+
+
+def _accumulation_draw(case: Case) -> Figure:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    found, shades = _curves(case), lines(case)
+    slots = next(iter(found.values())).size
+    figure = blank(height=5.6)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1.25, 1))
+    edges = np.arange(slots + 1)
+    floor = np.maximum(_LOWEST, fewest_in_system(case, slots))
+    above.stairs(floor, edges, baseline=_LOWEST, fill=True, color=MUTED, alpha=0.3, linewidth=0)
+    above.stairs(floor, edges, color=INK, linewidth=0.9, baseline=None)
+    for name, curve in found.items():
+        look = {"color": shades[name].colour, "linestyle": shades[name].style, "linewidth": 1.3}
+        above.stairs(np.maximum(_LOWEST, curve), edges, baseline=None, **look)
+        mean = np.append(0.0, curve.cumsum()) / max(1, case.instance.tasks)
+        below.plot(edges, np.maximum(_LOWEST, mean), **look)
+    ends = [float(curve.sum()) / max(1, case.instance.tasks) for curve in found.values()]
+    doublings(above.yaxis, _LOWEST, 1.15 * max(2.0, *(float(one.max()) for one in found.values())))
+    doublings(below.yaxis, _LOWEST, 1.15 * max(2.0, *ends))
+    above.set_ylabel("tasks in the system")
+    below.set_ylabel("flow time so far, mean\nover all tasks (slots)")
+    below.set_xlabel("slot")
+    below.set_xlim(0, slots)
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], color=shades[name].colour, linestyle=shades[name].style,
+               label=case.entries[name].title)
+        for name in found
+    ]  # fmt: skip
+    handles.append(Patch(facecolor=MUTED, alpha=0.3, label="under every policy"))
+    figure.legend(handles=[*handles, *_bounds(below, case)], loc="outside right center")
+    return figure
+
+
+def _bounds(axes: Axes, case: Case) -> list[Line2D]:
+    """Draw the bounds on what the curves end with; nothing where weights differ."""
+    handles = []
+    for name, style in ((CHANGING, "-"), (FIXED, (0, (3, 2)))):
+        bound = case.benchmarks[name].bound
+        if bound > 0 and np.unique(case.instance.weight).size == 1:
+            mean = average(case.instance, bound)
+            look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": style}
+            handles.append(axes.axhline(mean, label=case.system.offline.bounds[name].label, **look))
+    return handles
+
+
+ACCUMULATION = Picture(
+    "accumulation",
+    _accumulation_title,
+    _accumulation_draw,
+    "Mean over the runs. Above: tasks that have arrived and are not complete, none "
+    "at the bottom. The grey area is "
+    "there under every policy: no task is complete before it could be alone, and all clusters "
+    "together complete no more tasks by any slot than one machine that serves the least remaining "
+    "work first. Below: what has come together so far, which ends at the mean flow time; the "
+    "lines are bounds on that end, BOUND(any) for every policy, BOUND(fixed) for those that never "
+    "change the bundle of a running task.",
+)
+
 
 SHOWN: Final = 8
 """Clusters that a picture has room for."""
@@ -26,7 +127,7 @@ SHOWN: Final = 8
 _COLOURS: Final = ("#e69f00", "#0072b2")
 
 
-def _title(case: Case) -> str:
+def _load_title(case: Case) -> str:
     name = lead(case)
     rows = {str(row["policy"]): row for row in case.table.to_dict("records")}
     mine = rows[name]
@@ -46,7 +147,7 @@ def _title(case: Case) -> str:
     )
 
 
-def _draw(case: Case) -> Figure:
+def _load_draw(case: Case) -> Figure:
     from matplotlib.patches import Patch
 
     instance: TapFingerInstance = case.instance
@@ -69,11 +170,7 @@ def _draw(case: Case) -> Figure:
                 color=_COLOURS[resource], alpha=0.85, linewidth=0,
             )  # fmt: skip
             mean = float(share.mean()) if room and share.size else float("nan")
-            axes.annotate(
-                f"{percent(mean, 0)} of {room}", xy=(1, floor - tall / 2),
-                xycoords=("axes fraction", "data"), xytext=(5, 0), textcoords="offset points",
-                va="center", fontsize=8, color=INK,
-            )  # fmt: skip
+            in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {room}")
     axes.set_xlim(0, slots)
     axes.set_ylim(shown, 0)
     axes.set_yticks(np.arange(shown) + 0.49, [cluster_name(instance, n) for n in range(shown)])
@@ -91,8 +188,8 @@ def _draw(case: Case) -> Figure:
 
 LOAD = Picture(
     "load",
-    _title,
-    _draw,
+    _load_title,
+    _load_draw,
     "The first run. Two strips for each cluster, filled from below by the share of its CPU cores "
     "and of its GPUs that tasks hold in a slot, before the end of the slot frees any. In the right "
     "margin: the mean over the run, and how many there are.",

@@ -1,4 +1,4 @@
-"""How far the flow times of every policy are from what is proven to be needed."""
+"""Pictures of flow times: their means, and what each task has of them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank
-from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
-from edgeopt.studies.tapfinger.ledger import average, doublings, lines, own_bound, plays
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, in_margin, in_rows, lead
+from edgeopt.studies.tapfinger.log import (
+    average,
+    doublings,
+    lines,
+    own_bound,
+    plays,
+    shortest_flow_times,
+)
+from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
 from edgeopt.studies.wording import listed, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from edgeopt.studies.result import Case
 
-__all__ = ["MEANS", "NO_BOUND", "gaps"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["FLOW_TIMES", "MEANS", "NO_BOUND", "distribution", "gaps"]
 
 NO_BOUND = "no bound"
 """What stands for a gap that nobody can prove."""
@@ -43,7 +54,7 @@ def _means(case: Case) -> dict[str, float]:
     }
 
 
-def _title(case: Case) -> str:
+def _means_title(case: Case) -> str:
     if not case.instance.tasks:
         return "There are no tasks"
     found = _means(case)
@@ -59,7 +70,7 @@ def _title(case: Case) -> str:
     return f"{said}, proven to be at most {percent(gap, 0)} above the least of its kind"
 
 
-def _draw(case: Case) -> Figure:
+def _means_draw(case: Case) -> Figure:
     found, gap, shades = _means(case), gaps(case), lines(case)
     figure = blank(height=1.35 + 0.27 * len(found))
     axes = figure.subplots()
@@ -79,10 +90,7 @@ def _draw(case: Case) -> Figure:
                 clip_on=False, zorder=4,
             )  # fmt: skip
         words = NO_BOUND if np.isnan(gap[name]) else f"+{percent(gap[name], 0)}"
-        axes.annotate(
-            f"{number(mean, 3)}  ({words})", xy=(1, place), xycoords=("axes fraction", "data"),
-            xytext=(8, 0), textcoords="offset points", va="center", fontsize=8, color=INK,
-        )  # fmt: skip
+        in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
     for name, style in _LINES:
         bound = case.benchmarks[name].bound
         if bound > 0 and case.instance.tasks:
@@ -90,10 +98,7 @@ def _draw(case: Case) -> Figure:
                 average(case.instance, bound), color=MUTED, linewidth=1.1, linestyle=style, zorder=1
             )
     doublings(axes.xaxis, lowest, highest)
-    axes.set_yticks(range(len(found)), [case.entries[name].title for name in found])
-    axes.set_ylim(len(found) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+    in_rows(axes, [case.entries[name].title for name in found])
     assert case.instance.weight is not None
     weighted = "" if np.unique(case.instance.weight).size < 2 else "weighted "
     axes.set_xlabel(f"{weighted}mean flow time (slots)")
@@ -132,7 +137,7 @@ def _legend(figure: Figure, case: Case) -> None:
     ]
     handles += [
         Line2D([], [], color=MUTED, linewidth=1.1, linestyle=style,
-               label=case.system.benchmarks[name].label)
+               label=case.system.offline.bounds[name].label)
         for name, style in _LINES
     ]  # fmt: skip
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
@@ -140,10 +145,107 @@ def _legend(figure: Figure, case: Case) -> None:
 
 MEANS = Picture(
     "means",
-    _title,
-    _draw,
+    _means_title,
+    _means_draw,
     "A bar reaches from the bound that is valid for the policy to its mean over tasks and runs; in "
     "the right margin the mean, and by how much it lies above that bound. BOUND(any) bounds every "
     "policy, BOUND(fixed) those that never change the bundle of a running task: policies without "
     "preemption are measured against the larger of the two, the others against the first.",
+)
+
+
+def distribution(flow: Floats) -> tuple[Floats, Floats]:
+    """Return the flow times that occur, ascending, and the share of tasks up to each."""
+    values, count = np.unique(flow[np.isfinite(flow)], return_counts=True)
+    return values.astype(float), np.asarray(np.cumsum(count) / max(1, flow.size))
+
+
+def _flow_times_title(case: Case) -> str:
+    if not case.instance.tasks:
+        return "There are no tasks"
+    name = lead(case)
+    flow = plays(case)[name].flow_time
+    half = float(np.quantile(flow, 0.5, method="inverted_cdf"))
+    late = float(np.quantile(flow, 0.95, method="inverted_cdf"))
+    least = float(np.quantile(shortest_flow_times(case), 0.5, method="inverted_cdf"))
+    if not np.isfinite(late):
+        done = percent(float(np.isfinite(flow).mean()))
+        return f"{case.entries[name].title} completes {done} of the tasks"
+    return (
+        f"{case.entries[name].title} completes half of the tasks within {half:g} slots of "
+        f"their arrival and 95 % within {late:g}; alone, half of them could take {least:g}"
+    )
+
+
+def _flow_times_draw(case: Case) -> Figure:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    figure = blank(height=4.0)
+    axes = figure.subplots()
+    if not case.instance.tasks:
+        axes.set_xlabel("flow time (slots)")
+        return figure
+    runs, shades = plays(case), lines(case)
+    every = np.concatenate([run.flow_time.ravel() for run in runs.values()])
+    longest = float(every[np.isfinite(every)].max(initial=2.0))
+    least = shortest_flow_times(case)
+    _impossible(axes, least)
+    means = {name: float(run.flow_time.mean()) for name, run in runs.items()}
+    order = sorted(runs, key=lambda name: means[name])
+    handles: list[Line2D | Patch] = []
+    for name in order:
+        at, share = distribution(runs[name].flow_time)
+        axes.step(
+            [0.5, *at, 2 * longest], [0, *100 * share, 100 * share[-1] if share.size else 0],
+            where="post", color=shades[name].colour, linestyle=shades[name].style, linewidth=1.4,
+        )  # fmt: skip
+        handles.append(
+            Line2D([], [], color=shades[name].colour, linestyle=shades[name].style,
+                   label=f"{case.entries[name].title}, {number(means[name], 3)}")
+        )  # fmt: skip
+    handles.append(Patch(facecolor=MUTED, alpha=0.3, label="out of reach for all"))
+    handles += [
+        Line2D([], [], linestyle="none", label=f"{case.system.offline.bounds[name].label}, {least}")
+        for name, least in _least_means(case).items()
+    ]
+    doublings(axes.xaxis, max(0.75, 0.8 * float(least.min())), 1.15 * longest)
+    axes.set_ylim(0, 101)
+    axes.set_xlabel("flow time (slots)")
+    axes.set_ylabel("tasks complete within it (%)")
+    figure.legend(handles=handles, loc="outside right center", title="policy, mean flow time")
+    return figure
+
+
+def _least_means(case: Case) -> dict[str, str]:
+    """Write what is proven of the mean, by bound; nothing where weights differ."""
+    assert case.instance.weight is not None
+    if np.unique(case.instance.weight).size > 1:
+        return {}
+    return {
+        name: number(average(case.instance, benchmark.bound), 3)
+        for name, benchmark in case.benchmarks.items()
+        if benchmark.bound > 0
+    }
+
+
+def _impossible(axes: Axes, least: Floats) -> None:
+    """Shade what lies above the distribution of tasks that run alone, each as fast as it can."""
+    at, share = distribution(least)
+    axes.fill_between(
+        [0.5, *at], [0, *100 * share], 101, step="post", color=MUTED, alpha=0.3, linewidth=0
+    )
+    axes.step([0.5, *at], [0, *100 * share], where="post", color=INK, linewidth=0.9)
+
+
+FLOW_TIMES = Picture(
+    "flow_times",
+    _flow_times_title,
+    _flow_times_draw,
+    "Share of the tasks of all runs that are complete so many slots after their arrival; policies "
+    "in the order of their mean. The grey area is out of reach for every policy, preemptive or "
+    "not: it lies above the distribution in which each task has its cluster to itself and runs as "
+    "fast as its speeds, and any noise, allow. Behind each policy stands its mean, at the end of "
+    "the list what is proven of the mean of every policy, and of every policy that never changes "
+    "the bundle of a running task.",
 )

@@ -1,45 +1,184 @@
-"""The policies that a TapFinger study compares, and the bound that is valid for each."""
+"""The policies that a TapFinger study compares, and the bounds that are valid for each."""
 
 from __future__ import annotations
 
-import importlib
+import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from edgeopt.studies.entries import PolicyEntry
-from edgeopt.studies.tapfinger.benchmarks import CHANGING, FIXED
+import numpy as np
+
+from edgeopt.solvers.gap import relative_gap
+from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
+from edgeopt.studies.files import write_plan
+from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.studies.entries import Benchmark
+    from edgeopt.models.tapfinger import FlowBound, Schedule, SchedulingProblem
 
-__all__ = ["MANY", "POLICIES", "SECONDS", "bound_of", "has_many_bundles"]
+__all__ = [
+    "BENCHMARKS",
+    "CHANGING",
+    "FIXED",
+    "METHODS",
+    "PLANNING",
+    "POLICIES",
+    "bound_of",
+    "export",
+    "has_many_bundles",
+    "solve",
+]
+
+CHANGING, FIXED = "changing", "fixed"
+"""Names of the benchmarks: bundles may change while a task runs, or may not."""
+
+Method = Literal["best", "trivial", "volume", "pooled", "relaxation"]
+
+METHODS: Final[tuple[Method, ...]] = get_args(Method)
+"""Ways to bound the flow times."""
+
+FEW: Final = 12
+"""Tasks up to which the plan is searched for by branch and bound as well."""
+
+_SOLVING: Final = 15.0
+"""Time that branch and bound gets, and every search for the prices of a bound."""
+
+
+class Plan(NamedTuple):
+    """A plan for all tasks, made by somebody who knows them beforehand, and a bound.
+
+    Parameters
+    ----------
+    problem
+        The tasks without noise.
+    schedule
+        Where, when and with what each of them runs.
+    bound
+        Lower bound on the flow times of policies, noise included.
+    """
+
+    problem: SchedulingProblem
+    schedule: Schedule
+    bound: FlowBound
+
+
+def solve(
+    instance: TapFingerInstance, *, preemptive: bool = True, method: Method = "best"
+) -> Benchmark:
+    """Bound the weighted sum of flow times, and plan all tasks as if they were known beforehand."""
+    from edgeopt.models.tapfinger import flow_bound, scheduling_problem
+
+    began = time.perf_counter()
+    problem = scheduling_problem(instance)
+    schedule = _schedule(instance, problem)
+    least = flow_bound(instance, preemptive=preemptive, method=method, time_limit=_SOLVING)
+    value = schedule.flow_time(problem)
+    return Benchmark(
+        value=value,
+        bound=least.value,
+        gap=relative_gap(value, least.value),
+        seconds=time.perf_counter() - began,
+        solver=f"lists and the {least.method} bound",
+        status=f"{plural(instance.tasks, 'task')}, planned without noise",
+        plan=Plan(problem, schedule, least),
+    )
+
+
+def _schedule(instance: TapFingerInstance, problem: SchedulingProblem) -> Schedule:
+    """Return the best plan that is cheap to find."""
+    from edgeopt.models.tapfinger import best_list, optimal_schedule
+
+    plans = (best_list(problem), _lived(instance))
+    found = min(plans, key=lambda plan: plan.flow_time(problem))
+    if problem.tasks > FEW:
+        return found
+    return optimal_schedule(problem, time_limit=_SOLVING, start=found).schedule
+
+
+def _lived(instance: TapFingerInstance) -> Schedule:
+    """Return what a scheduler does that reserves, where nothing disturbs it."""
+    from edgeopt.models.tapfinger import Schedule
+    from edgeopt.online import simulate
+    from edgeopt.online.tapfinger import TapFingerEnvironment
+    from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+
+    environment = TapFingerEnvironment(instance.replace(noise=0.0))
+    run = simulate(environment, ReservationSpt(), runs=1, record=True)
+    assert run.held is not None  # one stretch for each task, since no bundle changes
+    return Schedule(run.cluster[0], run.held.bundle, run.start[0])
+
+
+def export(benchmark: Benchmark, path: Path) -> None:
+    """Write the plan of a solved benchmark to a file."""
+    problem, schedule, _ = benchmark.plan
+
+    def rows() -> dict[str, Any]:
+        return {
+            "task": np.arange(problem.tasks),
+            "arrival": problem.arrival,
+            "kind": problem.kind,
+            "cluster": schedule.cluster,
+            "cpu": schedule.bundle[:, 0],
+            "gpu": schedule.bundle[:, 1],
+            "start": schedule.start,
+            "completion": schedule.completion(problem),
+        }
+
+    def arrays() -> dict[str, Any]:
+        units = dict.fromkeys(("arrival", "start", "completion"), "slot")
+        return {
+            name: (("task",), values, {"units": units.get(name, "1")})
+            for name, values in rows().items()
+            if name != "task"
+        }
+
+    write_plan(benchmark, path, rows=rows, arrays=arrays)
+
+
+BENCHMARKS = {
+    CHANGING: BenchmarkEntry(
+        "BOUND(any)",
+        "every policy, those included that change bundles of running tasks as they like",
+        solve,
+    ),
+    FIXED: BenchmarkEntry(
+        "BOUND(fixed)",
+        "every policy that never changes the bundle of a running task",
+        partial(solve, preemptive=False),
+    ),
+}
+
 
 MANY: Final = 60
 """Slots of all efficient bundles of a kind together from which on plans are cut short."""
 
-SECONDS: Final = 0.05
+PLANNING: Final = 0.05
 """Time that the search for a plan gets there."""
 
-_ROLLING: Final = "rolling:RollingHorizon"
+_Edition = Literal["published", "improved", "own"]
 
-_FORMS: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
-    # name, title, module and class, options, bound
-    ("rollout", "Rollout", "rollout:Rollout", {}, FIXED),
-    ("reservation", "Reservation", "reservation:ReservationSpt", {}, FIXED),
-    ("priced", "Priced", "priced:PricedSpt", {}, FIXED),
-    ("rolling", "Rolling horizon", _ROLLING, {}, FIXED),
-    ("optimus", "Optimus", "optimus:Optimus", {}, CHANGING),
-    ("optimus+swapped", "Optimus, swapped fit", "optimus:Optimus", {"fit": "printed"}, CHANGING),
-    ("optimus+containers", "Optimus, no preemption", "containers:OptimusContainers", {}, FIXED),
-    ("tiresias", "Tiresias, minimum", "tiresias:Tiresias", {"target": "minimum"}, CHANGING),
-    ("tiresias+elastic", "Tiresias, elastic", "tiresias:Tiresias", {"target": "elastic"}, CHANGING),
-    ("tiresias+containers", "Tiresias, no preemption", "containers:TiresiasContainers", {}, FIXED),
-    ("random", "Random", "uniform:RandomAllocation", {}, FIXED),
-    ("min", "Min", "uniform:Min", {}, FIXED),
-)
+_FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
+    # name, title, class, edition, options, bound
+    ("rollout", "Rollout", "Rollout", "own", {}, FIXED),
+    ("reservation", "Reservation", "ReservationSpt", "own", {}, FIXED),
+    ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
+    ("rolling", "Rolling horizon", "RollingHorizon", "own", {}, FIXED),
+    ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
+    ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "printed"},
+     CHANGING),
+    ("optimus+containers", "Optimus, no preemption", "OptimusContainers", "published", {}, FIXED),
+    ("tiresias", "Tiresias, minimum", "Tiresias", "published", {"target": "minimum"}, CHANGING),
+    ("tiresias+elastic", "Tiresias, elastic", "Tiresias", "published", {"target": "elastic"},
+     CHANGING),
+    ("tiresias+containers", "Tiresias, no preemption", "TiresiasContainers", "published", {},
+     FIXED),
+    ("random", "Random", "RandomAllocation", "published", {}, FIXED),
+    ("min", "Min", "Min", "published", {}, FIXED),
+)  # fmt: skip
 
 
 def has_many_bundles(instance: TapFingerInstance) -> bool:
@@ -55,21 +194,22 @@ def bound_of(policy: Any) -> str:
     return CHANGING if getattr(policy, "preemptive", True) else FIXED
 
 
-def _make(
-    kind: str,
-    options: Mapping[str, Any],
-    instance: TapFingerInstance,
-    _found: Mapping[str, Benchmark],
-) -> Any:
-    if kind == _ROLLING and has_many_bundles(instance):
-        options = {**options, "time_limit": SECONDS}
-    module, name = kind.split(":")
-    room = importlib.import_module(f"edgeopt.online.tapfinger.policies.{module}")
-    return getattr(room, name)(**options)
+def _rolling(instance: TapFingerInstance, _found: Mapping[str, Benchmark]) -> Any:
+    from edgeopt.online.tapfinger import RollingHorizon
+
+    if has_many_bundles(instance):
+        return RollingHorizon(time_limit=PLANNING)
+    return RollingHorizon()
 
 
 POLICIES = tuple(
-    PolicyEntry(name, title, partial(_make, kind, options), bound=bound)
-    for name, title, kind, options, bound in _FORMS
+    PolicyEntry(
+        name,
+        title,
+        _rolling if name == "rolling" else made("edgeopt.online.tapfinger", kind, **options),
+        edition=edition,
+        bound=bound,
+    )
+    for name, title, kind, edition, options, bound in _FORMS
 )
 """The paper's baselines in their forms, and the schedulers that need no training."""

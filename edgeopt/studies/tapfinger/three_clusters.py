@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.tapfinger import generate
-from edgeopt.studies.drawn import study_drawn
 from edgeopt.studies.entries import Comparison
-from edgeopt.studies.over_instances import over_instances
+from edgeopt.studies.over_instances import over_instances, study_drawn
 from edgeopt.studies.tapfinger.means import NO_BOUND
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def _rows(study: Study) -> pd.DataFrame:
     for end in ("", "_low", "_high"):
         found[f"gap{end}"] = found.pop(f"bound_ratio{end}") - 1.0
         found[f"seconds{end}"] = 1e-6 * found.pop(f"decision_us{end}")
-    labels = {name: entry.label for name, entry in study.system.benchmarks.items()}
+    labels = {name: entry.label for name, entry in study.system.offline.bounds.items()}
     bounds = {name: labels.get(entry.bound, "") for name, entry in study.cases[0].entries.items()}
     proven = found["gap"].notna()
     found["bound"] = found["policy"].map(bounds).where(proven, NO_BOUND)

@@ -14,10 +14,10 @@ from edgeopt.models.edr import solve_offline
 from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint
 from edgeopt.studies import find_system
-from edgeopt.studies.edr.benchmarks import FRAMEWISE
 from edgeopt.studies.edr.exhibits import EXHIBITS
 from edgeopt.studies.edr.exhibits.weeks import loss_bound
-from edgeopt.studies.edr.horizons import cut, lost
+from edgeopt.studies.edr.growth import cut, lost
+from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.exhibits import Exhibit, reproduce
 from edgeopt.studies.sweeps import run_cells
 
@@ -87,7 +87,7 @@ def test_only_what_needs_a_learned_policy_is_not_built() -> None:
 
 def test_totals_are_those_of_a_study(weeks: pd.DataFrame) -> None:
     rows = rows_of("4a", weeks)
-    record = replace(find_system("edr"), claims="")
+    record = replace(find_system("edr"), claims=None)
     drawings = [drawn(draw) for draw in range(3)]
     ours = study(drawings, ["greedy", "oasdr"], system=record, runs=2, progress=False).cases
     for policy in ("greedy", "oasdr"):
@@ -143,7 +143,7 @@ def test_regret_is_what_exceeds_the_best_plan_of_every_frame() -> None:
     ]
     [row] = rows_of("4f", run_cells(cells, progress=False)).to_dict("records")
     week = cut(drawn(0), 6)
-    best = find_system("edr").benchmarks[FRAMEWISE].compute(week).plan.cost
+    best = find_system("edr").offline.bounds[FRAMEWISE].compute(week).plan.cost
     run = simulate(EdrEnvironment(week), Greedy(), rng=0, runs=1)
     regret, fit = lost(week, run, best)
     assert (row["regret"], row["fit"]) == pytest.approx((regret, fit))

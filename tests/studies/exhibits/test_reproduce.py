@@ -77,7 +77,7 @@ EXHIBIT = Exhibit(
 )  # fmt: skip
 
 
-RECORD = replace(SYSTEM, exhibits=(EXHIBIT,))
+RECORD = replace(SYSTEM, figures=(EXHIBIT,))
 
 
 def test_lines_set_printed_beside_ours() -> None:
@@ -119,11 +119,11 @@ def test_a_page_says_once_what_several_figures_share(tmp_path: Path) -> None:
     more = ("Everything is left open.", "Also this.")
     other = replace(EXHIBIT, number="4", differs=more)
     third = replace(EXHIBIT, number="5", differs=more[1:])
-    result = reproduce(replace(SYSTEM, exhibits=(EXHIBIT, other)), out=tmp_path, quick=True)
+    result = reproduce(replace(SYSTEM, figures=(EXHIBIT, other)), out=tmp_path, quick=True)
     assert result.shared == {"Everything is left open.": "all"}
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert page.count("Everything is left open.") == page.count("Also this.") == 1
-    found = reproduce(replace(SYSTEM, exhibits=(EXHIBIT, other, third)), quick=True)
+    found = reproduce(replace(SYSTEM, figures=(EXHIBIT, other, third)), quick=True)
     assert found.shared == {more[0]: "all but Figure 5", more[1]: "all but Figure 3b"}
 
 
@@ -169,8 +169,8 @@ def test_an_exhibit_has_to_say_why_and_a_number_of_its_own() -> None:
         replace(EXHIBIT, differs=())
     with pytest.raises(OptionError, match="number"):
         replace(EXHIBIT, number="")
-    with pytest.raises(OptionError, match="two exhibits"):
-        replace(SYSTEM, exhibits=(EXHIBIT, EXHIBIT))
+    with pytest.raises(OptionError, match="two figures"):
+        replace(SYSTEM, figures=(EXHIBIT, EXHIBIT))
 
 
 def test_one_row_is_asked_for() -> None:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.exhibits import Outcome
 
-NO_CLAIMS = replace(SYSTEM, claims="")
+NO_CLAIMS = replace(SYSTEM, claims=None)
 NAMED = {exhibit.number: exhibit for exhibit in EXHIBITS}
 
 
 def quick(number: str) -> Outcome:
-    return reproduce(replace(SYSTEM, exhibits=(NAMED[number],)), quick=True).outcomes[0]
+    return reproduce(replace(SYSTEM, figures=(NAMED[number],)), quick=True).outcomes[0]
 
 
 @pytest.fixture(scope="module")

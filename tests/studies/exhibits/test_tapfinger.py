@@ -27,7 +27,7 @@ NUMBERS = ["2", "4", "II", "5ab", "5cd", "6", "7", "8", "9ab", "9cd", *map(str, 
 
 
 def quick(number: str) -> Outcome:
-    return reproduce(replace(SYSTEM, exhibits=(NAMED[number],)), quick=True).outcomes[0]
+    return reproduce(replace(SYSTEM, figures=(NAMED[number],)), quick=True).outcomes[0]
 
 
 def values(rows: pd.DataFrame, policy: str, part: str) -> list[float]:

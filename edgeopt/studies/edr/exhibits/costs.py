@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.instances.edr.learning import LEARNING_MODELS
-from edgeopt.studies.edr.benchmarks import OFFLINE
 from edgeopt.studies.edr.exhibits.weeks import BASELINES, ONLINE, OPEN, OWN, TITLES, weeks
+from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt.studies.exhibits import Exhibit, Printed, found, means, said
 from edgeopt.studies.exhibits.drawing import bars, curves, groups
 from edgeopt.studies.exhibits.reading import below, beside, extreme, overall, unrolled, where

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.edr.benchmarks import FRAMEWISE, OFFLINE
 from edgeopt.studies.edr.exhibits.weeks import BASELINES, ONLINE, OPEN, OWN, weeks
-from edgeopt.studies.edr.horizons import exponent
+from edgeopt.studies.edr.growth import exponent
+from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.exhibits import Exhibit, Printed, found, means, said
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.exhibits.reading import beside, extreme, overall, span, where

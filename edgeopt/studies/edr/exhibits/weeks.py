@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.edr import generate
-from edgeopt.studies.edr.benchmarks import FRAMEWISE, OFFLINE
-from edgeopt.studies.edr.horizons import cut, lost
+from edgeopt.studies.edr.growth import cut, lost
+from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
 from edgeopt.studies.exhibits import Recipe
 from edgeopt.studies.sweeps import Cell
 
@@ -202,7 +202,7 @@ def _planned(recipe: Recipe, name: str) -> dict[str, Any]:
     from edgeopt.studies.registry import find_system
 
     instance: EdrInstance = recipe.instance()
-    solved = find_system("edr").benchmarks[name].compute(instance)
+    solved = find_system("edr").offline.bounds[name].compute(instance)
     if name == FRAMEWISE:
         return {"paid": solved.value}
     assert name == OFFLINE

@@ -14,7 +14,7 @@ from edgeopt.instances.idn import catalogue, generate
 from edgeopt.studies.exhibits import Exhibit, Printed, Recipe, found, said, swept
 from edgeopt.studies.exhibits.drawing import logarithmic, shaded
 from edgeopt.studies.exhibits.reading import overall, where
-from edgeopt.studies.idn.heat_map import hosted_share, popular_task
+from edgeopt.studies.idn.network import hosted_share, popular_task
 from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.sweeps import Cell
 

@@ -12,7 +12,7 @@ from edgeopt.studies.exhibits import Estimate, Exhibit, Printed, found, means, s
 from edgeopt.studies.exhibits.drawing import bars, curves
 from edgeopt.studies.exhibits.reading import beside, extreme, overall
 from edgeopt.studies.oinc.exhibits.swept import ALL, DEVICES, OPEN, averages, draws, recipe
-from edgeopt.studies.oinc.ledger import plays as trajectories
+from edgeopt.studies.oinc.log import plays as trajectories
 from edgeopt.studies.oinc.table_one import PRINTED
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def run_time(case: Case) -> dict[str, Any]:
 
     [policy] = case.policies.values()
     instance = case.instance
-    environment = case.system.environment(instance)
+    environment = case.system.policies.environment(instance)
     again = simulate(environment, policy, rng=case.settings.seed, runs=1)
     return {"seconds": 200 * again.seconds / instance.slots}
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.instances.rescue import generate
-from edgeopt.studies.estimates import mean_columns
 from edgeopt.studies.exhibits import Exhibit, Printed, Recipe, found, means, said
 from edgeopt.studies.exhibits.cells import Sweep
 from edgeopt.studies.exhibits.drawing import curves
 from edgeopt.studies.exhibits.reading import by, overall, where
+from edgeopt.studies.over_instances import mean_columns
 from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.rescue.exhibits.setting import OPEN, QUICK, VARIANTS, compared
-from edgeopt.studies.rescue.utilisation import utilisation
+from edgeopt.studies.rescue.pictures import utilisation
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:

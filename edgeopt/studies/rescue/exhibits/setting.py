@@ -66,7 +66,7 @@ def _compare(
     known = {entry.name: entry for entry in POLICIES}
     # Nothing is done with exact expectations here, and they take long.
     chosen = [replace(known[name], exact=None) for name in policies]
-    system = replace(find_system("rescue"), claims="")
+    system = replace(find_system("rescue"), claims=None)
     [case] = study(
         {"instance": recipe.instance()}, chosen, system=system, runs=runs, progress=False
     ).cases

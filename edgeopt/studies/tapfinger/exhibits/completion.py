@@ -13,7 +13,7 @@ from edgeopt.studies.exhibits.reading import extreme, where
 from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.tapfinger.exhibits.recorded import LEARNED, RECORDED
 from edgeopt.studies.tapfinger.exhibits.setting import FOUR, SERIES, STATISTICS, unfolded
-from edgeopt.studies.tapfinger.ledger import doublings
+from edgeopt.studies.tapfinger.log import doublings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

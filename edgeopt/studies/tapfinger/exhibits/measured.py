@@ -17,7 +17,7 @@ from edgeopt.studies.pictures.canvas import blank, colours
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.sweeps import Cell
 from edgeopt.studies.tapfinger.exhibits.setting import compared, unfolded
-from edgeopt.studies.tapfinger.ledger import doublings
+from edgeopt.studies.tapfinger.log import doublings
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
@@ -180,8 +180,10 @@ def _started(recipe: Recipe, policy: str) -> Mapping[str, Any]:
 
     system = find_system("tapfinger")
     instance = recipe.instance()
-    [entry] = [one for one in system.policies if one.name == policy]
-    run: Any = simulate(system.environment(instance), entry.make(instance, {}), rng=0, runs=1)
+    [entry] = [one for one in system.policies.entries if one.name == policy]
+    run: Any = simulate(
+        system.policies.environment(instance), entry.make(instance, {}), rng=0, runs=1
+    )
     lanes: dict[str, list[Any]] = {"slot": [], "cluster": [], "tasks": [], "started": []}
     for slot, cluster in np.ndindex(int(run.end[0]), instance.clusters):
         here = np.flatnonzero((run.start[0] == slot) & (run.cluster[0] == cluster))

@@ -141,10 +141,13 @@ def _simulate(
     from edgeopt.online import simulate
 
     system = find_system("tapfinger")
-    known = {entry.name: entry for entry in system.policies}
+    known = {entry.name: entry for entry in system.policies.entries}
     instance = recipe.instance()
-    assert system.rehearsal is not None
-    short, whole = system.environment(system.rehearsal(instance)), system.environment(instance)
+    assert system.policies.warm_up is not None
+    short, whole = (
+        system.policies.environment(system.policies.warm_up(instance)),
+        system.policies.environment(instance),
+    )
     read = []
     for name in policies:
         policy = known[name].make(instance, {})

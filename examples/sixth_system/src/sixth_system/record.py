@@ -5,9 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.studies import BenchmarkEntry, PolicyEntry, Source, System
-from edgeopt.studies.pictures.over_time import VALUE_OVER_TIME
-from edgeopt.studies.pictures.ratios import RATIOS
+from edgeopt.studies import (
+    BenchmarkEntry,
+    Claims,
+    Instances,
+    Objective,
+    Offline,
+    Paper,
+    Policies,
+    PolicyEntry,
+    Reporting,
+    Source,
+    System,
+)
+from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
 from sixth_system.exhibits import EXHIBITS
 from sixth_system.instance import BatchInstance, generate
 from sixth_system.offline import optimum
@@ -34,27 +45,31 @@ def _small(seed: int) -> BatchInstance:
 SYSTEM = System(
     name="sixth",
     title="Batches of inference requests on one edge",
-    paper="Dooly, Goldman, Scott: On-line analysis of the TCP acknowledgment delay problem.",
-    instance_type=BatchInstance,
-    sources={"drawn": Source(generate, "a trickle of requests with bursts", seeded=True)},
-    load=BatchInstance.load,
-    generate=generate,
-    small=_small,
-    solve=optimum,
-    benchmarks={"opt": BenchmarkEntry("OPT", "every policy", optimum)},
-    policies=(
-        _entry("balance", BALANCE, guarantee=2.0),
-        _entry("random", RandomBalance()),
-        _entry("timer", TIMER),
-        _entry("alone", ALONE),
+    paper=Paper(
+        "Dooly, Goldman, Scott", "On-line analysis of the TCP acknowledgment delay problem"
     ),
-    environment=Waking,
-    value="cost",
-    sense="min",
-    runs=40,
-    claims="sixth",
-    reference="balance",
-    pictures=(RATIOS, VALUE_OVER_TIME),
-    exhibits=EXHIBITS,
-    bound_of=lambda _policy: "opt",
+    instances=Instances(
+        BatchInstance,
+        sources={"drawn": Source(generate, "a trickle of requests with bursts", seeded=True)},
+        load=BatchInstance.load,
+        generate=generate,
+        random_small=_small,
+    ),
+    objective=Objective("cost", sense="min"),
+    offline=Offline({"opt": BenchmarkEntry("OPT", "every policy", optimum)}, solve=optimum),
+    policies=Policies(
+        (
+            _entry("balance", BALANCE, edition="published", guarantee=2.0),
+            _entry("random", RandomBalance()),
+            _entry("timer", TIMER),
+            _entry("alone", ALONE),
+        ),
+        environment=Waking,
+        runs=40,
+        reference="balance",
+        bound_of=lambda _policy: "opt",
+    ),
+    claims=Claims("sixth"),
+    figures=EXHIBITS,
+    reporting=Reporting(pictures=(RATIOS, VALUE_OVER_TIME)),
 )

@@ -1,4 +1,4 @@
-"""How far every task has come in its window, and what it misses at its deadline."""
+"""Pictures of training: how far tasks come, and the delay that requests have beside them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.studies.edr.ledger import done, plays
+from edgeopt.studies.edr.log import done, plays
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import INK, MUTED, blank
-from edgeopt.studies.pictures.shown import lead
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.studies.result import Case
 
-__all__ = ["PROGRESS", "shown_tasks"]
+__all__ = ["PROGRESS", "QUALITY", "shares", "shown_tasks"]
 
 _SHOWN = 60
 """Tasks that a picture has room for."""
@@ -35,7 +34,7 @@ def shown_tasks(instance: EdrInstance, missing: NDArray[np.float64]) -> NDArray[
     return np.asarray(by_need[order])
 
 
-def _title(case: Case) -> str:
+def _progress_title(case: Case) -> str:
     instance: EdrInstance = case.instance
     name = lead(case)
     title = case.entries[name].title
@@ -55,7 +54,7 @@ def _title(case: Case) -> str:
     )
 
 
-def _draw(case: Case) -> Figure:
+def _progress_draw(case: Case) -> Figure:
     from matplotlib.patches import Patch
 
     instance: EdrInstance = case.instance
@@ -114,9 +113,73 @@ def _task(
 
 PROGRESS = Picture(
     "progress",
-    _title,
-    _draw,
+    _progress_title,
+    _progress_draw,
     "The first run. Every strip is the window of a task, from its arrival to its deadline; it "
     "fills from below with the share of its rounds that are done. Orange at the end of a window: "
     "rounds missing at the deadline. Tasks are sorted by deadline.",
+)
+
+
+def shares(case: Case) -> dict[str, NDArray[np.float64]]:
+    """Return the share of served requests in each bin of delay over objective, by policy."""
+    found = {}
+    for name, trajectory in plays(case).items():
+        count = trajectory.quality.sum(axis=0)
+        found[name] = count / count.sum() if count.sum() > 0 else count
+    return found
+
+
+def _median(share: NDArray[np.float64]) -> float:
+    """Return where half of the requests lie below, within a bin as if they were spread evenly."""
+    above = np.concatenate(([0.0], np.cumsum(share)))
+    return float(np.interp(0.5, above, np.linspace(0, 1, share.size + 1)))
+
+
+def _quality_title(case: Case) -> str:
+    found = {name: _median(share) for name, share in shares(case).items() if share.any()}
+    if not found:
+        return "No request is served"
+    fast, slow = min(found, key=lambda n: found[n]), max(found, key=lambda n: found[n])
+    first = (
+        f"Every served request keeps its objective; half of them use at most "
+        f"{percent(found[fast], 0)} of it with {case.entries[fast].title}"
+    )
+    if slow == fast:
+        return first
+    return f"{first}, {percent(found[slow], 0)} with {case.entries[slow].title}"
+
+
+def _quality_draw(case: Case) -> Figure:
+    found = shares(case)
+    colour = colours(entry.family for entry in case.entries.values())
+    figure = blank(height=0.85 + 0.33 * len(found))
+    rows = figure.subplots(len(found), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    highest = max(float(share.max(initial=0)) for share in found.values()) or 1.0
+    for axes, (name, share) in zip(rows, found.items(), strict=True):
+        edges = np.linspace(0, 100, share.size + 1)
+        shade = colour[case.entries[name].family]
+        axes.stairs(100 * share, edges, fill=True, color=shade, alpha=0.8, linewidth=0)
+        if share.any():
+            middle = 100 * _median(share)
+            axes.plot([middle, middle], [0, 100 * highest], color=INK, linewidth=1.2)
+        axes.set_ylabel(case.entries[name].title, rotation=0, ha="right", va="center", labelpad=8)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+    rows[-1].set_xlim(0, 100)
+    rows[-1].set_ylim(0, 110 * highest)
+    rows[-1].set_xlabel(
+        f"delay of a request as share of its objective (%); tallest bar {percent(highest, 0)}"
+    )
+    return figure
+
+
+QUALITY = Picture(
+    "quality",
+    _quality_title,
+    _quality_draw,
+    "Served requests of all runs, by the share of their latency objective that their delay takes "
+    "up: one row per policy, the same scale for all; the vertical mark is the median. No bar is "
+    "beyond 100 % because routes that are too slow are never used; what cannot be served in time "
+    "is unserved, and counted in the table.",
 )

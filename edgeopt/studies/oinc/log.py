@@ -1,22 +1,109 @@
-"""Every slot, every job and every site of a policy in numbers."""
+"""What the runs of an OINC study leave: the parts of their costs, metrics and logs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from edgeopt.studies.entries import Account
-from edgeopt.studies.oinc.ledger import plays
-from edgeopt.studies.oinc.load import site_name
+from edgeopt.studies.entries import Account, Measure
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["JOBS_ACCOUNT", "SITES_ACCOUNT", "SLOTS_ACCOUNT"]
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "JOBS_ACCOUNT",
+    "MEASURES",
+    "SITES_ACCOUNT",
+    "SLOTS_ACCOUNT",
+    "Parts",
+    "average_parts",
+    "kind_name",
+    "parts",
+    "plays",
+    "promises",
+    "request_count",
+    "site_name",
+]
+
+
+class Parts(NamedTuple):
+    """A figure of inference and one of retraining.
+
+    Parameters
+    ----------
+    inference, retraining
+        The two figures.
+    """
+
+    inference: Floats
+    retraining: Floats
+
+    @property
+    def total(self) -> Floats:
+        """Their sum."""
+        return np.asarray(self.inference + self.retraining)
+
+
+def plays(case: Case) -> dict[str, OincTrajectory]:
+    """Return the trajectories of a study of OINC by the name of the policy."""
+    return {name: cast("OincTrajectory", runs) for name, runs in case.trajectories.items()}
+
+
+def site_name(instance: OincInstance, site: int) -> str:
+    """Return what a site is called."""
+    return f"site {site}" if instance.names is None else instance.names[site]
+
+
+def request_count(instance: OincInstance) -> int:
+    """Return how many requests there are in all slots together."""
+    return int(instance.active.sum())
+
+
+def promises(instance: OincInstance) -> int:
+    """Return how many objectives and deadlines a run can miss."""
+    return request_count(instance) + instance.jobs
+
+
+def parts(instance: OincInstance, trajectory: OincTrajectory) -> Parts:
+    """Split the weighted sum of every run; the parts add up to it, each of shape [runs]."""
+    assert instance.weight is not None
+    jobs = trajectory.counted_completion @ instance.weight / instance.completion_scale
+    return Parts(trajectory.total - jobs, jobs)
+
+
+def average_parts(instance: OincInstance, found: Parts) -> Parts:
+    """Turn the parts of a weighted sum into weighted means, each over its own scale."""
+    assert instance.weight is not None
+    assert instance.request_weight is not None
+    requests = float(instance.request_weight @ instance.active.sum(axis=1))
+    jobs = float(instance.weight.sum())
+    return Parts(
+        found.inference / requests if requests > 0 else np.zeros_like(found.inference),
+        found.retraining / jobs if jobs > 0 else np.zeros_like(found.retraining),
+    )
+
+
+MEASURES = (
+    Measure("latency", "Latency (s)", lambda _, runs: runs.mean_latency()),
+    Measure("completion", "Completion (s)", lambda _, runs: runs.mean_completion()),
+    Measure("scaled", "Scaled sum", lambda _, runs: runs.scaled_sum()),
+    Measure(
+        "requests_met", "Requests in time", lambda _, runs: runs.request_success(), percent=True
+    ),
+    Measure("jobs_met", "Jobs in time", lambda _, runs: runs.job_success(), percent=True),
+    Measure("success", "Both in time", lambda _, runs: runs.success(), percent=True),
+    Measure("refused", "Refused requests", lambda _, runs: runs.refused.sum(axis=1).astype(float)),
+)
+"""Mean times as the paper's Table I has them, scaled ones, and shares in time by kind."""
+
 
 _MISSED, _REFUSED, _LATE = "objectives missed", "refused", "late by (s)"
 
@@ -40,17 +127,17 @@ def _slots(case: Case, policy: str) -> pd.DataFrame:
             "jobs arriving": np.bincount(instance.arrival, minlength=slots),
             "CPU kept (Gcycle/s)": trajectory.reserved[0, :slots] @ instance.speed,
             "CPU used by jobs (Gcycle/s)": trajectory.job_load[0, :slots] @ instance.speed,
-            case.system.value: trajectory.reward[0],
+            case.objective.name: trajectory.reward[0],
         }
     )
 
 
-def _jobs(case: Case, policy: str) -> pd.DataFrame:
+def _accounts_jobs(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: OincInstance = case.instance
     trajectory = plays(case)[policy]
-    kind = ["" if instance.job_kind is None else _kind(instance, k) for k in range(instance.jobs)]
+    kind = [kind_name(instance, job) for job in range(instance.jobs)]
     completion = trajectory.completion[0]
     site = trajectory.job_site[0]
     return pd.DataFrame(
@@ -69,8 +156,10 @@ def _jobs(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
-def _kind(instance: OincInstance, job: int) -> str:
-    assert instance.job_kind is not None
+def kind_name(instance: OincInstance, job: int) -> str:
+    """Return what the kind of a job is called; jobs that have none get ""."""
+    if instance.job_kind is None:
+        return ""
     kind = int(instance.job_kind[job])
     return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
 
@@ -116,7 +205,7 @@ SLOTS_ACCOUNT = Account(
 JOBS_ACCOUNT = Account(
     "jobs",
     "Every job",
-    _jobs,
+    _accounts_jobs,
     bad=(_LATE,),
     caption="The first run. A completion of infinity: never complete.",
 )

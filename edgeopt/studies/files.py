@@ -1,0 +1,84 @@
+"""What studies write beside pages: JSON, tables for people, and the plans of benchmarks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt.errors import OptionError
+from edgeopt.writing import printable, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pandas as pd
+
+    from edgeopt.studies.entries import Benchmark
+
+__all__ = ["SUFFIXES", "csv_text", "plain", "write_plan"]
+
+
+def plain(value: Any) -> Any:
+    """Turn nested mappings, sequences and NumPy scalars into what JSON knows; NaN becomes None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, str | bool | None):
+        return value
+    if hasattr(value, "item"):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, int) else str(value)
+
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t")
+"""How a text begins that a spreadsheet computes instead of showing it."""
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """Write a table as CSV; a text that a spreadsheet would compute gets a leading apostrophe.
+
+    Numbers are written as they are, negative ones too. What edgeopt reads back it keeps as JSON or
+    NetCDF.
+    """
+    safe = table.rename(columns=_shown)
+    for place, kind in enumerate(safe.dtypes):
+        if kind.kind not in "biufcmM":
+            safe.isetitem(place, safe.iloc[:, place].astype(object).map(_shown).array)
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _shown(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+SUFFIXES = (".csv", ".nc")
+"""Kinds of file."""
+
+
+def write_plan(
+    benchmark: Benchmark,
+    path: Path,
+    *,
+    rows: Callable[[], Mapping[str, Any]],
+    arrays: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Write a plan as a table of what is used, or whole."""
+    if path.suffix not in SUFFIXES:
+        raise OptionError(f"{path}: write a plan to a file that ends in {' or '.join(SUFFIXES)}")
+    if path.suffix == ".csv":
+        import pandas as pd
+
+        write_file(path, csv_text(pd.DataFrame(dict(rows()))))
+        return
+    import xarray as xr
+
+    plan = xr.Dataset(dict(arrays()), attrs=benchmark.record())
+    write_file(path, lambda draft: plan.to_netcdf(draft, engine="h5netcdf"))

@@ -1,0 +1,297 @@
+"""The weighted sum of an OINC study: what it is made of, and what is proven about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.solvers.tolerance import LOOSE
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.oinc.log import Parts, average_parts, parts, plays
+from edgeopt.studies.oinc.policies import GAP, apart
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, in_rows, lead
+from edgeopt.studies.wording import number, percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc import OincTrajectory
+    from edgeopt.studies.result import Case
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["GAPS", "WEIGHTED", "proof", "retraining_at", "slot_bounds"]
+
+
+class Proof(NamedTuple):
+    """The first run of a policy between what it came to and what it must have come to.
+
+    Parameters
+    ----------
+    value
+        Weighted sum of the run.
+    beside
+        Bound on it beside the shares that the run kept.
+    alone
+        Bound on it with all CPUs for either kind.
+    slots
+        By how much the latencies of each slot lie above their bound beside what was kept,
+        relative, shape [T]; NaN where there are no requests.
+    """
+
+    value: Parts
+    beside: Parts
+    alone: Parts
+    slots: Floats
+
+
+def slot_bounds(instance: OincInstance, trajectory: OincTrajectory) -> Floats:
+    """Bound the latencies of every slot of the first run beside what was kept for jobs.
+
+    Of all plans that answer the requests which were answered, and meet the objectives which were
+    met, with a little room for rounding.
+    """
+    from edgeopt.models.oinc.slot import slot_problem
+    from edgeopt.models.oinc.slot.columns import slot_bound
+
+    bounds = np.zeros(instance.slots)
+    answered, met = ~trajectory.refused[0], trajectory.met[0]
+    ends = np.searchsorted(trajectory.slot, np.arange(instance.slots + 1))
+    for slot in np.flatnonzero(np.diff(ends)).tolist():
+        mine = slice(ends[slot], ends[slot + 1])
+        here = answered[mine]
+        if not here.any():
+            continue
+        whole = slot_problem(instance, slot, trajectory.reserved[0, slot])
+        problem = replace(
+            whole,
+            transmission=whole.transmission[here],
+            computation=whole.computation[here],
+            slo=np.where(met[mine], (1.0 + LOOSE) * whole.slo, np.inf)[here],
+            weight=None,
+            device=None,
+        )
+        bounds[slot] = slot_bound(problem, objectives=True, gap=GAP).value
+    return bounds
+
+
+def retraining_at(instance: OincInstance, share: Floats) -> float:
+    """Bound the weighted completion times of all jobs when sites keep at most these shares."""
+    from edgeopt.models.oinc.retraining import flow_bound, retraining_problem
+
+    if not instance.jobs:
+        return 0.0
+    assert instance.weight is not None
+    least = flow_bound(retraining_problem(instance, share)).value
+    return least + float(instance.weight @ instance.arrival)
+
+
+def proof(case: Case) -> Proof:
+    """Return what is proven about the policy that a study shows in detail."""
+    instance: OincInstance = case.instance
+    trajectory = plays(case)[lead(case)]
+    assert instance.request_weight is not None
+    value = parts(instance, trajectory)
+    value = Parts(value.inference[:1], value.retraining[:1])
+    alone = apart(case)
+    bounds = slot_bounds(instance, trajectory)
+    latency = np.bincount(trajectory.slot, trajectory.counted_latency[0], instance.slots)
+    refused = np.bincount(trajectory.slot[trajectory.refused[0]], minlength=instance.slots)
+    # Those which were refused are taken as such.
+    bounds = bounds + refused * instance.refusal_latency
+    gaps = np.divide(
+        latency, bounds, out=np.full(instance.slots, np.nan), where=bounds > 0
+    )  # fmt: skip
+    inference = float(bounds @ instance.request_weight) / instance.latency_scale
+    retraining = 0.0
+    # What was never complete counts with the end of the run, of which nothing is proven.
+    if instance.jobs and trajectory.complete[0].all():
+        largest = trajectory.reserved[0].max(axis=0)
+        retraining = retraining_at(instance, largest) / instance.completion_scale
+    else:
+        alone = Parts(alone.inference, np.zeros(()))
+    beside = Parts(np.maximum(inference, alone.inference), np.maximum(retraining, alone.retraining))
+    return Proof(value, beside, alone, np.maximum(gaps - 1.0, 0.0))
+
+
+_ALONE, _SHARING, _OPEN = "#009e73", "#b9c0c8", "#d55e00"
+_ON_GREY = "#1a1a1a"
+"""Of text on grey bars, which are as light on dark paper as on white."""
+
+
+def _segments(found: Proof) -> dict[str, tuple[float, float, float]]:
+    """Split what each kind came to, as shares of it: needed alone, by sharing, not proven."""
+    split = {}
+    for place, kind in enumerate(("latencies", "completion times")):
+        value = float(found.value[place][0])
+        if value > 0:
+            alone = float(found.alone[place]) / value
+            beside = float(found.beside[place]) / value
+            split[kind] = (alone, beside - alone, 1.0 - beside)
+    return split
+
+
+def _gaps_title(case: Case) -> str:
+    found = case.once(proof)
+    title = case.entries[lead(case)].title
+    split = _segments(found)
+    if not split:
+        return "There is nothing to answer and nothing to retrain"
+    said = [
+        f"nothing is proven about its {kind}"
+        if alone == 0.0 and left == 1.0
+        else f"at most {percent(left)} of its {kind} could be saved"
+        for kind, (alone, _, left) in split.items()
+    ]
+    return f"Beside the CPU that {title} keeps for jobs, {' and '.join(said)}"
+
+
+def _gaps_draw(case: Case) -> Figure:
+    found = case.once(proof)
+    figure = blank(height=4.1)
+    above, below = figure.subplots(2, 1, height_ratios=(1.5, 1))
+    _slots(above, found.slots)
+    _bars(below, _segments(found))
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(color=_ALONE, alpha=0.85, label="needed with all CPUs"),
+        Patch(color=_SHARING, label="needed beside what was kept"),
+        Patch(color=_OPEN, label="may be saved"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _slots(axes: Axes, gaps: NDArray[np.float64]) -> None:
+    edges = np.arange(gaps.size + 1)
+    shown = 100 * np.nan_to_num(gaps, nan=0.0)
+    axes.stairs(shown, edges, fill=True, color=_OPEN, alpha=0.85, linewidth=0)
+    some = shown[np.isfinite(gaps)]
+    if some.size:
+        mean = float(some.mean())
+        axes.axhline(mean, color=INK, linewidth=1, linestyle=(0, (3, 2)))
+        in_margin(axes, mean, f"mean {number(mean, 2)} %", away=4)
+    axes.set_xlim(0, gaps.size)
+    axes.set_ylim(0, 1.1 * float(shown.max(initial=0.0)) or 1.0)
+    axes.set_xlabel("slot (s)")
+    axes.set_ylabel("latencies above\ntheir bound (%)")
+
+
+def _bars(axes: Axes, split: dict[str, tuple[float, float, float]]) -> None:
+    places = np.arange(len(split))
+    start = np.zeros(len(split))
+    for place, colour in enumerate((_ALONE, _SHARING, _OPEN)):
+        width = 100 * np.array([shares[place] for shares in split.values()])
+        axes.barh(
+            places, width, 0.62, left=start, color=colour, alpha=0.85 if place == 0 else 1.0,
+            linewidth=0,
+        )  # fmt: skip
+        for row, (left, wide) in enumerate(zip(start, width, strict=True)):
+            if wide >= 6:
+                axes.annotate(
+                    f"{wide:.1f}", xy=(left + wide / 2, row), ha="center", va="center",
+                    fontsize=8, color="white" if place != 1 else _ON_GREY,
+                )  # fmt: skip
+        start = start + width
+    in_rows(axes, list(split))
+    axes.set_xlim(0, 100)
+    axes.spines["left"].set_color(MUTED)
+    axes.set_xlabel("share of what they came to (%)")
+
+
+GAPS = Picture(
+    "gaps",
+    _gaps_title,
+    _gaps_draw,
+    "The first run. Above: the latencies of every slot against a certified bound on all plans that "
+    "answer and meet what was answered and met, beside the CPU kept for jobs in that slot. Below: "
+    "what is proven to be needed if either kind had all CPUs; what is proven beside the shares "
+    "kept (for jobs: the largest share that a site ever kept, all the time); and the rest, which "
+    "is all that another plan could save at these shares.",
+)
+
+
+_INFERENCE, _RETRAINING = "#0072b2", "#e69f00"
+_DASHED = (0, (2, 2))
+
+
+def scaled(case: Case) -> dict[str, Parts]:
+    """Return mean latency and mean completion time over their scales, by policy, each [runs]."""
+    instance = case.instance
+    return {name: average_parts(instance, parts(instance, t)) for name, t in plays(case).items()}
+
+
+def _weighted_title(case: Case) -> str:
+    found = {name: float(one.total.mean()) for name, one in scaled(case).items()}
+    best = min(found, key=lambda name: found[name])
+    said = f"{case.entries[best].title} has the least sum of scaled means, {number(found[best])}"
+    least = float(average_parts(case.instance, apart(case)).total)
+    if least > 0:
+        said += f", {percent(found[best] / least - 1, 0)} above what inference and retraining need "
+        said += "apart"
+    name = lead(case)
+    if name in found and name != best and found[best] > 0:
+        said += f"; {case.entries[name].title} is {percent(found[name] / found[best] - 1)} above it"
+    return said
+
+
+def _weighted_draw(case: Case) -> Figure:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    found = scaled(case)
+    least = average_parts(case.instance, apart(case))
+    figure = blank(height=1.25 + 0.25 * (len(found) + 1))
+    axes = figure.subplots()
+    rows = [least, *found.values()]
+    places = np.arange(len(rows))
+    inference, retraining = (
+        np.array([float(np.mean(part)) for part in column])
+        for column in ([one.inference for one in rows], [one.retraining for one in rows])
+    )
+    light = np.where(places == 0, 0.45, 0.9)
+    for widths, starts, colour in (
+        (inference, 0 * inference, _INFERENCE),
+        (retraining, inference, _RETRAINING),
+    ):
+        bars = axes.barh(places, widths, 0.7, left=starts, color=colour, linewidth=0)
+        for bar, opacity in zip(bars, light, strict=True):
+            bar.set_alpha(float(opacity))
+    total = inference + retraining
+    axes.axvline(float(total[0]), color=INK, linewidth=1.2)
+    axes.axvline(float(inference[0]), color=INK, linewidth=1.0, linestyle=_DASHED)
+    for place, value in zip(places, total, strict=True):
+        in_margin(axes, float(place), number(float(value), 4))
+    labels = ["bound, each apart", *(case.entries[name].title for name in found)]
+    in_rows(axes, labels)
+    axes.spines["left"].set_color(MUTED)
+    instance = case.instance
+    axes.set_xlabel(
+        f"sum of mean latency / {instance.latency_scale:g} s and mean completion time / "
+        f"{instance.completion_scale:g} s"
+    )
+    handles: list[Patch | Line2D] = [
+        Patch(color=_INFERENCE, alpha=0.9, label="mean latency"),
+        Patch(color=_RETRAINING, alpha=0.9, label="mean completion time"),
+        Line2D([], [], color=INK, linewidth=1.0, linestyle=_DASHED, label="bound on latency"),
+        Line2D([], [], color=INK, linewidth=1.2, label="bound on both"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    return figure
+
+
+WEIGHTED = Picture(
+    "weighted",
+    _weighted_title,
+    _weighted_draw,
+    "Weighted means over the requests and over the jobs, each over the scale that counts as 1, so "
+    "that both kinds count alike; the value of the table sums over all requests and all jobs "
+    "instead. The top row is proven: no policy has less latency or completes jobs earlier than "
+    "when each has all CPUs to itself; no policy can have both at once.",
+)

@@ -1,0 +1,240 @@
+"""What policies reach: the ratio to the reference bound, and the value over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.studies.entries import Picture
+from edgeopt.studies.pages.summary import portion
+from edgeopt.studies.pictures.canvas import BAND, INK, MUTED, PAPER, blank, colours, in_margin
+from edgeopt.studies.wording import number, percent, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from edgeopt.studies.result import Case
+
+__all__ = ["RATIOS", "VALUE_OVER_TIME", "curves"]
+
+_MARKS = ("o", "s", "D", "^")
+_STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))
+
+
+def _ratios_title(case: Case) -> str:
+    best, kept = case.best(), case.best(kept=True)
+    if best is None or not case.benchmark.bound > 0:
+        return (
+            f"{case.label} is {number(case.benchmark.value)}: there is nothing to have a share of"
+        )
+    fails = case.constraint.verb[0]
+    # A share is reached from below; a cost stands at a multiple.
+    reaches = "reaches" if case.objective.sense == "max" else "is at"
+    first = f"{case.title(best)} {reaches} {percent(best['ratio'])} of {case.label}"
+    if best["violated"] == 0:
+        return f"{first} and {fails} no {case.constraint.name}" if case.constraints else first
+    lost = f"but {fails} {portion(best['violated_share'], 0)} of the {case.constraint.name}s"
+    if kept is None:
+        return f"{first} {lost}; no policy keeps them all"
+    return f"{first} {lost}; {case.title(kept)} {fails} none with {percent(kept['ratio'])}"
+
+
+def _ratios_draw(case: Case) -> Figure:
+    table = case.table
+    families = list(dict.fromkeys(table["family"]))
+    variants = list(dict.fromkeys(table["variant"]))
+    colour = colours(families)
+    figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(families))
+    axes = figure.subplots()
+    for row in table.to_dict("records"):
+        place = variants.index(row["variant"])
+        step = 0.3 * (place - (len(variants) - 1) / 2)
+        height = families.index(row["family"]) + step
+        filled = place == len(variants) - 1
+        axes.errorbar(
+            100 * row["ratio"],
+            height,
+            xerr=[
+                [100 * (row["ratio"] - row["ratio_low"])],
+                [100 * (row["ratio_high"] - row["ratio"])],
+            ],
+            fmt=_MARKS[place % len(_MARKS)],
+            color=colour[row["family"]],
+            markerfacecolor=colour[row["family"]] if filled else PAPER,
+            markersize=5.5,
+            capsize=3,
+            zorder=3,
+        )
+        if row["violated"] > 0:
+            in_margin(
+                axes, height, f"{percent(row['violated_share'])} {case.constraint.verb[1]}", away=6
+            )
+    _lines(axes, case)
+    axes.set_yticks(range(len(families)), families)
+    axes.set_ylim(len(families) - 0.5, -0.5)
+    # Room for marks that stand on the last line.
+    axes.set_xlim(0, 1.02 * axes.get_xlim()[1])
+    axes.grid(axis="y", visible=False)
+    confidence = percent(case.settings.confidence, 0)
+    axes.set_xlabel(
+        f"mean {case.objective.name} as share of {case.label} (%), {confidence} interval"
+    )
+    for place, variant in enumerate(variants):
+        if variant:
+            axes.plot(
+                [],
+                [],
+                _MARKS[place % len(_MARKS)],
+                color=INK,
+                markerfacecolor=INK if place == len(variants) - 1 else PAPER,
+                label=variant,
+            )
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _lines(axes: Axes, case: Case) -> None:
+    """Mark every benchmark and every proven ratio."""
+    yardstick = case.benchmark.bound
+    for place, (name, benchmark) in enumerate(case.benchmarks.items()):
+        if yardstick > 0:
+            axes.axvline(
+                100 * benchmark.bound / yardstick,
+                color=INK if place == 0 else MUTED,
+                linestyle="-" if place == 0 else _STYLES[(place - 1) % 2],
+                linewidth=1.3,
+                label=case.system.offline.bounds[name].label,
+                zorder=2,
+            )
+    promised: dict[float, list[str]] = {}
+    for entry in case.entries.values():
+        if entry.guarantee is not None:
+            promised.setdefault(entry.guarantee, []).append(entry.title)
+    for ratio, names in promised.items():
+        axes.axvline(
+            100 * ratio,
+            color="#d55e00",
+            linestyle=_STYLES[0],
+            linewidth=1.8,
+            label=f"guarantee of {percent(ratio, 0)}: {'; '.join(names)}",
+            zorder=2,
+        )
+
+
+RATIOS = Picture(
+    "ratios",
+    _ratios_title,
+    _ratios_draw,
+    "Mean over the runs with its confidence interval; hollow and filled marks are the variants of "
+    "a policy. In the right margin: the share of promises that the policy broke. Vertical lines: "
+    "the benchmarks, each a bound for the policies that the notes name, and the proven ratios.",
+)
+
+
+def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -> Figure:
+    """Draw one curve per policy over the slots."""
+    variants = list(dict.fromkeys(entry.variant for entry in case.entries.values()))
+    colour = colours(entry.family for entry in case.entries.values())
+    figure = blank(height=3.5)
+    panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
+    for axes, variant in zip(panels, variants, strict=True):
+        for name, runs in values.items():
+            entry = case.entries[name]
+            if entry.variant == variant:
+                _curve(axes, runs, colour[entry.family], case.settings.confidence)
+        axes.set_title(variant)
+        axes.set_xlabel(case.objective.period)
+        axes.set_xlim(0, max(runs.shape[1] for runs in values.values()))
+        axes.set_ylim(
+            bottom=min(0.0, *(float(runs.mean(axis=0).min()) for runs in values.values()))
+        )
+    panels[0].set_ylabel(ylabel)
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=shade, linewidth=3) for shade in colour.values()]
+    figure.legend(handles, list(colour), loc="outside right center")
+    return figure
+
+
+def _curve(axes: Axes, runs: NDArray[np.float64], colour: str, confidence: float) -> None:
+    mean, _, reach = mean_with_interval(runs.T, confidence)
+    # The value after slot t is drawn at t + 1, where the slot ends.
+    ends = np.arange(1, mean.size + 1)
+    axes.plot(ends, mean, color=colour)
+    axes.fill_between(ends, mean - reach, mean + reach, color=colour, alpha=BAND, linewidth=0)
+
+
+def _over_time_title(case: Case) -> str:
+    best = case.best()
+    if best is None:
+        return f"{case.objective.name.capitalize()} over time"
+    objective = case.objective
+    total = objective.so_far(case.trajectories[str(best["policy"])]).mean(axis=0)
+    if total[-1] == 0:
+        return f"No policy {'earns' if objective.sense == 'max' else 'has'} any {objective.name}"
+    first = (
+        f"{case.title(best)} ends with the "
+        f"{'most' if objective.sense == 'max' else 'least'} {objective.name}"
+    )
+    if objective.adds == "mean":
+        over = plural(len(total), objective.period)
+        return f"{first}, a mean of {objective.amount(total[-1])} over {over}"
+    if total[-1] < 0:
+        return f"{first}, {objective.amount(total[-1])}"
+    half = int(np.searchsorted(total, total[-1] / 2)) + 1
+    return f"{first}, half of it within {plural(half, objective.period)} of {len(total)}"
+
+
+def _over_time_draw(case: Case) -> Figure:
+    values = {
+        name: case.objective.so_far(trajectory) for name, trajectory in case.trajectories.items()
+    }
+    figure = curves(case, values, f"{case.objective.name} so far ({case.objective.unit})")
+    if case.objective.adds == "mean":
+        _zoom(figure, values)
+    for axes in figure.axes:
+        axes.axhline(case.benchmark.value, color=INK, linewidth=1.2)
+        axes.annotate(
+            case.label,
+            xy=(0.01, case.benchmark.value),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            fontsize=8.5,
+        )
+        low, high = axes.get_ylim()
+        low = min(low, 1.05 * case.benchmark.value)
+        highest = max(case.benchmark.value, low + (high - low) / 1.05)
+        axes.set_ylim(low, highest + 0.1 * (highest - low))
+    return figure
+
+
+def _zoom(figure: Figure, values: Mapping[str, NDArray[np.float64]]) -> None:
+    """Stretch the first slots, in which a mean moves most, and leave out what no curve reaches."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    means = np.concatenate([runs.mean(axis=0) for runs in values.values()])
+    low, high = float(means.min()), float(means.max())
+    for axes in figure.axes:
+        axes.set_xscale("log")
+        axes.set_xlim(1, max(2, *(runs.shape[1] for runs in values.values())))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        if high > low:
+            axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
+
+
+VALUE_OVER_TIME = Picture(
+    "value_over_time",
+    _over_time_title,
+    _over_time_draw,
+    "Mean over the runs of what has come together by the end of each slot; the band is the "
+    "confidence interval of the mean. The horizontal line is the benchmark for the whole horizon.",
+)

@@ -1,0 +1,285 @@
+"""What the runs of a TapFinger study leave: names, bounds, metrics and logs."""
+
+from __future__ import annotations
+
+import heapq
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from edgeopt.studies.entries import Account, Measure
+from edgeopt.studies.pictures.canvas import colours
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axis import Axis
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger import TapFingerTrajectory
+    from edgeopt.studies.result import Case
+
+    Floats = NDArray[np.float64]
+
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "CLUSTERS_ACCOUNT",
+    "MEASURES",
+    "TASKS_ACCOUNT",
+    "average",
+    "cluster_name",
+    "doublings",
+    "fewest_in_system",
+    "fluid_completions",
+    "kind_name",
+    "lines",
+    "own_bound",
+    "plays",
+    "shortest_flow_times",
+]
+
+_STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
+
+
+class Line(NamedTuple):
+    """How the line of a policy is drawn: its colour, and its dashes as matplotlib takes them."""
+
+    colour: str
+    style: Any
+
+
+def plays(case: Case) -> dict[str, TapFingerTrajectory]:
+    """Return the trajectories of a study of TapFinger by the name of the policy."""
+    return {name: cast("TapFingerTrajectory", runs) for name, runs in case.trajectories.items()}
+
+
+def cluster_name(instance: TapFingerInstance, cluster: int) -> str:
+    """Return what a cluster is called."""
+    return f"cluster {cluster}" if instance.names is None else instance.names[cluster]
+
+
+def kind_name(instance: TapFingerInstance, kind: int) -> str:
+    """Return what a kind of task is called."""
+    return f"kind {kind}" if instance.kinds is None else instance.kinds[kind]
+
+
+def average(instance: TapFingerInstance, total: float) -> float:
+    """Turn a weighted sum of flow times into their weighted mean, slots; 0 without tasks."""
+    assert instance.weight is not None
+    weight = float(instance.weight.sum())
+    return total / weight if weight > 0 else 0.0
+
+
+def own_bound(case: Case, policy: str) -> float:
+    """Return the bound that is valid for a policy in all its runs; NaN where there is none.
+
+    Nothing bounds runs in which a task with some weight was never complete.
+    """
+    name = case.entries[policy].bound
+    if not name or not np.isfinite(case.values(policy)).all():
+        return float("nan")
+    bound = float(case.benchmarks[name].bound)
+    return bound if bound > 0 else float("nan")
+
+
+def lines(case: Case) -> dict[str, Line]:
+    """Give every policy a line: a colour for its method, dashes for its form."""
+    method = {name: entry.title.partition(",")[0] for name, entry in case.entries.items()}
+    colour = colours(method.values())
+    forms: dict[str, int] = {}
+    found = {}
+    for name, of in method.items():
+        place = forms.setdefault(of, 0)
+        forms[of] += 1
+        found[name] = Line(colour[of], _STYLES[place % len(_STYLES)])
+    return found
+
+
+def doublings(axis: Axis, low: float, high: float) -> None:
+    """Make an axis logarithmic, with powers of two as plain numbers."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    powers = 2.0 ** np.arange(np.ceil(np.log2(low)), np.floor(np.log2(high)) + 1)
+    axes = axis.axes
+    if axis is axes.xaxis:
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(low, high)
+    else:
+        axes.set_yscale("log", base=2)
+        axes.set_ylim(low, high)
+    axis.set_major_locator(FixedLocator(powers.tolist()))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def shortest_flow_times(case: Case) -> Floats:
+    """Return a number of slots below which no policy can bring a flow time, shape [J].
+
+    Each task has its fastest bundle from its arrival on, and all the noise on its side.
+    """
+    return case.once(_shortest)
+
+
+def _shortest(case: Case) -> Floats:
+    from edgeopt.instances.tapfinger.durations import shortest_durations
+    from edgeopt.models.tapfinger import scheduling_problem
+    from edgeopt.models.tapfinger.volume import fastest
+
+    instance: TapFingerInstance = case.instance
+    duration = shortest_durations(instance)
+    return fastest(scheduling_problem(instance, duration=duration)).astype(float)
+
+
+def fluid_completions(arrival: Ints, work: Ints, rate: int, slots: int) -> Ints:
+    """Return the most tasks that can be complete when each slot begins, shape [slots].
+
+    One machine does a rate of work per slot and may interrupt at will: with the least remaining
+    work first it has completed as many tasks as can be, at any time.
+
+    Schrage: A proof of the optimality of the shortest remaining processing time discipline, 1968.
+    """
+    left: list[int] = []
+    known = complete = 0
+    found = np.zeros(slots, dtype=np.int64)
+    for slot in range(slots):
+        found[slot] = complete
+        while known < arrival.size and arrival[known] <= slot:
+            heapq.heappush(left, int(work[known]))
+            known += 1
+        amount = rate
+        while left and left[0] <= amount:
+            amount -= heapq.heappop(left)
+            complete += 1
+        if left:
+            heapq.heapreplace(left, left[0] - amount)
+    return found
+
+
+def fewest_in_system(case: Case, slots: int) -> Ints:
+    """Return a number of tasks that every policy has in the system at least, shape [slots].
+
+    No task is complete before it has had its shortest flow time; and of one resource, all clusters
+    together cannot complete more tasks than one machine that serves the least remaining work
+    first, each task taking as little of the resource as any mix of bundles allows.
+    """
+    from edgeopt.models.tapfinger.mixed import mixed_volumes
+
+    instance: TapFingerInstance = case.instance
+    at = np.arange(slots)
+    known = np.searchsorted(instance.arrival, at, side="right")
+    ready = np.sort(instance.arrival + shortest_flow_times(case))
+    complete = np.searchsorted(ready, at, side="right")
+    volumes = mixed_volumes(instance)
+    for resource in range(2):
+        offered = np.where(instance.eligible, volumes[:, instance.kind, resource].T, volumes.max())
+        rate = int(instance.capacity[:, resource].sum())
+        most = fluid_completions(instance.arrival, offered.min(axis=1), rate, slots)
+        complete = np.minimum(complete, most)
+    return np.asarray(known - complete)
+
+
+def _reached(share: float, trajectory: TapFingerTrajectory) -> Floats:
+    """Return the flow time that so many of the tasks do not exceed, shape [runs]."""
+    flow = np.sort(trajectory.flow_time, axis=1)
+    if not flow.shape[1]:
+        return np.full(flow.shape[0], np.nan)
+    # An interpolation between slots would not do beside tasks that are never complete.
+    return np.asarray(flow[:, max(0, int(np.ceil(share * flow.shape[1])) - 1)])
+
+
+def _use(resource: int, instance: TapFingerInstance, trajectory: TapFingerTrajectory) -> Floats:
+    """Return the share of a resource of all clusters that is held until the run ends, [runs]."""
+    room = float(instance.capacity[:, resource].sum()) * np.maximum(1, trajectory.end)
+    held = trajectory.used[..., resource].sum(axis=(1, 2))
+    return np.asarray(np.divide(held, room, out=np.zeros(held.size), where=room > 0))
+
+
+MEASURES = (
+    Measure("mean", "Mean flow time (slots)", lambda _, runs: runs.mean_flow_time()),
+    Measure("median", "Median (slots)", lambda _, runs: _reached(0.5, runs)),
+    Measure("p95", "95th percentile (slots)", lambda _, runs: _reached(0.95, runs)),
+    Measure("makespan", "Makespan (slots)", lambda _, runs: np.asarray(runs.end, dtype=float)),
+    Measure("gpu", "Share of GPUs held", partial(_use, 1), percent=True),
+    Measure("cpu", "Share of CPU cores held", partial(_use, 0), percent=True),
+    Measure(
+        "preemptions", "Changes of bundles", lambda _, runs: runs.preemptions.sum(axis=1) * 1.0
+    ),
+)
+"""Flow times count from the arrival of a task; use is counted before a slot's end frees any."""
+
+
+_OPEN = "incomplete"
+
+
+def _tasks(case: Case, policy: str) -> pd.DataFrame:
+    import pandas as pd
+
+    instance: TapFingerInstance = case.instance
+    runs = plays(case)[policy]
+    placed = runs.start[0] >= 0
+    cluster = runs.cluster[0].tolist()
+    return pd.DataFrame(
+        {
+            "task": np.arange(instance.tasks),
+            "kind": [kind_name(instance, k) for k in instance.kind.tolist()],
+            "weight": instance.weight,
+            "eligible clusters": instance.eligible.sum(axis=1),
+            "arrival (slot)": instance.arrival,
+            "waiting (slots)": np.where(placed, runs.start[0] - instance.arrival, np.inf),
+            "cluster": [cluster_name(instance, n) if n >= 0 else "none" for n in cluster],
+            "completion (slot)": runs.completion[0],
+            "flow time (slots)": runs.flow_time[0],
+            "shortest (slots)": shortest_flow_times(case),
+            "changes of bundle": runs.preemptions[0],
+            _OPEN: (~runs.complete[0]).astype(int),
+        }
+    )
+
+
+def _clusters(case: Case, policy: str) -> pd.DataFrame:
+    import pandas as pd
+
+    instance: TapFingerInstance = case.instance
+    runs = plays(case)[policy]
+    cluster, flow = runs.cluster[0], runs.flow_time[0]
+    placed = cluster >= 0
+    count = np.bincount(cluster[placed], minlength=instance.clusters)
+    total = np.bincount(cluster[placed], flow[placed], instance.clusters)
+    nothing = np.full(instance.clusters, np.nan)
+    use = np.nan_to_num(runs.utilisation()[0])
+    held = runs.used[0] > 0
+    return pd.DataFrame(
+        {
+            "cluster": [cluster_name(instance, n) for n in range(instance.clusters)],
+            "CPU cores": instance.capacity[:, 0],
+            "GPUs": instance.capacity[:, 1],
+            "tasks": count,
+            "mean flow time (slots)": np.divide(total, count, out=nothing, where=count > 0),
+            "mean share of CPU cores held": use[:, 0],
+            "mean share of GPUs held": use[:, 1],
+            "busy slots": np.asarray(held.any(axis=2)).sum(axis=0),
+            _OPEN: np.bincount(cluster[placed & ~runs.complete[0]], minlength=instance.clusters),
+        }
+    )
+
+
+TASKS_ACCOUNT = Account(
+    "tasks",
+    "Every task",
+    _tasks,
+    bad=(_OPEN,),
+    caption="The first run. The shortest flow time is that of the task alone, with its fastest "
+    "bundle and all noise on its side. A completion of infinity: never complete.",
+)
+"""One row per task: where it came from, where it went, how long it took and could have taken."""
+
+CLUSTERS_ACCOUNT = Account(
+    "clusters",
+    "Every cluster",
+    _clusters,
+    bad=(_OPEN,),
+    caption="The first run. Shares are means over its slots, before the end of a slot frees any.",
+)
+"""One row per cluster: what it has, whom it served, how much of it was held."""

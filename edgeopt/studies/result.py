@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from edgeopt.bounds import Verdict
+    from edgeopt.bounds import StoredVerdicts, Verdict
     from edgeopt.online.simulate import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
     from edgeopt.studies.system import Constraint, Objective, System
@@ -286,12 +286,21 @@ class Study:
 
     @cached_property
     def named_verdicts(self) -> tuple[Verdict, ...]:
-        """Of the claims, each checked on its own named instances; computed when first asked for."""
+        """Of the claims, each on its own named instances: as stored, or else computed now."""
         if self.system.claims is None:
             return ()
+        if self.stored_verdicts is not None:
+            return tuple(self.stored_verdicts.verdicts.values())
         from edgeopt.bounds import check
 
         return tuple(check(self.system.claims.pattern))
+
+    @cached_property
+    def stored_verdicts(self) -> StoredVerdicts | None:
+        """Those that the package keeps of a system of its own, if they are of this very code."""
+        from edgeopt.bounds import stored_verdicts
+
+        return None if self.system.claims is None else stored_verdicts(self.system.claims.pattern)
 
     def case(self, name: str) -> Case:
         """Return the case of an instance.

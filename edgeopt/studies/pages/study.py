@@ -87,6 +87,7 @@ def _render(study: Study, figures: Mapping[tuple[int, Picture], Figure]) -> str:
             for comparison in study.system.reporting.comparisons
         ],
         elsewhere={verdict.claim: verdict for verdict in study.named_verdicts},
+        stored=study.stored_verdicts,
     )
 
 

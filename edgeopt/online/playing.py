@@ -1,4 +1,4 @@
-"""One world, step by step, and what is said when a policy does not do its part.
+"""How a policy is called, one world step by step, and what is said when a policy fails its part.
 
 Saying it costs no time while all goes well: signatures are looked at once a call has failed.
 """
@@ -8,19 +8,34 @@ from __future__ import annotations
 import inspect
 import reprlib
 import time
+from dataclasses import fields
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
 
 from edgeopt.errors import EdgeOptError, PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
+    from _typeshed import DataclassInstance
 
-    from edgeopt.online.simulate import Episode, Policy
+    from edgeopt.online.simulate import Environment, Episode, Kernel, Policy
 
-__all__ = ["ask", "play", "require_parts"]
+
+__all__ = ["Deterministic", "ask", "named", "play", "require_parts"]
+
+
+def named(title: str, options: DataclassInstance) -> str:
+    """Return the title, and the options that are not what they are by default."""
+    changed = [
+        f"{field.name}={getattr(options, field.name)}"
+        for field in fields(options)
+        if getattr(options, field.name) != field.default
+    ]
+    return ", ".join([title, *changed])
+
 
 _CALLED_WITH: Final = {
     "start": ("instance",),
@@ -28,9 +43,11 @@ _CALLED_WITH: Final = {
     "learn": ("state", "observation", "decision", "feedback"),
     "compiled": ("environment", "state"),
 }
+
 """What the methods of a policy are called with."""
 
 _WHEN: Final = (("frame", "frame"), ("slot", "slot"), ("index", "slot"), ("number", "round"))
+
 """How an observation says when it was made, and how this is told."""
 
 
@@ -140,3 +157,38 @@ def _when(observation: Any) -> Iterator[str]:
         value = getattr(observation, name, None)
         if isinstance(value, Integral):
             yield f"{title} {value}"
+
+
+def repeated(
+    environment: Environment[Any, Any, Any, Any, Any, Any],
+    policy: Policy[Any, Any, Any, Any, Any],
+    state: Any,
+) -> Kernel:
+    """Return a stand-in for the loop: one run of a policy without coins, counted as all runs."""
+
+    def once(worlds: Any, rng: Any = None, *, record: bool = False) -> Any:
+        episode = environment.episode(worlds[0], record=record)
+        seconds = play(episode, policy, state, np.random.default_rng(0))
+        runs = len(worlds)
+        return environment.trajectory(
+            policy.name, [episode] * runs, seconds=seconds * runs, record=record
+        )
+
+    return once
+
+
+class Deterministic:
+    """A policy without coins: where all worlds are alike, one run counts for all.
+
+    An environment whose worlds are alike says so in an attribute ``alike``.
+    """
+
+    deterministic: ClassVar[bool] = True
+    """Whether the policy, or the part of it that a subclass adds, draws no random numbers."""
+
+    def compiled(self, environment: Any, state: Any) -> Kernel | None:
+        """Return a stand-in for the loop that lives through one run where all are the same."""
+        if self.deterministic and getattr(environment, "alike", False):
+            # Whoever inherits this has the rest of a policy.
+            return repeated(environment, self, state)  # type: ignore[arg-type]
+        return None

@@ -1,7 +1,7 @@
 """The compiled loop: all worlds of a RESCUE environment under a rule, in one call.
 
 The rules are those of `edgeopt.online.rescue.rules`, the slot is that of
-`edgeopt.online.rescue.episode`; trajectories are equal to the last bit.
+`edgeopt.online.rescue.environment`; trajectories are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from edgeopt.online.rescue.compiled import (
     Table,
     play,
 )
+from edgeopt.online.rescue.environment import RescueTrajectory
 from edgeopt.online.rescue.routes import Routes
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
-from edgeopt.online.rescue.trajectory import RescueTrajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

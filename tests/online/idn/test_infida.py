@@ -16,7 +16,7 @@ from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn.supergradient import supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
-from edgeopt.online.idn.policies import infida_kernels as kernels
+from edgeopt.online.idn.policies import infida
 from tests.draws import draws
 from tests.strategies import idn_instances
 
@@ -203,7 +203,7 @@ def test_credit_of_what_is_deployed_is_not_split() -> None:
 def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
     size, budget = np.array([[1.0, 3.0, 3.0, 2.0]] * 2), np.array([4.0, 4.0])
     chosen, free = np.zeros((2, 4), dtype=bool), np.array([True, False])
-    kernels.fill(chosen, size, budget, free, np.array([[1.0, 9.0, 8.0, 7.0]] * 2))
+    infida._fill(chosen, size, budget, free, np.array([[1.0, 9.0, 8.0, 7.0]] * 2))
     # 7/2 comes first, then nothing but the smallest fits; the other node has nothing to decide.
     assert chosen.tolist() == [[True, False, False, True], [False] * 4]
 

@@ -22,7 +22,7 @@ from edgeopt.online.rescue import (
     policy_value,
     value_functions,
 )
-from edgeopt.online.rescue.joint import follow
+from edgeopt.online.rescue.exact import follow
 from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of
 from tests.strategies import rescue_instances

@@ -7,24 +7,106 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from edgeopt.kernels import compiled, put
 from edgeopt.models.idn.kernels import supergradient_kernel
-from edgeopt.online.idn.policies import infida_kernels as kernels
-from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
+from edgeopt.online.knapsack_projection import ascend_in_place
 from edgeopt.options import check_choice, check_real, check_text, check_whole
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, fill_row
 from edgeopt.rounding.rows import depround_rows, depround_rows_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.online.idn.events import Outcome, Slot
+    from edgeopt.online.idn.environment import Outcome, Slot
 
-__all__ = ["Infida", "InfidaState"]
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+__all__ = ["Infida", "InfidaState", "Stretching"]
+
+
+@dataclass(frozen=True)
+class Stretching:
+    """A refresh period that grows linearly.
+
+    Parameters
+    ----------
+    initial, target
+        First and last period, slots.
+    over
+        Slots until the last period is reached.
+
+    Raises
+    ------
+    OptionError
+        If a period is below 1, or `over` is not positive.
+    """
+
+    initial: int = 1
+    target: int = 32
+    over: int = 60
+
+    def __post_init__(self) -> None:
+        check_whole("initial", self.initial, 1)
+        check_whole("target", self.target, 1)
+        check_whole("over", self.over, 1)
+
+    def period(self, slot: int) -> int:
+        """Return the period in force at a slot."""
+        part = min(1.0, slot / self.over)
+        return round(self.initial + (self.target - self.initial) * part)
+
+
+@compiled(writes="out")
+def _ascend(
+    point: Floats,
+    gradient: Floats,
+    size: Floats,
+    budget: Floats,
+    free: Bools,
+    rates: Floats,
+    out: Floats,
+) -> None:
+    """Write into `out` where a step from `point` leads; nodes without a decision stay."""
+    for v in range(point.shape[0]):
+        put(point[v], out[v])
+        if free[v] and rates[v] > 0.0:
+            ascend_in_place(out[v], gradient[v], size[v], rates[v], budget[v])
+
+
+@compiled(writes="spread")
+def _add_spread(
+    gradient: Floats, size: Floats, free: Bools, allowed: Bools, spread: Floats
+) -> None:
+    """Add to `spread` the squared range of every node's gradient per MB."""
+    for v in range(gradient.shape[0]):
+        if free[v]:
+            low, high = np.inf, -np.inf
+            for m in range(gradient.shape[1]):
+                if allowed[v, m]:
+                    # Most entries are 0, and a division costs more than looking.
+                    worth = gradient[v, m] / size[v, m] if gradient[v, m] != 0.0 else 0.0
+                    low, high = min(low, worth), max(high, worth)
+            spread[v] += (high - low) ** 2
+
+
+@compiled(writes="chosen")
+def _fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floats) -> None:
+    """Add to every node the models of most credit per MB that fit."""
+    for v in range(size.shape[0]):
+        if free[v]:
+            used = 0.0
+            for m in range(size.shape[1]):
+                used += size[v, m] if chosen[v, m] else 0.0
+            fill_row(credit[v], size[v], budget[v] - used, chosen[v])
+
 
 RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
+
 ADAPTIVE = 10.0
+
 """Adaptive rates are this many times those of the proof, which pays in practice."""
 
 
@@ -190,7 +272,7 @@ class Infida:
             allocation = depround_rows_with(state.fractional, instance.size, residual, coins)
         if self.residual == "fill":
             free = state.constants.free
-            kernels.fill(allocation, instance.size, instance.budget, free, state.earned)
+            _fill(allocation, instance.size, instance.budget, free, state.earned)
         state = replace(state, allocation=allocation, refreshed=observation.index, coins=coins)
         return allocation, state
 
@@ -237,7 +319,7 @@ class Infida:
         constants, rates, spread = state.constants, state.rates, state.spread
         if self.step == "adaptive":
             spread = spread.copy()
-            kernels.add_spread(gradient, instance.size, constants.free, constants.allowed, spread)
+            _add_spread(gradient, instance.size, constants.free, constants.allowed, spread)
             rates = np.divide(rates, np.sqrt(spread), out=np.zeros_like(rates), where=spread > 0)
         fractional = np.empty_like(gradient)
         if self.ascent == "leader":
@@ -245,7 +327,5 @@ class Infida:
             base = state.centre
         else:
             base = state.fractional
-        kernels.ascend(
-            base, gradient, instance.size, instance.budget, constants.free, rates, fractional
-        )
+        _ascend(base, gradient, instance.size, instance.budget, constants.free, rates, fractional)
         return replace(state, fractional=fractional, earned=gradient, spread=spread)

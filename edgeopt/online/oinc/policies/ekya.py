@@ -10,9 +10,8 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision, Runs
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.playing import Deterministic, named
 from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 

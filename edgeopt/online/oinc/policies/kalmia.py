@@ -9,11 +9,9 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision
-from edgeopt.online.oinc.policies.parts import Queues
-from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.oinc.parts import Queues, Service, check_service, run_in_order
+from edgeopt.online.playing import Deterministic, named
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, get_args
 import numpy as np
 
 from edgeopt.models.oinc.retraining import Weights
-from edgeopt.online.naming import named
-from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
+from edgeopt.online.oinc.parts import Service, check_service, run_in_order
+from edgeopt.online.playing import named
 from edgeopt.options import check_choice, check_flag
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import Jobs, Runs
-    from edgeopt.online.oinc.policies.parts import Queues
+    from edgeopt.online.oinc.parts import Queues
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

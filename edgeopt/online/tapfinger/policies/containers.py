@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.playing import Deterministic
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
-from edgeopt.online.tapfinger.policies.optimus import Expectations
-from edgeopt.online.tapfinger.policies.reassigning import chosen_by_any, oldest
-from edgeopt.online.tapfinger.policies.settled import Settled
-from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
+from edgeopt.online.tapfinger.policies.estimates import Settled
+from edgeopt.online.tapfinger.policies.optimus import (
+    Expectations,
+    Fit,
+    check_fit,
+    chosen_by_any,
+    fitted_slots,
+    hand_out_by_gain,
+    oldest,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

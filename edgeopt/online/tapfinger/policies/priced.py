@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.playing import Deterministic
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates
-from edgeopt.online.tapfinger.policies.prices import check_pressure, choices, crowding, rank
-from edgeopt.online.tapfinger.policies.settled import Settled
+from edgeopt.online.tapfinger.policies.estimates import (
+    Estimates,
+    Settled,
+    check_pressure,
+    choices,
+    crowding,
+    estimates,
+    rank,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.playing import Deterministic
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.estimates import Estimates, estimates, free_ahead
-from edgeopt.online.tapfinger.policies.prices import check_pressure, choices, crowding, rank
-from edgeopt.online.tapfinger.policies.settled import Settled
+from edgeopt.online.tapfinger.policies.estimates import (
+    Estimates,
+    Settled,
+    check_pressure,
+    choices,
+    crowding,
+    estimates,
+    free_ahead,
+    rank,
+)
 from edgeopt.options import check_whole
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.playing import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     LEAST_LOOK,
+    Settled,
     free_ahead,
     mean_durations,
     whole_slots,
 )
-from edgeopt.online.tapfinger.policies.settled import Settled
 from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.playing import play
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.playing import Deterministic, play
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.policies.priced import PricedSpt
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt

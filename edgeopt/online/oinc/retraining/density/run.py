@@ -11,16 +11,16 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
 from edgeopt.kernels import compiled
+from edgeopt.online.oinc.parts import check_service
 from edgeopt.online.oinc.retraining.density.dispatch import simulate
 from edgeopt.online.oinc.retraining.density.state import Rules, new_state
-from edgeopt.online.oinc.retraining.service import check_service
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.retraining import RetrainingProblem
+    from edgeopt.online.oinc.parts import Service
     from edgeopt.online.oinc.retraining.density.state import State
-    from edgeopt.online.oinc.retraining.service import Service
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -43,11 +43,9 @@ _CALLED_WITH: Final = {
     "learn": ("state", "observation", "decision", "feedback"),
     "compiled": ("environment", "state"),
 }
-
 """What the methods of a policy are called with."""
 
 _WHEN: Final = (("frame", "frame"), ("slot", "slot"), ("index", "slot"), ("number", "round"))
-
 """How an observation says when it was made, and how this is told."""
 
 

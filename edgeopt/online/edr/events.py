@@ -219,13 +219,10 @@ class Settled(NamedTuple):
 
 
 Observation: TypeAlias = Frame | Slot
-
 Decision: TypeAlias = Union["NDArray[np.int64]", "RoutingPlan", Flows]
-
 Feedback: TypeAlias = Accepted | Served | Settled
 
 QUALITY_BINS = 20
-
 """Bins of the histogram of delays, evenly from 0 to the objective."""
 
 

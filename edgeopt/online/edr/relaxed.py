@@ -1,4 +1,4 @@
-"""Training in a frame with fractions of rounds allowed, and the price a frame is expected to have."""
+"""Training in a frame with fractions of rounds allowed, and what price a frame may have."""
 
 from __future__ import annotations
 
@@ -140,7 +140,6 @@ def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats
 
 
 DAY = 24
-
 """Frames of a day."""
 
 _NAMES = ("last", "mean", "day")
@@ -178,7 +177,6 @@ class GivenPrices:
 
 
 PriceForecast: TypeAlias = Literal["last", "mean", "day"] | GivenPrices
-
 """The last price known, the mean of all known, that of a day ago, or a forecast of one's own."""
 
 

@@ -107,7 +107,6 @@ class IdnTrajectory(Trajectory):
 
 
 SLACK = 1e-9
-
 """Relative excess over a budget that counts as rounding."""
 
 

@@ -183,7 +183,6 @@ def _look_back(
 
 
 Order: TypeAlias = Literal["sequential", "random", "fluid"]
-
 ORDERS: tuple[Order, ...] = ("sequential", "random", "fluid")
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["OincEnvironment", "OincEpisode"]
 
 _SLOWEST: Final = 0.01
-
 """Share of the slowest CPU at which all work that is left could be done before a run is stopped."""
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Forecast", "needed_speed"]
 
 _LEAST_SLACK: Final = 0.05
-
 """Share of an objective that is left for computing at least, however long sending takes."""
 
 

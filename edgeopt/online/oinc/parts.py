@@ -121,7 +121,6 @@ class Reserving(Protocol):
 
 
 Service: TypeAlias = Literal["fluid", "slot"]
-
 """What becomes of the rest of a slot in which a job ends: the next job runs, or nothing does."""
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Reservation", "StaticShares"]
 
 _MOST: Final = 0.95
-
 """Largest share that weights may lead to: a request needs some CPU."""
 
 
@@ -83,11 +82,9 @@ class StaticShares:
 
 
 Span = Literal["slot", "busy"]
-
 """Over what a reservation minimises: this slot, or the time until the new jobs are complete."""
 
 _ROUNDS: Final = 20
-
 """Most rounds of shares and assignments in turn."""
 
 

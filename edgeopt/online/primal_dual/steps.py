@@ -12,7 +12,6 @@ from edgeopt.options import check_real, check_whole
 __all__ = ["FixedStep", "ScaledStep", "StepSizes", "VariationStep", "fit_bound", "multiplier_bound"]
 
 FARTHEST: Final = 10**100
-
 """Longest horizon of a rule: bounds are read off far beyond any array that is ever held."""
 
 

@@ -142,7 +142,6 @@ def _elapse(
 
 
 STATES = 50_000
-
 """Joint states of a slot beyond which exact evaluation gives up."""
 
 

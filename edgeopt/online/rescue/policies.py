@@ -322,7 +322,6 @@ class Rescue(RescuePolicy):
 
 
 GAIN = 1e-12
-
 """A run has to be worth more than waiting by this share of the terms: less is rounding."""
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Routes", "SlotTable", "slot_blocks"]
 
 ENTRIES = 2**24
-
 """Entries that a block may have: 128 MB of float64."""
 
 

@@ -104,7 +104,6 @@ class Guard:
 
 
 Law = list[tuple[float, Placement]]
-
 """Placements with their probabilities; what is left to 1 is rejection."""
 
 

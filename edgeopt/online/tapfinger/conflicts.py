@@ -27,7 +27,6 @@ __all__ = ["REFUSALS", "Orders", "carry_out", "orders_of"]
 
 
 _NONE: Final = np.zeros(0, dtype=np.int64)
-
 _NOTHING: Final = np.zeros((0, 2), dtype=np.int64)
 
 
@@ -89,7 +88,6 @@ REFUSALS: Final = {
     9: "starts task {task} on cluster {cluster}, which has started one in this slot",
     10: "scores cluster {cluster} by something that is not in [0, 1]",
 }
-
 """Why a decision cannot be carried out."""
 
 

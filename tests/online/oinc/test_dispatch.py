@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
-from edgeopt.online.oinc.retraining.density.run import run_density, unfinished_weight
+from edgeopt.online.oinc.retraining.residual_density import run_density, unfinished_weight
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
 from tests.strategies import retraining_problems
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.retraining.density.run import RetrainingRun
+    from edgeopt.online.oinc.retraining.residual_density import RetrainingRun
 
 OPTIONS = st.fixed_dictionaries(
     {

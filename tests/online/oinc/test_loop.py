@@ -120,7 +120,7 @@ def test_shares_are_kept_from_dispatch_to_the_last_completion(
 def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
     instance: OincInstance, share: float, service: Any, weights: Any
 ) -> None:
-    from edgeopt.online.oinc.retraining.density.run import run_density
+    from edgeopt.online.oinc.retraining.residual_density import run_density
 
     policy = Oinc(
         retraining=ResidualDensity(service=service, weights=weights),

@@ -47,7 +47,6 @@ class EvenRate(EdrPolicy[None]):
 
 
 ROUNDING = 1e-12
-
 """Relative part of a room that counts as none."""
 
 
@@ -196,12 +195,10 @@ def _serve(
 
 
 FEWEST = 3
-
 """Costs that a task must have shown before a quantile of them says anything."""
 
 
 _MOST: Final = 2.0**53
-
 """Most rounds at full speed: whole numbers up to this are exact."""
 
 

@@ -37,7 +37,6 @@ __all__ = [
 ]
 
 ROUNDING = 1e-12
-
 """Relative excess that is rounding error, well below what an environment counts as a breach."""
 
 

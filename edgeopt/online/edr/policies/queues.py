@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Lyapunov", "Oasdr"]
 
 DRIFT = 2.0
-
 """Weight of cost against queues, in typical rounds per typical cost, where none is given."""
 
 
@@ -87,7 +86,6 @@ def owed_after(owed: Floats, frame: Frame, settled: Settled) -> Floats:
 
 
 PRESSURE = 5.0
-
 """How much a slot that overspends its budget once adds to the price of energy, in prices."""
 
 

@@ -104,9 +104,7 @@ def _fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floa
 
 
 RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
-
 ADAPTIVE = 10.0
-
 """Adaptive rates are this many times those of the proof, which pays in practice."""
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Olag", "OlagState"]
 
 ROUNDING = 1e-12
-
 """Share of a budget by which sums of sizes may miss it."""
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Dedas", "Zhang"]
 
 Orders: TypeAlias = tuple[tuple[int, ...], ...]
-
 """Numbers of the jobs of each site, those to be served first in front."""
 
 
@@ -54,7 +53,6 @@ def sites_of(orders: Orders, jobs: Jobs) -> Ints:
 
 
 ROUNDING: Final = 1e-9
-
 """Share of a slot that counts as none when completions are held against deadlines, and share of
 their sums when these are held against each other."""
 

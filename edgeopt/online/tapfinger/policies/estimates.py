@@ -55,7 +55,6 @@ class Settled:
 
 
 LEAST_LOOK: Final = 30
-
 """Slots that are planned ahead at least."""
 
 
@@ -153,7 +152,6 @@ def free_ahead(
 
 
 LIGHTEST: Final = 1e-280
-
 """Weights below this count as this much, so that bundles are told apart without weight as well."""
 
 _DIGITS: Final = 40

@@ -39,11 +39,9 @@ __all__ = [
 ]
 
 Fit = Literal["correct", "printed"]
-
 """How the formula is fitted: properly, or as in the program behind the paper's figures."""
 
 NOTHING: Final = 1e-3
-
 """What the fit behind the paper's figures takes for no CPU core and no GPU."""
 
 
@@ -124,7 +122,6 @@ def _printed(gain: Floats) -> Floats:
 
 
 GAIN: Final = 1e-9
-
 """Slots that count as no gain, so that rounding in a flat table does not hand anything out."""
 
 

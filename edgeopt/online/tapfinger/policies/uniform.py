@@ -69,7 +69,6 @@ def name_tasks(
 
 
 _ROUNDS: Final = 1024
-
 """Rounds for which coins are tossed at a time."""
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from edgeopt.online.simulate import Environment, Episode, Kernel, Policy
 
-
 __all__ = ["Deterministic", "ask", "named", "play", "require_parts"]
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from edgeopt.online.simulate import Episode
 
-
 __all__ = ["IdnEnvironment", "IdnTrajectory", "Outcome", "Slot"]
 
 

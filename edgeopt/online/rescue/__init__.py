@@ -24,7 +24,7 @@ from edgeopt.online.rescue.policies import (
     Srs,
     Sumita,
 )
-from edgeopt.online.rescue.rules import Guard
+from edgeopt.online.rescue.tables import Guard
 from edgeopt.online.rescue.values import (
     AuxiliaryValues,
     ValueFunctions,

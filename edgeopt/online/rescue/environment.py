@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edf import VIOLATED, edf_order, edf_serve
 from edgeopt.instances.rescue import RescueInstance
-from edgeopt.online.rescue.routes import SlotTable, slot_blocks
+from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import steps_per_slot
 from edgeopt.online.simulate import Trajectory
 from edgeopt.options import check_kind, check_room, refused
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.simulate import Episode
-
 
 __all__ = ["Arrival", "FinishedRun", "Placement", "RescueEnvironment", "RescueTrajectory"]
 
@@ -234,19 +232,16 @@ class RescueEpisode:
 
     def _serve(self, slot: int) -> None:
         """Use the slot's capacity: for retraining, or else for reserved work."""
-        tasks, ledger = self._instance.reserved, self.ledger
-        order, offset = self._environment.reserved_order
+        ledger, guard, idle = self.ledger, self._environment.guard, self._free_at <= slot
+        done = guard.serve(slot, idle, self._remaining)
         for server, capacity in enumerate(self._instance.capacity[:, slot].tolist()):
-            if self._free_at[server] > slot:
+            if idle[server]:
+                ledger.reserved_work[slot] += done[server]
+            else:
                 ledger.retraining_work[slot] += capacity
-                continue
-            mine = order[offset[server] : offset[server + 1]]
-            work = edf_serve(mine, tasks.start, tasks.end, self._remaining, slot, capacity)
-            ledger.reserved_work[slot] += work
-            if self._record:
-                ledger.served[server, slot] = work
-        failed = self._remaining > VIOLATED * tasks.demand
-        ledger.violations[slot] = np.count_nonzero(failed & (tasks.end == slot))
+        if self._record:
+            ledger.served[:, slot] = done
+        ledger.violations[slot] = np.count_nonzero(guard.failed(slot, self._remaining))
 
 
 def _placement(decision: Any) -> tuple[int, int]:
@@ -309,10 +304,9 @@ class RescueEnvironment:
         return SlotTable(block, slot_blocks(instance))
 
     @cached_property
-    def reserved_order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`."""
-        tasks = self.instance.reserved
-        return edf_order(tasks.server, tasks.end, self.instance.servers)
+    def guard(self) -> Guard:
+        """Reserved tasks by server and deadline."""
+        return Guard.of(self.instance)
 
     def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.float64]:
         """Draw worlds.

@@ -13,58 +13,82 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.edf import VIOLATED, edf_order, edf_serve
 from edgeopt.online.rescue.policies import RescuePolicy
-from edgeopt.online.rescue.routes import SlotTable, slot_blocks
 from edgeopt.online.rescue.rules import RoutedRule, ServerRule
+from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.online.rescue.rules import Guard, Rule
+    from edgeopt.online.rescue.rules import Law, Rule
 
+    Answers = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], Callable[[int], Law]]
+    """Of a slot, the idle servers and the reserved work left: what is answered to each device."""
 
 __all__ = ["expected_violations", "follow", "policy_value"]
 
 
 class Outcome(NamedTuple):
-    """Expected profit, and expected number of reserved tasks that fail."""
+    """What is to be expected of all slots."""
 
     profit: float
     violations: float
+    """Number of reserved tasks that fail."""
+    failure: float
+    """Probability that any fails, if that was asked for."""
 
 
 class _Place(NamedTuple):
-    """Where the servers stand: first idle slot of each, reserved work left of each task."""
+    """Where a history has led to."""
 
     free_at: tuple[int, ...]
+    """First idle slot of each server."""
     remaining: tuple[float, ...]
+    """Reserved work left of each task, if it is followed."""
+    failed: bool
+    """Whether a task has failed, if that is followed."""
 
 
 _Distribution = dict[_Place, float]
 
 
-def follow(instance: RescueInstance, rule: Rule, *, track: bool, limit: int, name: str) -> Outcome:
-    """Follow every possible history of a rule, merging those that lead to the same place."""
+def follow(
+    instance: RescueInstance,
+    answers: Answers,
+    *,
+    track: bool,
+    limit: int,
+    name: str,
+    arrivals: Sequence[Sequence[int]] | None = None,
+    any_failure: bool = False,
+) -> Outcome:
+    """Follow every possible history of a policy, merging those that lead to the same place.
+
+    Reserved work is followed if `track` is set, and whether any task has failed if `any_failure`
+    is. Arriving devices are those of `arrivals`, slot by slot, or follow the instance's law.
+    """
+    guard = Guard.of(instance)
     demand = tuple(instance.reserved.demand.tolist()) if track else ()
-    places: _Distribution = {_Place((0,) * instance.servers, demand): 1.0}
+    places: _Distribution = {_Place((0,) * instance.servers, demand, False): 1.0}
     profit, violations = 0.0, 0.0
     for slot in range(instance.horizon):
         reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
-        for step in _steps(instance, slot):
-            places, earned = _decide(instance, rule, slot, step, places, reward)
+        steps = _steps(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
+        for step in steps:
+            places, earned = _decide(instance, answers, slot, step, places, reward)
             profit += earned
             if len(places) > limit:
                 raise OptionError(
                     f"{name}: more than {limit} joint states in slot {slot}; "
                     "simulate instead, or raise the limit"
                 )
-        places, failed = _elapse(instance, slot, places)
+        places, failed = _elapse(guard, slot, places, any_failure)
         violations += failed
-    return Outcome(profit, violations)
+    failure = sum(weight for place, weight in places.items() if place.failed)
+    return Outcome(profit, violations, float(failure))
 
 
 def _steps(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, int]]]:
@@ -79,7 +103,7 @@ def _steps(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, in
 
 def _decide(
     instance: RescueInstance,
-    rule: Rule,
+    answers: Answers,
     slot: int,
     step: list[tuple[float, int]],
     places: _Distribution,
@@ -90,54 +114,40 @@ def _decide(
     silence = 1.0 - sum(p for p, _ in step)
     profit = 0.0
     for place, weight in places.items():
-        valid = _valid(instance, rule.guard, slot, place)
+        idle = np.array(place.free_at) <= slot
+        law = answers(slot, idle, np.array(place.remaining))
         rest = silence
         for p, j in step:
             rejected = 1.0
-            for share, (k, profile) in rule.law(slot, j, valid):
+            for share, (k, profile) in law(j):
                 rejected -= share
                 begins = weight * p * share
                 profit += begins * float(reward[j, k, profile])
                 for d, q in enumerate(instance.duration[profile].tolist(), start=1):
                     if q > 0:
                         free_at = (*place.free_at[:k], slot + d, *place.free_at[k + 1 :])
-                        after[_Place(free_at, place.remaining)] += begins * q
+                        after[place._replace(free_at=free_at)] += begins * q
             rest += p * rejected
         if rest > 0:
             after[place] += weight * rest
     return after, profit
 
 
-def _valid(
-    instance: RescueInstance, guard: Guard | None, slot: int, place: _Place
-) -> NDArray[np.bool_]:
-    idle = np.array([free_at <= slot for free_at in place.free_at])
-    if guard is None:
-        return np.repeat(idle[:, np.newaxis], instance.profiles, axis=1)
-    return guard.permitted(idle, slot, np.array(place.remaining))
-
-
 def _elapse(
-    instance: RescueInstance, slot: int, places: _Distribution
+    guard: Guard, slot: int, places: _Distribution, any_failure: bool
 ) -> tuple[_Distribution, float]:
     """Let the slot pass: idle servers work on reserved tasks, and deadlines are checked."""
     after: defaultdict[_Place, float] = defaultdict(float)
-    tasks, violations = instance.reserved, 0.0
-    order, offset = edf_order(tasks.server, tasks.end, instance.servers)
+    violations = 0.0
     for place, weight in places.items():
-        remaining = np.array(place.remaining)
-        if place.remaining:
-            for k, free_at in enumerate(place.free_at):
-                if free_at <= slot:
-                    mine = order[offset[k] : offset[k + 1]]
-                    capacity = float(instance.capacity[k, slot])
-                    edf_serve(mine, tasks.start, tasks.end, remaining, slot, capacity)
-            failed = remaining > VIOLATED * tasks.demand
-            violations += weight * np.count_nonzero(failed & (tasks.end == slot))
-            # What is left of a past task changes nothing any more.
-            remaining[tasks.end <= slot] = 0.0
+        remaining, failed = place.remaining, place.failed
+        if remaining:
+            idle = np.array(place.free_at) <= slot
+            remaining, count = guard.elapse(slot, idle, remaining)
+            violations += weight * count
+            failed |= any_failure and count > 0
         free = tuple(max(free_at, slot + 1) for free_at in place.free_at)
-        after[_Place(free, tuple(remaining.tolist()))] += weight
+        after[_Place(free, remaining, failed)] += weight
     return after, float(violations)
 
 
@@ -186,7 +196,7 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     if rule.guard is None and isinstance(rule, RoutedRule | ServerRule):
         return _routed_value(instance, rule)
     track = rule.guard is not None
-    return follow(instance, rule, track=track, limit=limit, name=policy.name).profit
+    return follow(instance, rule.laws, track=track, limit=limit, name=policy.name).profit
 
 
 def expected_violations(
@@ -205,7 +215,7 @@ def expected_violations(
         As for `policy_value`.
     """
     rule = _rule(instance, policy)
-    return follow(instance, rule, track=True, limit=limit, name=policy.name).violations
+    return follow(instance, rule.laws, track=True, limit=limit, name=policy.name).violations
 
 
 def _rule(instance: RescueInstance, policy: RescuePolicy) -> Rule:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from edgeopt.online.rescue.routes import Routes, SlotTable, slot_blocks
-from edgeopt.online.rescue.rules import GreedyRule, Guard, RoutedRule, ServerRule, UniformRule
+from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, ServerRule, UniformRule
+from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import route_values
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.environment import Arrival, FinishedRun, Placement
     from edgeopt.online.rescue.kernel import RescueKernel
     from edgeopt.online.rescue.rules import Rule
-
 
 __all__ = [
     "Cvs",

@@ -1,14 +1,8 @@
-"""The four ways in which RESCUE's policies choose, and the guard that vetoes unsafe runs.
+"""The four ways in which RESCUE's policies choose; each is a table and a few lines of logic.
 
 A rule is what a policy prepares before the first arrival: its whole state. `Rule.choose` answers
 one arrival, in plain NumPy; `edgeopt.online.rescue.compiled` holds the compiled twins. `Rule.law`
 gives the probability of every answer, which exact evaluation needs.
-
-A run is safe if the remaining reserved work of its server can still meet all deadlines when the
-server is blocked for the longest duration that the profile can have. Real blocking is never longer
-than that, and earliest deadline first is optimal on one divisible resource; so if every accepted
-run is safe and the reserved tasks are jointly feasible at first, none ever fails.
-
 """
 
 from __future__ import annotations
@@ -19,88 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.instances.edf import edf_feasible, edf_order
 from edgeopt.online.rescue.environment import Placement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from edgeopt.instances.rescue import RescueInstance
     from edgeopt.online.rescue.environment import Arrival
-    from edgeopt.online.rescue.routes import Routes, SlotTable
+    from edgeopt.online.rescue.tables import Guard, Routes, SlotTable
 
-
-__all__ = ["GreedyRule", "Guard", "RoutedRule", "Rule", "ServerRule", "UniformRule"]
-
-
-@dataclass(frozen=True, eq=False)
-class Guard:
-    """Tells which runs are safe.
-
-    Attributes
-    ----------
-    order, offset
-        Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`.
-    start, end
-        Windows, shape [H], both ends inclusive.
-    demand
-        Work that every task asked for, TMAC, shape [H].
-    capacity
-        Shape [K, T].
-    longest
-        Longest duration of every profile, in slots; shape [L].
-    """
-
-    order: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    demand: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    longest: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, instance: RescueInstance) -> Guard:
-        """Prepare the guard of an instance."""
-        tasks = instance.reserved
-        order, offset = edf_order(tasks.server, tasks.end, instance.servers)
-        tables = tasks.start, tasks.end, tasks.demand, instance.capacity, instance.longest
-        return cls(order, offset, *tables)
-
-    def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
-        """Tell whether a run may begin on an idle server.
-
-        Parameters
-        ----------
-        server, profile, slot
-            The run.
-        remaining
-            Reserved work left at the start of `slot`, shape [H], in TMAC.
-        """
-        return bool(
-            edf_feasible(
-                self.order[self.offset[server] : self.offset[server + 1]],
-                self.start,
-                self.end,
-                self.demand,
-                remaining,
-                self.capacity[server],
-                slot,
-                slot + self.longest[profile],
-            )
-        )
-
-    def permitted(
-        self, idle: NDArray[np.bool_], slot: int, remaining: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
-        """Tell for all servers and profiles whether a run may begin; shape [K, L]."""
-        profiles = range(self.longest.size)
-        return np.array(
-            [
-                [bool(free) and self.safe(k, profile, slot, remaining) for profile in profiles]
-                for k, free in enumerate(idle)
-            ]
-        )
+__all__ = ["GreedyRule", "Law", "RoutedRule", "Rule", "ServerRule", "UniformRule"]
 
 
 Law = list[tuple[float, Placement]]
@@ -131,11 +54,24 @@ class Rule(ABC):
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
         """Return the probability of every placement."""
 
-    def valid(self, arrival: Arrival) -> NDArray[np.bool_]:
+    def permitted(
+        self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
         """Tell which runs may begin, shape [K, L]."""
         if self.guard is None:
-            return np.repeat(arrival.idle[:, np.newaxis], self.profiles, axis=1)
-        return self.guard.permitted(arrival.idle, arrival.slot, arrival.remaining)
+            return np.repeat(idle[:, np.newaxis], self.profiles, axis=1)
+        return self.guard.permitted(idle, slot, remaining)
+
+    def laws(
+        self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
+    ) -> Callable[[int], Law]:
+        """Return the law of a device's task where the servers stand like this."""
+        valid = self.permitted(slot, idle, remaining)
+        return lambda device: self.law(slot, device, valid)
+
+    def valid(self, arrival: Arrival) -> NDArray[np.bool_]:
+        """Tell which runs may begin as a task arrives, shape [K, L]."""
+        return self.permitted(arrival.slot, arrival.idle, arrival.remaining)
 
     def passes(self, arrival: Arrival, server: int, profile: int) -> bool:
         """Tell whether one run may begin."""

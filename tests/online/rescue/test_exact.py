@@ -45,7 +45,7 @@ def test_forward_recursion_equals_the_joint_distribution(instance):
     plan = plan_of(instance)
     for policy in (Rescue(plan=plan), Sumita(plan=plan)):
         rule = policy.start(instance)
-        joint = follow(instance, rule, track=False, limit=10**6, name="joint")
+        joint = follow(instance, rule.laws, track=False, limit=10**6, name="joint")
         assert joint.profit == pytest.approx(policy_value(instance, policy), rel=1e-9, abs=1e-12)
 
 

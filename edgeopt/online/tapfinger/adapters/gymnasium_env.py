@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.adapters.encoding import Observation
     from edgeopt.online.tapfinger.adapters.session import Truth
 
-
 __all__ = ["TapFingerEnv", "action_space", "check_reward", "missing", "observation_space", "shown"]
 
 

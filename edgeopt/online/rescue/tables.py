@@ -1,4 +1,4 @@
-"""A relaxed assignment y read as a random route for every arriving task, and tables over slots."""
+"""What RESCUE's policies prepare: routes by an assignment, tables over slots, and the guard."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_order, edf_serve
 from edgeopt.kernels import compiled
 from edgeopt.solvers.tolerance import DEFAULT
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-
-__all__ = ["Routes", "SlotTable", "slot_blocks"]
+__all__ = ["Guard", "Routes", "SlotTable", "slot_blocks"]
 
 ENTRIES = 2**24
 """Entries that a block may have: 128 MB of float64."""
@@ -174,3 +174,112 @@ def _accumulate(
         if total > arrival[row]:
             excess = max(excess, total / arrival[row] - 1.0 if arrival[row] > 0.0 else np.inf)
     return cumulative, excess
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Serves reserved work, and tells which runs are safe.
+
+    A run is safe if the remaining reserved work of its server can still meet all deadlines when the
+    server is blocked for the longest duration that the profile can have. Real blocking is never
+    longer than that, and earliest deadline first is optimal on one divisible resource; so if every
+    accepted run is safe and the reserved tasks are jointly feasible at first, none ever fails.
+
+    Attributes
+    ----------
+    order, offset
+        Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`.
+    start, end
+        Windows, shape [H], both ends inclusive.
+    demand
+        Work that every task asked for, TMAC, shape [H].
+    capacity
+        Shape [K, T].
+    longest
+        Longest duration of every profile, in slots; shape [L].
+    """
+
+    order: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    demand: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    longest: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, instance: RescueInstance) -> Guard:
+        """Prepare the guard of an instance."""
+        tasks = instance.reserved
+        order, offset = edf_order(tasks.server, tasks.end, instance.servers)
+        tables = tasks.start, tasks.end, tasks.demand, instance.capacity, instance.longest
+        return cls(order, offset, *tables)
+
+    def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
+        """Tell whether a run may begin on an idle server.
+
+        Parameters
+        ----------
+        server, profile, slot
+            The run.
+        remaining
+            Reserved work left at the start of `slot`, shape [H], in TMAC.
+        """
+        return bool(
+            edf_feasible(
+                self.order[self.offset[server] : self.offset[server + 1]],
+                self.start,
+                self.end,
+                self.demand,
+                remaining,
+                self.capacity[server],
+                slot,
+                slot + self.longest[profile],
+            )
+        )
+
+    def permitted(
+        self, idle: NDArray[np.bool_], slot: int, remaining: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell for all servers and profiles whether a run may begin; shape [K, L]."""
+        profiles = range(self.longest.size)
+        return np.array(
+            [
+                [bool(free) and self.safe(k, profile, slot, remaining) for profile in profiles]
+                for k, free in enumerate(idle)
+            ]
+        )
+
+    def serve(
+        self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Let idle servers work for a slot, changing `remaining`; return what each did, [K]."""
+        work = np.zeros(idle.size)
+        for k in np.flatnonzero(idle):
+            mine = self.order[self.offset[k] : self.offset[k + 1]]
+            room = float(self.capacity[k, slot])
+            work[k] = edf_serve(mine, self.start, self.end, remaining, slot, room)
+        return work
+
+    def failed(
+        self, slot: int, remaining: NDArray[np.float64], tolerance: float = VIOLATED
+    ) -> NDArray[np.bool_]:
+        """Tell which tasks miss their deadline at the end of a slot by more than a share, [H]."""
+        return np.asarray((remaining > tolerance * self.demand) & (self.end == slot))
+
+    def elapse(
+        self,
+        slot: int,
+        idle: NDArray[np.bool_],
+        remaining: tuple[float, ...],
+        tolerance: float = VIOLATED,
+    ) -> tuple[tuple[float, ...], int]:
+        """Return what is left after a slot, 0 of what is past, and the number of tasks that fail.
+
+        What is left of a past task changes nothing any more.
+        """
+        left = np.array(remaining)
+        self.serve(slot, idle, left)
+        failures = np.count_nonzero(self.failed(slot, left, tolerance))
+        left[self.end <= slot] = 0.0
+        return tuple(left.tolist()), int(failures)

@@ -12,9 +12,8 @@ slot's gain at it comes to light. With the divergence :math:`D` of the mirror ma
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class FixedStep:
     def __post_init__(self) -> None:
         check_real("value", self.value, "[0, inf)")
 
-    def rate(self, mirror: MirrorMap, squares: float) -> float:
+    def rate(self, mirror: AscentMap, squares: Any) -> Any:
         """Return the rate."""
         return self.value
 
@@ -95,11 +94,9 @@ class TheoryStep:
         check_real("largest", self.largest, "[0, inf)")
         check_whole("horizon", self.horizon, 1)
 
-    def rate(self, mirror: MirrorMap, squares: float) -> float:
+    def rate(self, mirror: AscentMap, squares: Any) -> Any:
         """Return the rate; 0 if there is nothing to learn."""
-        if self.largest == 0.0 or mirror.diameter == 0.0:
-            return 0.0
-        return math.sqrt(2.0 * mirror.convexity * mirror.diameter / self.horizon) / self.largest
+        return np.sqrt(_reach(mirror) / self.horizon) / self.largest if self.largest else 0.0
 
 
 @dataclass(frozen=True)
@@ -127,11 +124,17 @@ class AdaptiveStep:
     def __post_init__(self) -> None:
         check_real("scale", self.scale, "(0, inf)")
 
-    def rate(self, mirror: MirrorMap, squares: float) -> float:
+    def rate(self, mirror: AscentMap, squares: Any) -> Any:
         """Return the rate of the step after gradients with this sum of squares."""
-        if squares == 0.0 or mirror.diameter == 0.0:
-            return 0.0
-        return self.scale * math.sqrt(2.0 * mirror.convexity * mirror.diameter / squares)
+        norm = np.sqrt(squares)
+        reach = self.scale * np.sqrt(_reach(mirror))
+        return np.divide(reach, norm, out=np.zeros_like(norm), where=norm > 0.0)[()]
+
+
+def _reach(mirror: AscentMap) -> Any:
+    r"""Return :math:`2 \kappa D`, 0 where a set is a single point."""
+    diameter = np.asarray(mirror.diameter)
+    return 2.0 * np.where(diameter > 0.0, mirror.convexity, 0.0) * diameter
 
 
 def regret_bound(
@@ -189,52 +192,59 @@ def regret_bound(
     return float(cost + (mirror.diameter / taken[-1] if taken.size else 0.0))
 
 
-class MirrorMap(Protocol):
-    """A convex set of points, and a strongly convex function on it that measures distance.
+class AscentMap(Protocol):
+    """What a step needs of a mirror map.
 
-    Distances between points are measured in a norm of the map's own choice.
+    On a product of sets, one in each row of the point, numbers are one per row.
     """
 
     @property
-    def convexity(self) -> float:
+    def convexity(self) -> Any:
         r"""Constant :math:`\kappa` with :math:`D(y, y') \ge \kappa/2 \lVert y - y' \rVert^2`."""
         ...
 
     @property
-    def diameter(self) -> float:
+    def diameter(self) -> Any:
         """Upper bound of the divergence of a point from the centre."""
-        ...
-
-    @property
-    def width(self) -> float:
-        """Upper bound of the norm of a difference between two points."""
         ...
 
     def centre(self) -> Floats:
         """Return the point to begin with, shape [n]."""
         ...
 
-    def project(self, point: Floats) -> Floats:
-        """Return the point of the set with the smallest divergence from `point`, shape [n]."""
+    def step(self, point: Floats, gradient: Floats, rate: Any) -> Floats:
+        r"""Return :math:`\arg\max_y \eta \, g \cdot y - D(y, y')` over the set, shape [n]."""
         ...
 
-    def step(self, point: Floats, gradient: Floats, rate: float) -> Floats:
-        r"""Return :math:`\arg\max_y \eta \, g \cdot y - D(y, y')` over the set, shape [n]."""
+    def dual_norm(self, gradient: Floats) -> Any:
+        """Return the most that a unit move within the set can earn along a gradient."""
+        ...
+
+
+class MirrorMap(AscentMap, Protocol):
+    """A convex set of points, and a strongly convex function on it that measures distance.
+
+    Distances between points are measured in a norm of the map's own choice.
+    """
+
+    @property
+    def width(self) -> float:
+        """Upper bound of the norm of a difference between two points."""
+        ...
+
+    def project(self, point: Floats) -> Floats:
+        """Return the point of the set with the smallest divergence from `point`, shape [n]."""
         ...
 
     def divergence(self, point: Floats, other: Floats) -> float:
         """Return the Bregman divergence of `point` from `other`."""
         ...
 
-    def dual_norm(self, gradient: Floats) -> float:
-        """Return the most that a unit move within the set can earn along a gradient."""
-        ...
-
 
 class StepRule(Protocol):
     """A rule for learning rates."""
 
-    def rate(self, mirror: MirrorMap, squares: float) -> float:
+    def rate(self, mirror: AscentMap, squares: Any) -> Any:
         """Return the rate of a step; `squares` sums squared dual norms, the newest included.
 
         A rate of 0 means that nothing is known yet.
@@ -262,8 +272,8 @@ class AscentState:
 
     point: Floats
     total: Floats
-    squares: float = 0.0
-    rate: float = 0.0
+    squares: Any = 0.0
+    rate: Any = 0.0
     slot: int = 0
 
 
@@ -298,12 +308,12 @@ class MirrorAscent:
     array([0.744, 0.451, 0.451])
     """
 
-    mirror: MirrorMap
+    mirror: AscentMap
     rule: StepRule
     ascent: Literal["mirror", "leader"] = "mirror"
 
     def __post_init__(self) -> None:
-        check_able("mirror", self.mirror, "centre", "project", "step")
+        check_able("mirror", self.mirror, "centre", "step", "dual_norm")
         check_able("rule", self.rule, "rate")
         check_choice("ascent", self.ascent, ("mirror", "leader"))
 
@@ -344,7 +354,7 @@ class MirrorAscent:
         total = state.total + direction
         squares = state.squares + self.mirror.dual_norm(direction) ** 2
         rate = self.rule.rate(self.mirror, squares)
-        if rate == 0.0:
+        if not np.any(rate):
             point = state.point
         elif self.ascent == "leader":
             point = self.mirror.step(self.mirror.centre(), total, rate)

@@ -213,7 +213,8 @@ def offline_infida(
             gradient += times / instance.horizon * learner.gradient(state, allocation, outcome)
         state = learner.climb(state, gradient)
     mean = np.clip(total / iterations, 0.0, 1.0)
-    allocation, _ = learner.decide(replace(state, fractional=mean), Slot(0), coins)
+    found = replace(state, climbing=replace(state.climbing, point=mean))
+    allocation, _ = learner.decide(found, Slot(0), coins)
     return OfflineInfida(allocation, fractional=mean)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.kernels import compiled, put
+from edgeopt.kernels import compiled
 from edgeopt.models.idn.kernels import supergradient_kernel
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
-from edgeopt.online.knapsack_projection import ascend_in_place
+from edgeopt.online.mirror_ascent import AdaptiveStep, AscentState, MirrorAscent, StepRule
+from edgeopt.online.mirror_ascent.maps import EntropyRows
 from edgeopt.options import check_choice, check_real, check_text, check_whole
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, fill_row
 from edgeopt.rounding.rows import depround_rows, depround_rows_with
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.environment import Outcome, Slot
+    from edgeopt.online.mirror_ascent.method import AscentMap
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -59,39 +61,6 @@ class Stretching:
         return round(self.initial + (self.target - self.initial) * part)
 
 
-@compiled(writes="out")
-def _ascend(
-    point: Floats,
-    gradient: Floats,
-    size: Floats,
-    budget: Floats,
-    free: Bools,
-    rates: Floats,
-    out: Floats,
-) -> None:
-    """Write into `out` where a step from `point` leads; nodes without a decision stay."""
-    for v in range(point.shape[0]):
-        put(point[v], out[v])
-        if free[v] and rates[v] > 0.0:
-            ascend_in_place(out[v], gradient[v], size[v], rates[v], budget[v])
-
-
-@compiled(writes="spread")
-def _add_spread(
-    gradient: Floats, size: Floats, free: Bools, allowed: Bools, spread: Floats
-) -> None:
-    """Add to `spread` the squared range of every node's gradient per MB."""
-    for v in range(gradient.shape[0]):
-        if free[v]:
-            low, high = np.inf, -np.inf
-            for m in range(gradient.shape[1]):
-                if allowed[v, m]:
-                    # Most entries are 0, and a division costs more than looking.
-                    worth = gradient[v, m] / size[v, m] if gradient[v, m] != 0.0 else 0.0
-                    low, high = min(low, worth), max(high, worth)
-            spread[v] += (high - low) ** 2
-
-
 @compiled(writes="chosen")
 def _fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floats) -> None:
     """Add to every node the models of most credit per MB that fit."""
@@ -118,16 +87,12 @@ class InfidaState:
         The network.
     constants
         Of its nodes.
-    rates
-        Learning rate of every node, MB/ms, shape [V]; of an adaptive step, without its history.
-    centre
-        Fractional allocation at the start, shape [V, M].
-    fractional
-        Fractional allocation y, shape [V, M].
+    ascent
+        Mirror ascent of all nodes, each at its own rate.
+    climbing
+        Where it stands.
     earned
         Last supergradient, or their sum for ``ascent="leader"``, shape [V, M], ms.
-    spread
-        Sum over slots of the squared range of the gradient per MB, shape [V].
     allocation
         What is deployed, shape [V, M]; None before the first slot.
     refreshed
@@ -138,14 +103,27 @@ class InfidaState:
 
     instance: IdnInstance
     constants: NodeConstants
-    rates: NDArray[np.float64]
-    centre: NDArray[np.float64]
-    fractional: NDArray[np.float64]
+    ascent: MirrorAscent
+    climbing: AscentState
     earned: NDArray[np.float64]
-    spread: NDArray[np.float64]
     allocation: NDArray[np.bool_] | None = None
     refreshed: int = 0
-    coins: NDArray[np.float64] | None = field(default=None)
+    coins: NDArray[np.float64] | None = None
+
+    @property
+    def fractional(self) -> NDArray[np.float64]:
+        """Fractional allocation y, shape [V, M]."""
+        return self.climbing.point
+
+
+class NodeRates(NamedTuple):
+    """Fixed learning rates of all nodes, MB/ms, shape [V]."""
+
+    values: NDArray[np.float64]
+
+    def rate(self, mirror: AscentMap, squares: Any) -> NDArray[np.float64]:
+        """Return the rates."""
+        return self.values
 
 
 @dataclass(frozen=True)
@@ -232,28 +210,22 @@ class Infida:
             instance.budget, whole, out=np.ones(instance.nodes), where=whole > instance.budget
         )
         fractional = np.where(constants.allowed, share[:, np.newaxis], instance.repository)
-        return InfidaState(
-            instance,
-            constants,
-            self._rates(instance, constants),
-            fractional,
-            fractional,
-            np.zeros_like(fractional),
-            np.zeros(instance.nodes),
-        )
+        nodes = EntropyRows(
+            instance.size, fractional, instance.budget, constants.diameter, constants.free,
+            constants.allowed,
+        )  # fmt: skip
+        ascent = MirrorAscent(nodes, self._rule(instance, constants), self.ascent)
+        return InfidaState(instance, constants, ascent, ascent.start(), np.zeros_like(fractional))
 
-    def _rates(self, instance: IdnInstance, constants: NodeConstants) -> NDArray[np.float64]:
+    def _rule(self, instance: IdnInstance, constants: NodeConstants) -> StepRule:
         horizon = max(1, instance.horizon)
-        if self.step == "theory":
-            return theory_rates(instance, constants, horizon=horizon)
-        if self.step == "printed":
-            return printed_rate(instance, constants, horizon=horizon, peak=self.peak)
         if self.step == "adaptive":
-            rates = np.zeros(instance.nodes)
-            free = constants.free
-            rates[free] = ADAPTIVE * np.sqrt(8.0 * constants.diameter[free] / instance.budget[free])
-            return rates
-        return np.where(constants.free, float(self.step), 0.0)
+            return AdaptiveStep(ADAPTIVE)
+        if self.step == "theory":
+            return NodeRates(theory_rates(instance, constants, horizon=horizon))
+        if self.step == "printed":
+            return NodeRates(printed_rate(instance, constants, horizon=horizon, peak=self.peak))
+        return NodeRates(np.where(constants.free, float(self.step), 0.0))
 
     def decide(
         self, state: InfidaState, observation: Slot, rng: np.random.Generator
@@ -313,17 +285,6 @@ class Infida:
 
     def climb(self, state: InfidaState, gradient: NDArray[np.float64]) -> InfidaState:
         """Move every node along a gradient of shape [V, M], and back into its budget."""
-        instance = state.instance
-        constants, rates, spread = state.constants, state.rates, state.spread
-        if self.step == "adaptive":
-            spread = spread.copy()
-            _add_spread(gradient, instance.size, constants.free, constants.allowed, spread)
-            rates = np.divide(rates, np.sqrt(spread), out=np.zeros_like(rates), where=spread > 0)
-        fractional = np.empty_like(gradient)
-        if self.ascent == "leader":
-            gradient = gradient + state.earned
-            base = state.centre
-        else:
-            base = state.fractional
-        _ascend(base, gradient, instance.size, instance.budget, constants.free, rates, fractional)
-        return replace(state, fractional=fractional, earned=gradient, spread=spread)
+        climbing = state.ascent.update(state.climbing, gradient)
+        earned = climbing.total if self.ascent == "leader" else gradient
+        return replace(state, climbing=climbing, earned=earned)

@@ -22,6 +22,7 @@ from edgeopt.online.edr.events import (
     Slot,
 )
 from edgeopt.online.edr.settlement import carry_out, flows_of
+from edgeopt.online.simulate import stacked
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.edr.events import Decision, Feedback, Observation
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -336,7 +337,6 @@ class EdrEnvironment:
     ) -> EdrTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, EdrEpisode)]
-        booked = {field: np.stack([getattr(one, field) for one in mine]) for field in _FIELDS}
         return EdrTrajectory(
             name=name,
             seconds=seconds,
@@ -344,5 +344,5 @@ class EdrEnvironment:
             cap=self.truth.cap,
             needed=self.truth.rounds,
             flows=mine[0].flows if record else None,
-            **booked,
+            **stacked(mine, _FIELDS),
         )

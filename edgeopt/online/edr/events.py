@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, Union
 
 import numpy as np
 
-from edgeopt.online.simulate import Trajectory
+from edgeopt.online.protocols import Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,8 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.kernels import compiled
 from edgeopt.online.idn.serving import ORDERS, Order, serve
-from edgeopt.online.simulate import Trajectory
+from edgeopt.online.protocols import Trajectory
+from edgeopt.online.simulate import stacked
 from edgeopt.options import check_choice, check_kind, check_room
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
 
 __all__ = ["IdnEnvironment", "IdnTrajectory", "Outcome", "Slot"]
 
@@ -282,12 +283,11 @@ class IdnEnvironment:
     ) -> IdnTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, IdnEpisode)]
-        booked = {field: np.stack([getattr(one, field) for one in mine]) for field in _FIELDS}
         return IdnTrajectory(
             name=name,
             seconds=seconds,
             compiled=False,
             decisions=np.ones((len(mine), self.truth.horizon), dtype=np.int64),
             hosted=mine[0].hosted if record else None,
-            **booked,
+            **stacked(mine, _FIELDS),
         )

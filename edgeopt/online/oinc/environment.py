@@ -15,6 +15,7 @@ from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Served, Slot
 from edgeopt.online.oinc.settlement import answered, dispatched, kept, served
+from edgeopt.online.simulate import padded, stacked
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from edgeopt.models.oinc.slot import SlotPlan
     from edgeopt.online.oinc.settlement import Service
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
 
     Floats = NDArray[np.float64]
 
@@ -276,7 +277,6 @@ class OincEnvironment:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, OincEpisode)]
         slot, device = np.nonzero(self.truth.active)
-        booked = {field: np.stack([getattr(one, field) for one in mine]) for field in _FIELDS}
         return OincTrajectory(
             name=name,
             reward=np.stack([one.reward() for one in mine]),
@@ -287,17 +287,8 @@ class OincEnvironment:
             slot=slot,
             device=device,
             end=np.array([float(one.end) for one in mine]),
-            reserved=_padded([one.reserved for one in mine]),
-            job_load=_padded([one.job_load for one in mine]),
+            reserved=padded([one.reserved for one in mine]),
+            job_load=padded([one.job_load for one in mine]),
             served=mine[0].served if record else None,
-            **booked,
+            **stacked(mine, _FIELDS),
         )
-
-
-def _padded(runs: Sequence[Sequence[NDArray[np.float64]]]) -> NDArray[np.float64]:
-    """Stack what each run has in every slot, with zeros after its end, shape [runs, T', J]."""
-    longest = max(len(run) for run in runs)
-    stacked = np.zeros((len(runs), longest, runs[0][0].size))
-    for run, slots in zip(stacked, runs, strict=True):
-        run[: len(slots)] = slots
-    return stacked

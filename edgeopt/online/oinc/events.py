@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.online.simulate import Trajectory
+from edgeopt.online.protocols import Trajectory
 from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:

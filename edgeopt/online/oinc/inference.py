@@ -11,7 +11,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.models.oinc.slot.allocation import allocate
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
-from edgeopt.online.playing import named
+from edgeopt.online.simulate import named
 from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.solvers.tolerance import TIGHT
 

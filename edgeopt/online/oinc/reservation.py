@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.forecast import Forecast, needed_speed
-from edgeopt.online.playing import named
+from edgeopt.online.simulate import named
 from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.solvers.tolerance import TIGHT
 

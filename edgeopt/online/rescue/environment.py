@@ -16,9 +16,10 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance
+from edgeopt.online.protocols import Trajectory
 from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import steps_per_slot
-from edgeopt.online.simulate import Trajectory
+from edgeopt.online.simulate import stacked
 from edgeopt.options import check_kind, check_room, refused
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
 
 __all__ = ["Arrival", "FinishedRun", "Placement", "RescueEnvironment", "RescueTrajectory"]
 
@@ -254,6 +255,11 @@ def _placement(decision: Any) -> tuple[int, int]:
         raise refused("decision", decision, rule) from None
 
 
+_FIELDS = (
+    "reward", "violations", "decisions", "accepted", "retraining_work", "reserved_work",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class RescueEnvironment:
     """Worlds of a RESCUE instance.
@@ -337,16 +343,5 @@ class RescueEnvironment:
             name=name,
             seconds=seconds,
             compiled=False,
-            **{
-                field: np.stack([getattr(ledger, field) for ledger in ledgers])
-                for field in (
-                    "reward",
-                    "violations",
-                    "decisions",
-                    "accepted",
-                    "retraining_work",
-                    "reserved_work",
-                    *recorded,
-                )
-            },
+            **stacked(ledgers, (*_FIELDS, *recorded)),
         )

@@ -11,8 +11,7 @@ from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
 from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
 from edgeopt.online.tapfinger.policies.optimus import Optimus
-from edgeopt.online.tapfinger.policies.priced import PricedSpt
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from edgeopt.online.tapfinger.policies.rollout import Rollout
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias

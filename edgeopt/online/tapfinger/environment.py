@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.simulate import Trajectory
+from edgeopt.online.protocols import Trajectory
+from edgeopt.online.simulate import padded
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
     from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round
 
     Floats = NDArray[np.float64]
@@ -199,13 +200,13 @@ class TapFingerEnvironment:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, TapFingerEpisode)]
         end = np.array([one.alive.size for one in mine])
-        alive = _padded([one.alive.astype(np.float64) for one in mine])
+        alive = padded([one.alive.astype(np.float64) for one in mine])
         completion = np.stack([one.state.completion for one in mine])
         return TapFingerTrajectory(
             name=name,
             reward=alive,
             violations=np.zeros(alive.shape, dtype=np.int64),
-            decisions=_padded([one.rounds for one in mine]),
+            decisions=padded([one.rounds for one in mine]),
             seconds=seconds,
             compiled=False,
             instance=self.truth,
@@ -213,17 +214,8 @@ class TapFingerEnvironment:
             start=np.stack([one.state.start for one in mine]),
             completion=np.where(completion < 0, np.inf, completion),
             preemptions=np.stack([one.state.switches for one in mine]),
-            used=_padded([one.used for one in mine]),
+            used=padded([one.used for one in mine]),
             end=end,
             lost=np.array([one.lost for one in mine]),
             held=mine[0].held if record else None,
         )
-
-
-def _padded(runs: list[NDArray[Any]]) -> NDArray[Any]:
-    """Stack what each run has in every slot, with zeros after its end."""
-    longest = max(len(run) for run in runs)
-    stacked = np.zeros((len(runs), longest, *runs[0].shape[1:]), dtype=runs[0].dtype)
-    for row, run in zip(stacked, runs, strict=True):
-        row[: len(run)] = run
-    return stacked

@@ -29,7 +29,7 @@ _FORMS: tuple[tuple[str, str, str, dict[str, Any], str], ...] = (
     # name, title, module and class, options, bound
     ("rollout", "Rollout", "rollout:Rollout", {}, FIXED),
     ("reservation", "Reservation", "reservation:ReservationSpt", {}, FIXED),
-    ("priced", "Priced", "priced:PricedSpt", {}, FIXED),
+    ("priced", "Priced", "reservation:PricedSpt", {}, FIXED),
     ("rolling", "Rolling horizon", _ROLLING, {}, FIXED),
     ("optimus", "Optimus", "optimus:Optimus", {}, CHANGING),
     ("optimus+swapped", "Optimus, swapped fit", "optimus:Optimus", {"fit": "printed"}, CHANGING),

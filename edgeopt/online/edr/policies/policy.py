@@ -13,7 +13,7 @@ from edgeopt.kernels import compiled
 from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
-from edgeopt.online.playing import Deterministic, named
+from edgeopt.online.simulate import Deterministic, named
 from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:

@@ -56,12 +56,6 @@ class QueueMemory:
     reference: float = 0.0
 
 
-def check_queue(weight: float | None, catch_up: float) -> None:
-    """Refuse a weight or a multiple that is out of range."""
-    check_real("weight", weight, "[0, inf)", none=True)
-    check_real("catch_up", catch_up, "(0, inf)")
-
-
 def drift_weight(
     memory: QueueMemory, weight: float | None, frame: Frame, cost: Floats
 ) -> QueueMemory:
@@ -90,7 +84,30 @@ PRESSURE = 5.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lyapunov(EdrPolicy[QueueMemory]):
+class _Queued(EdrPolicy[QueueMemory]):
+    """What both share: a queue of rounds owed to each task, weighed against what rounds cost."""
+
+    weight: float | None = None
+    catch_up: float = 3.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("weight", self.weight, "[0, inf)", none=True)
+        check_real("catch_up", self.catch_up, "(0, inf)")
+
+    def begin(self, instance: EdrInstance) -> QueueMemory:
+        """Begin with empty queues."""
+        return QueueMemory(instance, np.zeros(instance.tasks))
+
+    def _wanted(self, memory: QueueMemory, frame: Frame, cost: Floats, cap: float) -> Floats:
+        """Return the rounds whose queues outweigh their cost, within the cap."""
+        upper = np.minimum(self.catch_up * frame.even_rate, frame.remaining)
+        worth = memory.owed - (memory.weight or 0.0) * cost
+        return whole(fill_cap(worth, frame.round_energy, upper, cap), frame.cap)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lyapunov(_Queued):
     r"""Trade cost against queues, frame by frame and slot by slot.
 
     A task is owed :math:`q \leftarrow [q + a - x]^+` rounds. A frame trains the rounds of most
@@ -122,27 +139,13 @@ class Lyapunov(EdrPolicy[QueueMemory]):
 
     title: ClassVar[str] = "Lyapunov"
 
-    weight: float | None = None
-    catch_up: float = 3.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_queue(self.weight, self.catch_up)
-
-    def begin(self, instance: EdrInstance) -> QueueMemory:
-        """Begin with empty queues."""
-        return QueueMemory(instance, np.zeros(instance.tasks))
-
     def wish(
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats, QueueMemory]:
         """Wish for the rounds whose queues outweigh their cost."""
         cost = unit_cost(memory.instance, frame, frame.price)
         memory = drift_weight(replace(memory, price=frame.price), self.weight, frame, cost)
-        upper = np.minimum(self.catch_up * frame.even_rate, frame.remaining)
-        worth = memory.owed - (memory.weight or 0.0) * cost
-        rounds = fill_cap(worth, frame.round_energy, upper, cap)
-        return whole(rounds, frame.cap), memory
+        return self._wanted(memory, frame, cost, cap), memory
 
     def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
         """Let energy cost its queue on top; slots have no budget of their own."""
@@ -180,7 +183,7 @@ class Lyapunov(EdrPolicy[QueueMemory]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Oasdr(EdrPolicy[QueueMemory]):
+class Oasdr(_Queued):
     r"""Minimise delay, and hold the long-run cost of energy to a budget by a queue.
 
     The queue is :math:`Z \leftarrow [Z + w_E r E - B]^+` per frame, E being the energy of training
@@ -214,17 +217,10 @@ class Oasdr(EdrPolicy[QueueMemory]):
     title: ClassVar[str] = "OASDR"
 
     spending: float | None = None
-    weight: float | None = None
-    catch_up: float = 3.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_queue(self.weight, self.catch_up)
         check_real("spending", self.spending, "[0, inf)", none=True)
-
-    def begin(self, instance: EdrInstance) -> QueueMemory:
-        """Begin with empty queues."""
-        return QueueMemory(instance, np.zeros(instance.tasks))
 
     def wish(
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
@@ -233,10 +229,8 @@ class Oasdr(EdrPolicy[QueueMemory]):
         instance = memory.instance
         usual = unit_cost(instance, frame, frame.price)
         memory = drift_weight(memory, self.weight, frame, usual)
-        upper = np.minimum(self.catch_up * frame.even_rate, frame.remaining)
         cost = unit_cost(instance, frame, memory.pressure * frame.price)
-        worth = memory.owed - (memory.weight or 0.0) * cost
-        return whole(fill_cap(worth, frame.round_energy, upper, cap), frame.cap), memory
+        return self._wanted(memory, frame, cost, cap), memory
 
     def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
         """Let energy cost what the queue says."""

@@ -11,7 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Decision, Runs
-from edgeopt.online.playing import Deterministic, named
+from edgeopt.online.simulate import Deterministic, named
 from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 

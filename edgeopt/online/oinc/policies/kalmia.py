@@ -11,7 +11,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Decision
 from edgeopt.online.oinc.parts import Queues, Service, check_service, run_in_order
-from edgeopt.online.playing import Deterministic, named
+from edgeopt.online.simulate import Deterministic, named
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:

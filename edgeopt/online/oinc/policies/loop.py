@@ -12,7 +12,7 @@ from edgeopt.online.oinc.inference import NearOptimalInference
 from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.reservation import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
-from edgeopt.online.playing import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.options import check_able, check_text
 
 if TYPE_CHECKING:

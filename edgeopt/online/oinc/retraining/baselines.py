@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled, put
 from edgeopt.online.oinc.parts import Service, check_service, run_in_order
-from edgeopt.online.playing import named
+from edgeopt.online.simulate import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.parts import Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
-from edgeopt.online.playing import named
+from edgeopt.online.simulate import named
 from edgeopt.options import check_choice, check_flag
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.online.playing import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Settled
 from edgeopt.online.tapfinger.policies.optimus import (

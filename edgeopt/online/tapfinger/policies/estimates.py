@@ -10,8 +10,7 @@ import numpy as np
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
-from edgeopt.online.playing import named
-from edgeopt.options import check_real
+from edgeopt.online.simulate import named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +26,6 @@ __all__ = [
     "LEAST_LOOK",
     "Estimates",
     "Settled",
-    "check_pressure",
     "choices",
     "crowding",
     "estimates",
@@ -155,11 +153,6 @@ LIGHTEST: Final = 1e-280
 """Weights below this count as this much, so that bundles are told apart without weight as well."""
 
 _DIGITS: Final = 40
-
-
-def check_pressure(pressure: float) -> None:
-    """Check how much others that wait count."""
-    check_real("pressure", pressure, "[0, inf)")
 
 
 @compiled

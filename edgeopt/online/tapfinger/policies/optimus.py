@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.instances.tapfinger.laws import SLOWING
 from edgeopt.kernels import compiled, put
-from edgeopt.online.playing import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import Settled
 from edgeopt.options import check_choice

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.online.playing import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     LEAST_LOOK,

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.playing import Deterministic, play
+from edgeopt.online.simulate import Deterministic, play
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
-from edgeopt.online.tapfinger.policies.priced import PricedSpt
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.options import check_able, check_choice, check_whole, refused
 
 if TYPE_CHECKING:

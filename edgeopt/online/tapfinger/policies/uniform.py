@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.playing import play
+from edgeopt.online.simulate import play
 from edgeopt.online.tapfinger.conflicts import Orders, carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.simulate import Kernel
+    from edgeopt.online.protocols import Kernel
     from edgeopt.online.tapfinger.episode import TapFingerEpisode
     from edgeopt.online.tapfinger.events import Round
     from edgeopt.online.tapfinger.state import Log, Rules, State, Truth

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.tapfinger.adapters.gymnasium_env import (
+from edgeopt.online.tapfinger.adapters.session import Session
+from edgeopt.online.tapfinger.adapters.spaces import (
     action_space,
     check_reward,
     missing,
     observation_space,
     shown,
 )
-from edgeopt.online.tapfinger.adapters.session import Session
 
 try:
     from pettingzoo import ParallelEnv

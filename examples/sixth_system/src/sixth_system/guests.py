@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from edgeopt.online.rescue import RescuePolicy
-from edgeopt.online.rescue.routes import SlotTable, slot_blocks
+from edgeopt.online.rescue.tables import SlotTable, slot_blocks
 from edgeopt.online.rescue.rules import GreedyRule
 from edgeopt.solvers import Backend, Kind, LinearProgram, Solution
 from edgeopt.studies import PolicyEntry

@@ -82,19 +82,7 @@ class NearOptimalInference:
         return instance.refusal_latency
 
     def answer(self, memory: float, problem: SlotProblem) -> tuple[SlotPlan, float]:
-        """Plan the requests of a slot.
-
-        Parameters
-        ----------
-        memory
-            Latency within which late requests should still be answered, s.
-        problem
-            The requests, with the CPU that retraining leaves.
-
-        Returns
-        -------
-        The plan, with its bound where one is asked for, and the memory as it was.
-        """
+        """Plan the requests of a slot."""
         plan = solve_slot(problem, objectives=self.objectives, unfit=self.unfit, late=memory)
         return (self._certified(plan) if self.certify else plan), memory
 
@@ -151,19 +139,7 @@ class GreedyConvex:
         """Remember nothing."""
 
     def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
-        """Place the requests of a slot and share out band and CPU.
-
-        Parameters
-        ----------
-        memory
-            Nothing.
-        problem
-            The requests, with the CPU that retraining leaves.
-
-        Returns
-        -------
-        The plan, which refuses nobody, and no memory.
-        """
+        """Place the requests of a slot and share out band and CPU."""
         assert problem.weight is not None
         order = np.argsort(problem.slo, kind="stable")
         site = _place(
@@ -259,19 +235,7 @@ class Liu:
         """Remember nothing: prices live for a slot."""
 
     def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
-        """Place the requests of a slot and share out band and CPU.
-
-        Parameters
-        ----------
-        memory
-            Nothing.
-        problem
-            The requests, with the CPU that retraining leaves.
-
-        Returns
-        -------
-        The plan, which refuses nobody, and no memory.
-        """
+        """Place the requests of a slot and share out band and CPU."""
         weight = problem.weight
         assert weight is not None
         A, E, room = problem.transmission, problem.computation, problem.room

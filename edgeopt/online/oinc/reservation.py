@@ -191,17 +191,7 @@ class Reservation:
     def reserve(
         self, memory: ReservationMemory, slot: Slot, share: Floats
     ) -> tuple[Floats, ReservationMemory]:
-        """Return the shares that are kept for jobs in a slot, and the memory after it.
-
-        Parameters
-        ----------
-        memory
-            Memory so far.
-        slot
-            The slot that begins.
-        share
-            Shares kept in the slot before, shape [J]; 0 where no job was left.
-        """
+        """Return the shares that are kept for jobs in a slot, and the memory after it."""
         instance = memory.instance
         needed = needed_speed(slot.requests, instance.speed)
         usual = memory.needed / memory.slots if memory.slots else needed

@@ -110,21 +110,7 @@ class Ekya(Deterministic):
     def decide(
         self, state: Grants, observation: Slot, rng: np.random.Generator
     ) -> tuple[Decision, Grants]:
-        """Place what comes and share out every CPU.
-
-        Parameters
-        ----------
-        state
-            Shares granted so far.
-        observation
-            The slot that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the shares after it.
-        """
+        """Place what comes and share out every CPU."""
         instance, jobs, requests = state.instance, observation.jobs, observation.requests
         share = np.zeros(jobs.job.size)
         known = np.isin(jobs.job, state.job)

@@ -89,21 +89,7 @@ class Kalmia(Deterministic):
     def decide(
         self, state: OincInstance, observation: Slot, rng: np.random.Generator
     ) -> tuple[Decision, OincInstance]:
-        """Place what comes, give requests what they need and jobs the rest.
-
-        Parameters
-        ----------
-        state
-            The sites.
-        observation
-            The slot that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the sites.
-        """
+        """Place what comes, give requests what they need and jobs the rest."""
         jobs, requests, speed = observation.jobs, observation.requests, state.speed
         job_site = _queue(jobs.site, jobs.remaining, speed)
         queued = np.bincount(job_site, minlength=state.sites) > 0

@@ -117,21 +117,7 @@ class Oinc(Deterministic):
     def decide(
         self, state: OincState, observation: Slot, rng: np.random.Generator
     ) -> tuple[Decision, OincState]:
-        """Answer a slot.
-
-        Parameters
-        ----------
-        state
-            State so far.
-        observation
-            The slot that begins.
-        rng
-            Not used: no part draws random numbers.
-
-        Returns
-        -------
-        The decision, and the state after it.
-        """
+        """Answer a slot."""
         share, reservation = self.reservation.reserve(state.reservation, observation, state.share)
         jobs = observation.jobs
         queues = Queues(observation.slot, jobs, share, share * state.instance.speed)

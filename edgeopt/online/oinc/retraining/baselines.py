@@ -124,19 +124,7 @@ class Dedas:
         return no_orders(instance.sites)
 
     def dispatch(self, memory: Orders, queues: Queues) -> tuple[Ints, Orders]:
-        """Insert the jobs that wait nowhere, one after the other.
-
-        Parameters
-        ----------
-        memory
-            Orders of the sites.
-        queues
-            The jobs and the sites. Where nothing is kept for jobs none is sent.
-
-        Returns
-        -------
-        Site of each job, -1 while no site serves jobs, shape [q]; and the orders after it.
-        """
+        """Insert the jobs that wait nowhere, one after the other."""
         jobs = queues.jobs
         orders = unfinished(memory, jobs)
         if (queues.speed > 0).any():
@@ -145,19 +133,7 @@ class Dedas:
         return sites_of(orders, jobs), orders
 
     def serve(self, memory: Orders, queues: Queues) -> tuple[Runs, Orders]:
-        """Serve every site in its order.
-
-        Parameters
-        ----------
-        memory
-            Orders of the sites.
-        queues
-            The jobs, where `dispatch` sent them, and the sites.
-
-        Returns
-        -------
-        What runs when, and the orders, which stay as they are.
-        """
+        """Serve every site in its order."""
         return run_in_order(queues, places_in(memory, queues.jobs), self.service), memory
 
     def _with(self, orders: Orders, queues: Queues, new: int) -> Orders:
@@ -306,19 +282,7 @@ class Zhang:
         return Windows(no_orders(instance.sites), 1)
 
     def dispatch(self, memory: Windows, queues: Queues) -> tuple[Ints, Windows]:
-        """Dispatch a batch if a window begins.
-
-        Parameters
-        ----------
-        memory
-            Orders of the sites and the next window.
-        queues
-            The jobs and the sites. Where nothing is kept for jobs none is sent.
-
-        Returns
-        -------
-        Site of each job, -1 for one that waits for its batch, shape [q]; and the memory after it.
-        """
+        """Dispatch a batch if a window begins."""
         jobs, slot = queues.jobs, queues.slot
         orders = unfinished(memory.orders, jobs)
         if slot < memory.next or not (queues.speed > 0).any():
@@ -332,19 +296,7 @@ class Zhang:
         return sites_of(orders, jobs), Windows(orders, 2 * begin)
 
     def serve(self, memory: Windows, queues: Queues) -> tuple[Runs, Windows]:
-        """Serve every site in its order.
-
-        Parameters
-        ----------
-        memory
-            Orders of the sites and the next window.
-        queues
-            The jobs, where `dispatch` sent them, and the sites.
-
-        Returns
-        -------
-        What runs when, and the memory as it is.
-        """
+        """Serve every site in its order."""
         return run_in_order(queues, places_in(memory.orders, queues.jobs), self.service), memory
 
 

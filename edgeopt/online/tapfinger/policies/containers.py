@@ -74,21 +74,7 @@ class OptimusContainers(Settled, Deterministic):
     def decide(
         self, state: Expectations, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, Expectations]:
-        """Start at most one task on each cluster.
-
-        Parameters
-        ----------
-        state
-            The slots that tasks are expected to take.
-        observation
-            The round that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
-        """
+        """Start at most one task on each cluster."""
         task, bundle = _most_gpus(
             observation.pending, observation.free, observation.tasks.kind,
             state.instance.minimum, state.slots,
@@ -120,21 +106,7 @@ class TiresiasContainers(Settled, Deterministic):
     def decide(
         self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, TapFingerInstance]:
-        """Start at most one task on each cluster.
-
-        Parameters
-        ----------
-        state
-            The clusters and kinds of tasks.
-        observation
-            The round that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
-        """
+        """Start at most one task on each cluster."""
         task, bundle = _equal_share(
             observation.pending, observation.free, observation.tasks.kind,
             observation.running.cluster, state.capacity, state.minimum, state.largest,

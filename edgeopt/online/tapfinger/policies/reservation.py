@@ -86,17 +86,7 @@ class PricedSpt(_Priced):
     def decide(
         self, state: Estimates, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, Estimates]:
-        """Answer a round.
-
-        Parameters
-        ----------
-        state
-            What is expected of the tasks.
-        observation
-            The round.
-        rng
-            Not used.
-        """
+        """Answer a round."""
         tasks = observation.tasks
         barred = observation.started & state.instance.single_start
         decision = Decision.void(state.instance.clusters)
@@ -203,17 +193,7 @@ class ReservationSpt(_Priced):
     def decide(
         self, state: Estimates, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, Estimates]:
-        """Answer a round.
-
-        Parameters
-        ----------
-        state
-            What is expected of the tasks.
-        observation
-            The round.
-        rng
-            Not used.
-        """
+        """Answer a round."""
         instance, tasks, running = state.instance, observation.tasks, observation.running
         assert instance.slowing is not None
         decision = Decision.void(instance.clusters)

@@ -114,17 +114,7 @@ class RollingHorizon(Settled, Deterministic):
     def decide(
         self, state: RollingState, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, RollingState]:
-        """Answer a round.
-
-        Parameters
-        ----------
-        state
-            State so far.
-        observation
-            The round.
-        rng
-            Not used.
-        """
+        """Answer a round."""
         if state.slot != observation.slot:
             starts = self._planned(state, observation)
             state = state._replace(slot=observation.slot, starts=starts)

@@ -145,17 +145,7 @@ class Rollout(Deterministic):
     def decide(
         self, state: RolloutState, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, RolloutState]:
-        """Answer a round as the best scheduler does.
-
-        Parameters
-        ----------
-        state
-            State so far.
-        observation
-            The round.
-        rng
-            Not used.
-        """
+        """Answer a round as the best scheduler does."""
         if state.since < 0 or observation.slot >= state.since + self.every:
             costs = [
                 self._cost(policy, own, state.instance, observation)

@@ -7,7 +7,6 @@ from edgeopt.online.oinc.retraining.residual_density import (
     ResidualDensity,
     RetrainingRun,
     run_density,
-    unfinished_weight,
 )
 
-__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density", "unfinished_weight"]
+__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]

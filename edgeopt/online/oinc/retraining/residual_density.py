@@ -10,7 +10,6 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.validate import frozen
-from edgeopt.kernels import compiled
 from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.parts import Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density", "unfinished_weight"]
+__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]
 
 Serve: TypeAlias = Literal["argmax", "argmin"]
 """Which job a site serves: that of largest residual density, or of least."""
@@ -229,47 +228,6 @@ def _sorted(state: State) -> JobRuns:
 
 def _column(records: NDArray[np.void], name: str) -> NDArray[Any]:
     return frozen(records[name].copy())
-
-
-def unfinished_weight(run: RetrainingRun, horizon: int) -> Floats:
-    """Integrate the weight of jobs that are dispatched and unfinished over every slot.
-
-    Parameters
-    ----------
-    run
-        The run; jobs that moved are counted where they went in the end.
-    horizon
-        Number of slots H; what is unfinished later is left out.
-
-    Returns
-    -------
-    Weight times s at each site in each slot, shape [J, H].
-
-    Raises
-    ------
-    OptionError
-        If the horizon is negative.
-    """
-    if horizon < 0:
-        raise OptionError(f"horizon = {horizon}: must not be negative")
-    weight = np.zeros((run.problem.sites, horizon))
-    assert run.problem.weight is not None
-    _integrate(run.site, run.problem.arrival, run.completion, run.problem.weight, weight)
-    return weight
-
-
-@compiled(writes="integral")
-def _integrate(
-    site: Ints, arrival: Ints, completion: Floats, weight: Floats, integral: Floats
-) -> None:
-    for job in range(site.size):
-        if site[job] < 0:
-            continue
-        row = integral[site[job]]
-        for slot in range(arrival[job], row.size):
-            if completion[job] <= slot:
-                break
-            row[slot] += weight[job] * min(completion[job] - slot, 1.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -21,7 +21,6 @@ from edgeopt.options import check_flag, check_whole, generator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
     from edgeopt.online.protocols import (
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
         WorldT,
     )
 
-__all__ = ["Deterministic", "named", "padded", "play", "simulate", "stacked"]
+__all__ = ["Deterministic", "Titled", "padded", "play", "simulate", "stacked"]
 
 
 MOST_RUNS: Final = 10**7
@@ -122,14 +121,21 @@ def simulate(
     return environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
 
 
-def named(title: str, options: DataclassInstance) -> str:
-    """Return the title, and the options that are not what they are by default."""
-    changed = [
-        f"{field.name}={getattr(options, field.name)}"
-        for field in fields(options)
-        if getattr(options, field.name) != field.default
-    ]
-    return ", ".join([title, *changed])
+class Titled:
+    """A dataclass of options that is called by its title in tables and pictures."""
+
+    title: ClassVar[str]
+    """How it is called where no option is changed."""
+
+    @property
+    def name(self) -> str:
+        """Title, and the options that are not default."""
+        changed = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) != field.default
+        ]
+        return ", ".join([self.title, *changed])
 
 
 _CALLED_WITH: Final = {

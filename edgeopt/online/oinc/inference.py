@@ -11,7 +11,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.models.oinc.slot.allocation import allocate
 from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
-from edgeopt.online.simulate import named
+from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -28,7 +28,7 @@ __all__ = ["GreedyConvex", "Liu", "NearOptimalInference"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NearOptimalInference:
+class NearOptimalInference(Titled):
     """Plan every slot by `solve_slot`: greedy, local search, exact shares, admission.
 
     Parameters
@@ -71,11 +71,6 @@ class NearOptimalInference:
         check_flag("certify", self.certify)
         check_real("gap", self.gap, "(0, inf)")
         check_real("time_limit", self.time_limit, "(0, inf]", none=True)
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and pictures."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> float:
         """Remember the latency that a refused request counts with, s."""
@@ -187,7 +182,7 @@ def _place(order: Ints, A: Floats, E: Floats, room: Floats, weight: Floats) -> I
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Liu:
+class Liu(Titled):
     r"""Send each request where marginal cost and price are least, then share out in closed form.
 
     Requests come one by one, by number. A request on a site takes up a load of
@@ -225,11 +220,6 @@ class Liu:
 
     def __post_init__(self) -> None:
         check_real("step", self.step, "[0, inf)")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> None:
         """Remember nothing: prices live for a slot."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.forecast import Forecast, needed_speed
-from edgeopt.online.simulate import named
+from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -29,7 +29,7 @@ _MOST: Final = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class StaticShares:
+class StaticShares(Titled):
     r"""Keep the same share of the CPU of all sites for jobs, in all slots.
 
     Parameters
@@ -55,11 +55,6 @@ class StaticShares:
 
     def __post_init__(self) -> None:
         check_real("share", self.share, "[0, 1)", none=True)
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and pictures."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> tuple[float, float, bool]:
         """Remember the weight of requests and of jobs, and whether a job has been seen."""
@@ -111,7 +106,7 @@ class ReservationMemory(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reservation:
+class Reservation(Titled):
     r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.
 
     As many idle sites are chosen as there are jobs that wait for one, if there are as many. What
@@ -178,11 +173,6 @@ class Reservation:
             check_real(f"ratios[{place}]", ratio, "[0, inf)")
         check_flag("optimise", self.optimise)
         check_choice("span", self.span, get_args(Span))
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and pictures."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> ReservationMemory:
         """Return the memory before the first slot."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from edgeopt.kernels import compiled
 from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
-from edgeopt.online.simulate import Deterministic, named
+from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class EdrState(Generic[MemoryT]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
+class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     """A policy that says how many rounds it wishes to train; the rest is taken care of.
 
     A policy of your own extends this class with `wish`. The wish is cut to what is left of each
@@ -217,7 +217,6 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
     frames whose cap is too small.
     """
 
-    title: ClassVar[str]
     """Name of the policy without its options."""
 
     elastic: Elastic = "soft"
@@ -232,11 +231,6 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
         check_choice("reserve", self.reserve, ("last", None))
         check_real("guard", self.guard, "(0, inf)", none=True)
         check_real("training_room", self.training_room, "[0, 1]")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     @abstractmethod
     def begin(self, instance: EdrInstance) -> MemoryT:

@@ -11,7 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Decision, Runs
-from edgeopt.online.simulate import Deterministic, named
+from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -50,7 +50,7 @@ class Grants(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ekya(Deterministic):
+class Ekya(Titled, Deterministic):
     r"""Let requests and new jobs of a site steal CPU from each other until no theft helps.
 
     Whatever comes goes to the site with the fewest residents: new jobs by number, then the
@@ -97,11 +97,6 @@ class Ekya(Deterministic):
         check_real("largest", self.largest, "(0, 1)")
         if self.largest < self.step:
             raise OptionError(f"largest = {self.largest}: must be at least a step and below 1")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> Grants:
         """Begin without a job."""

@@ -11,7 +11,7 @@ from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Decision
 from edgeopt.online.oinc.parts import Queues, Service, check_service, run_in_order
-from edgeopt.online.simulate import Deterministic, named
+from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ALL: Final = 1.0 - 2.0**-20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kalmia(Deterministic):
+class Kalmia(Titled, Deterministic):
     """Give requests the least CPU that keeps their objectives, and the rest to the first deadline.
 
     Requests come by number, each goes where its own latency would be least beside the requests
@@ -76,11 +76,6 @@ class Kalmia(Deterministic):
         check_real("smallest", self.smallest, "(0, 1)")
         check_real("spare", self.spare, "[0, 1]")
         check_service(self.service)
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> OincInstance:
         """Remember the sites."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled, put
 from edgeopt.online.oinc.parts import Service, check_service, run_in_order
-from edgeopt.online.simulate import named
+from edgeopt.online.simulate import Titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Dedas:
+class Dedas(Titled):
     """Insert every new job where the most deadlines are met, and never look back.
 
     A new job is tried at every place of the order of every site that serves jobs, and in the place
@@ -113,11 +113,6 @@ class Dedas:
 
     def __post_init__(self) -> None:
         check_service(self.service)
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> Orders:
         """Begin with empty orders."""
@@ -235,7 +230,7 @@ class Windows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Zhang:
+class Zhang(Titled):
     r"""Collect jobs over windows that double, and start a batch of them with each window.
 
     Windows are the slots :math:`[2^q, 2^{q+1})`, and slot 0 before them. When one begins, the jobs
@@ -271,11 +266,6 @@ class Zhang:
 
     def __post_init__(self) -> None:
         check_service(self.service)
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> Windows:
         """Begin with empty orders; the window after slot 0 begins in slot 1."""

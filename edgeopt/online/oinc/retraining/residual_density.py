@@ -13,7 +13,7 @@ from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import Weights
 from edgeopt.online.oinc.parts import Service, check_service, run_in_order
 from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
-from edgeopt.online.simulate import named
+from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice, check_flag
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _column(records: NDArray[np.void], name: str) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResidualDensity:
+class ResidualDensity(Titled):
     r"""Send each job to where it adds least, and serve the densest job at every site.
 
     The residual density of a job is its weight over the time that it would still take at its site.
@@ -275,11 +275,6 @@ class ResidualDensity:
         check_service(self.service)
         check_choice("weights", self.weights, get_args(Weights))
         check_flag("late_binding", self.late_binding)
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     def start(self, instance: OincInstance) -> None:
         """Remember nothing: a slot shows all that counts."""

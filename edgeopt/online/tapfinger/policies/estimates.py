@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import frexp, ldexp
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
-from edgeopt.online.simulate import named
+from edgeopt.online.simulate import Titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,16 +36,8 @@ __all__ = [
 ]
 
 
-class Settled:
+class Settled(Titled):
     """A policy, a dataclass of its options, that learns nothing from what its rounds come to."""
-
-    title: ClassVar[str]
-    """How it is called where no option is changed."""
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)  # type: ignore[arg-type]
 
     def learn(self, state: Any, observation: Round, decision: Decision, feedback: Outcome) -> Any:
         """Return the state: nothing is learnt."""

@@ -37,7 +37,7 @@ def draw(jobs: int, sites: int) -> dict[str, Array]:
 def slot_by_slot(speed: Array, work: Array, weight: Array, arrival: Array) -> float | None:
     """Return the weighted flow time; None if time is up before."""
     from edgeopt.online.oinc.events import Jobs
-    from edgeopt.online.oinc.policies.parts import Queues
+    from edgeopt.online.oinc.parts import Queues
     from edgeopt.online.oinc.retraining import ResidualDensity
 
     part = ResidualDensity()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from edgeopt.online.simulate import (
+from edgeopt.online.protocols import (
     CompilablePolicy,
     Environment,
     Episode,
     Kernel,
     Policy,
     Trajectory,
-    simulate,
 )
+from edgeopt.online.simulate import simulate
 
 __all__ = [
     "CompilablePolicy",

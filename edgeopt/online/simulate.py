@@ -1,215 +1,47 @@
-"""Environments, policies and the loop in which a policy lives through random worlds.
+"""The loop in which a policy lives through random worlds, and what is said when it fails its part.
 
-A *world* is one realisation of everything random. An environment draws worlds, and opens an
-*episode* on one of them: the episode shows an observation, takes a decision, returns feedback, and
-so on until it is over. It owns the future and shows nothing of it. What a step is, the environment
-decides: a slot, a request within a slot, a batch of them, a round; several steps may share a slot.
-
-A policy is an immutable value with ``start / decide / learn``. All that it remembers is in a state
-that it is handed and hands back, so the same policy object can live through many worlds, and can
-be stepped by hand on live events, with no environment in sight:
-
->>> state = policy.start(instance)  # doctest: +SKIP
->>> for observation in live_events:  # doctest: +SKIP
-...     decision, state = policy.decide(state, observation, rng)
-...     feedback = carry_out(decision)
-...     state = policy.learn(state, observation, decision, feedback)
+Saying it costs no time while all goes well: signatures are looked at once a call has failed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, runtime_checkable
+import inspect
+import reprlib
+import time
+from dataclasses import fields
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from edgeopt.online.playing import ask, play, require_parts
+from edgeopt.errors import EdgeOptError, PolicyError
+from edgeopt.online.protocols import CompilablePolicy
 from edgeopt.options import check_flag, check_whole, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "CompilablePolicy",
-    "Environment",
-    "Episode",
-    "Kernel",
-    "Policy",
-    "Trajectory",
-    "simulate",
-]
+    from edgeopt.online.protocols import (
+        DecisionT,
+        Environment,
+        Episode,
+        FeedbackT,
+        InstanceT_co,
+        Kernel,
+        ObservationT,
+        Policy,
+        StateT,
+        TrajectoryT_co,
+        WorldT,
+    )
+
+__all__ = ["Deterministic", "Titled", "padded", "play", "simulate", "stacked"]
+
 
 MOST_RUNS: Final = 10**7
 """More worlds than this are a slip of the hand."""
-
-InstanceT_co = TypeVar("InstanceT_co", covariant=True)
-InstanceT_contra = TypeVar("InstanceT_contra", contravariant=True)
-WorldT = TypeVar("WorldT")
-ObservationT = TypeVar("ObservationT")
-ObservationT_co = TypeVar("ObservationT_co", covariant=True)
-ObservationT_contra = TypeVar("ObservationT_contra", contravariant=True)
-DecisionT = TypeVar("DecisionT")
-DecisionT_contra = TypeVar("DecisionT_contra", contravariant=True)
-FeedbackT = TypeVar("FeedbackT")
-FeedbackT_co = TypeVar("FeedbackT_co", covariant=True)
-FeedbackT_contra = TypeVar("FeedbackT_contra", contravariant=True)
-StateT = TypeVar("StateT")
-TrajectoryT_co = TypeVar("TrajectoryT_co", covariant=True, bound="Trajectory")
-
-
-@dataclass(frozen=True, eq=False)
-class Trajectory:
-    """What happened to one policy in a number of worlds, slot by slot.
-
-    Attributes
-    ----------
-    name
-        Name of the policy.
-    reward
-        Reward of every slot, shape [runs, T]. The system says what is booked and when.
-    violations
-        Number of broken promises of every slot, shape [runs, T].
-    decisions
-        Number of decisions that the policy was asked for in every slot, shape [runs, T].
-    seconds
-        Time spent on all decisions together, in seconds. In the plain loop it covers ``decide``
-        and ``learn`` alone; of a compiled run it covers the whole kernel, environment included,
-        and is therefore an upper bound.
-    compiled
-        Whether a compiled kernel ran, which tells how to read `seconds`.
-    """
-
-    name: str
-    reward: NDArray[np.float64]
-    violations: NDArray[np.int64]
-    decisions: NDArray[np.int64]
-    seconds: float
-    compiled: bool
-
-    @property
-    def runs(self) -> int:
-        """Number of worlds lived through."""
-        return int(self.reward.shape[0])
-
-    @property
-    def horizon(self) -> int:
-        """Number of slots T."""
-        return int(self.reward.shape[1])
-
-    @property
-    def total(self) -> NDArray[np.float64]:
-        """Reward of every run, shape [runs]."""
-        return np.asarray(self.reward.sum(axis=1))
-
-    @property
-    def seconds_per_decision(self) -> float:
-        """Mean time of a decision in seconds, NaN if none was asked for; see `seconds`."""
-        asked = int(self.decisions.sum())
-        return self.seconds / asked if asked else float("nan")
-
-
-class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
-    """One world being lived through; the only party that changes in place."""
-
-    def observe(self) -> ObservationT_co | None:
-        """Show what may be known before the next decision, or None when the world is over."""
-        ...
-
-    def act(self, decision: DecisionT_contra) -> FeedbackT_co:
-        """Carry a decision out and tell what came to light until the next observation."""
-        ...
-
-
-class Environment(
-    Protocol[InstanceT_co, WorldT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co]
-):
-    """A system with a future that it keeps to itself."""
-
-    @property
-    def instance(self) -> InstanceT_co:
-        """What a policy may know before the first step; never the realised future."""
-        ...
-
-    def worlds(self, rng: np.random.Generator, runs: int) -> Sequence[WorldT] | NDArray[Any]:
-        """Draw worlds; the first n of more runs are the same as n runs of the same stream."""
-        ...
-
-    def episode(
-        self, world: WorldT, *, record: bool = False
-    ) -> Episode[ObservationT, DecisionT, FeedbackT]:
-        """Open a world at its first step; with `record`, keep details that pictures need."""
-        ...
-
-    def trajectory(
-        self,
-        name: str,
-        episodes: Sequence[Episode[ObservationT, DecisionT, FeedbackT]],
-        *,
-        seconds: float,
-        record: bool = False,
-    ) -> TrajectoryT_co:
-        """Gather finished episodes, all of which came from `episode`."""
-        ...
-
-
-class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, FeedbackT_contra, StateT]):
-    """A rule for decisions, with all memory in an explicit state."""
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and pictures."""
-        ...
-
-    def start(self, instance: InstanceT_contra) -> StateT:
-        """Return the state before the first decision.
-
-        Called once however many worlds follow; every world begins with the returned state, which
-        is therefore never to be changed in place.
-        """
-        ...
-
-    def decide(
-        self, state: StateT, observation: ObservationT_contra, rng: np.random.Generator
-    ) -> tuple[DecisionT, StateT]:
-        """Answer an observation with a decision and the state after it.
-
-        `rng` is the policy's own stream of random numbers in this world.
-        """
-        ...
-
-    def learn(
-        self,
-        state: StateT,
-        observation: ObservationT_contra,
-        decision: DecisionT,
-        feedback: FeedbackT_contra,
-    ) -> StateT:
-        """Return the state after the feedback on a decision."""
-        ...
-
-
-class Kernel(Protocol):
-    """A compiled stand-in for the plain loop: all worlds in one call, the same trajectory."""
-
-    def __call__(
-        self, worlds: Any, rng: np.random.Generator, *, record: bool = False
-    ) -> Trajectory:
-        """Live through all worlds.
-
-        `rng` is the policy's stream; a kernel that tosses coins splits it by world.
-        """
-        ...
-
-
-@runtime_checkable
-class CompilablePolicy(Protocol):
-    """A policy that may bring a kernel."""
-
-    def compiled(self, environment: Any, state: Any) -> Kernel | None:
-        """Return a kernel that is ready to run from `state`, or None if there is none for it."""
-        ...
 
 
 def simulate(
@@ -287,3 +119,190 @@ def simulate(
             raise
         episodes.append(episode)
     return environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
+
+
+class Titled:
+    """A dataclass of options that is called by its title in tables and pictures."""
+
+    title: ClassVar[str]
+    """How it is called where no option is changed."""
+
+    @property
+    def name(self) -> str:
+        """Title, and the options that are not default."""
+        changed = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) != field.default
+        ]
+        return ", ".join([self.title, *changed])
+
+
+_CALLED_WITH: Final = {
+    "start": ("instance",),
+    "decide": ("state", "observation", "rng"),
+    "learn": ("state", "observation", "decision", "feedback"),
+    "compiled": ("environment", "state"),
+}
+"""What the methods of a policy are called with."""
+
+_WHEN: Final = (("frame", "frame"), ("slot", "slot"), ("index", "slot"), ("number", "round"))
+"""How an observation says when it was made, and how this is told."""
+
+
+_PARTS: Final = "a policy has name, start, decide, learn, see edgeopt.online.Policy"
+
+
+def require_parts(policy: Any) -> None:
+    """Check that a policy has a name and its methods."""
+    if isinstance(policy, type):
+        name = policy.__name__
+        raise PolicyError(f"policy {name} is a class; pass an object: {name}()")
+    kind = type(policy).__name__
+    for part in ("start", "decide", "learn"):
+        if not callable(getattr(policy, part, None)):
+            raise PolicyError(f"{kind}.{part} is missing; {_PARTS}")
+    if not isinstance(getattr(policy, "name", None), str):
+        raise PolicyError(f"{kind}.name is missing or no text; {_PARTS}")
+
+
+def play(
+    episode: Episode[Any, Any, Any],
+    policy: Policy[Any, Any, Any, Any, Any],
+    state: Any,
+    rng: np.random.Generator,
+) -> float:
+    """Let a policy live through one world, to its end."""
+    seconds = 0.0
+    while (observation := episode.observe()) is not None:
+        asked = time.perf_counter()
+        try:
+            answer = policy.decide(state, observation, rng)
+        except Exception as error:
+            _annotate(error, policy, "decide", observation)
+            raise
+        seconds += time.perf_counter() - asked
+        # A decision may be a tuple of two itself: only a plain one is taken apart.
+        if type(answer) is not tuple or len(answer) != 2:
+            raise _wrong_answer(policy, answer, episode)
+        decision, state = answer
+        try:
+            feedback = episode.act(decision)
+        except EdgeOptError as error:
+            raise _refused(policy, observation, error) from error
+        told = time.perf_counter()
+        try:
+            state = policy.learn(state, observation, decision, feedback)
+        except Exception as error:
+            _annotate(error, policy, "learn", observation)
+            raise
+        seconds += time.perf_counter() - told
+    return seconds
+
+
+def ask(policy: Any, part: str, *given: Any) -> Any:
+    """Call a method of a policy; an error of its own gets a note, see `play`."""
+    try:
+        return getattr(policy, part)(*given)
+    except Exception as error:
+        _annotate(error, policy, part)
+        raise
+
+
+def _annotate(error: Exception, policy: Any, part: str, observation: Any = None) -> None:
+    """Note on an error where it came up, or say how the method is called that has failed."""
+    trace = error.__traceback__
+    # Raised by the call itself, not by what the method does.
+    if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+        _require_signature(policy, part)
+    where = ", ".join([f"{type(policy).__name__}.{part}", *_when(observation)])
+    error.add_note(f"in {where}, of the policy {policy.name!r}")
+
+
+def _require_signature(policy: Any, part: str) -> None:
+    method, given = getattr(policy, part), _CALLED_WITH[part]
+    try:
+        takes = inspect.signature(method)
+    except (TypeError, ValueError):  # not written in Python
+        return
+    try:
+        takes.bind(*given)
+    except TypeError:
+        names = ", ".join(takes.parameters)
+        raise PolicyError(
+            f"{type(policy).__name__}.{part} takes ({names}) but is called with "
+            f"({', '.join(given)})"
+        ) from None
+
+
+def _wrong_answer(policy: Any, answer: Any, episode: Any) -> PolicyError:
+    """Say what ``decide`` has to return."""
+    declines = answer is None and getattr(episode, "may_decline", False)
+    shown = " ".join(reprlib.repr(answer).split())
+    return PolicyError(
+        f"{type(policy).__name__}.decide returned {shown}; it must return (decision, state)"
+        + ": 'return None, state' declines" * declines
+    )
+
+
+def _refused(policy: Any, observation: Any, error: EdgeOptError) -> PolicyError:
+    """Say whose decision it is that an episode refuses."""
+    where = ", ".join([f"{type(policy).__name__}.decide", *_when(observation)])
+    return PolicyError(f"{where}: {error}")
+
+
+def _when(observation: Any) -> Iterator[str]:
+    for name, title in _WHEN:
+        value = getattr(observation, name, None)
+        if isinstance(value, Integral):
+            yield f"{title} {value}"
+
+
+def repeated(
+    environment: Environment[Any, Any, Any, Any, Any, Any],
+    policy: Policy[Any, Any, Any, Any, Any],
+    state: Any,
+) -> Kernel:
+    """Return a stand-in for the loop: one run of a policy without coins, counted as all runs."""
+
+    def once(worlds: Any, rng: Any = None, *, record: bool = False) -> Any:
+        episode = environment.episode(worlds[0], record=record)
+        seconds = play(episode, policy, state, np.random.default_rng(0))
+        runs = len(worlds)
+        return environment.trajectory(
+            policy.name, [episode] * runs, seconds=seconds * runs, record=record
+        )
+
+    return once
+
+
+class Deterministic:
+    """A policy without coins: where all worlds are alike, one run counts for all.
+
+    An environment whose worlds are alike says so in an attribute ``alike``.
+    """
+
+    deterministic: ClassVar[bool] = True
+    """Whether the policy, or the part of it that a subclass adds, draws no random numbers."""
+
+    def compiled(self, environment: Any, state: Any) -> Kernel | None:
+        """Return a stand-in for the loop that lives through one run where all are the same."""
+        if self.deterministic and getattr(environment, "alike", False):
+            # Whoever inherits this has the rest of a policy.
+            return repeated(environment, self, state)  # type: ignore[arg-type]
+        return None
+
+
+def stacked(runs: Sequence[Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Stack what finished runs have booked, field by field."""
+    return {field: np.stack([getattr(run, field) for run in runs]) for field in fields}
+
+
+def padded(runs: Sequence[Any]) -> NDArray[Any]:
+    """Stack what each run has in every slot, with zeros after its end."""
+    rows = [np.asarray(run) for run in runs]
+    longest = max(len(row) for row in rows)
+    table = np.zeros((len(rows), longest, *rows[0].shape[1:]), dtype=rows[0].dtype)
+    for place, row in zip(table, rows, strict=True):
+        place[: len(row)] = row
+    return table

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds import StoredVerdicts, Verdict
-    from edgeopt.online.simulate import Trajectory
+    from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
     from edgeopt.studies.system import Constraint, Objective, System
 

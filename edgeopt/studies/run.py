@@ -27,7 +27,7 @@ from edgeopt.studies.system import System
 if TYPE_CHECKING:
     import numpy as np
 
-    from edgeopt.online.simulate import Trajectory
+    from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
 
 __all__ = ["study"]

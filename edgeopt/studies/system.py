@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.simulate import Trajectory
+    from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import (
         Account,
         Benchmark,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.online.simulate import Trajectory
+from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import (
     Account,
     Benchmark,

@@ -14,7 +14,7 @@ from edgeopt.cli.main import run
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, generate
 from edgeopt.models.tapfinger import verify
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger import Decision, Held
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.pictures.canvas import draw

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.online.playing import play
+from edgeopt.online.simulate import play
 from edgeopt.online.tapfinger import (
     Min,
     Optimus,

@@ -13,10 +13,10 @@ from edgeopt.bounds.tapfinger import counterexamples as named
 from edgeopt.bounds.tapfinger.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.tapfinger.policies.speed_fit import fitted_slots
+from edgeopt.online.tapfinger.policies.optimus import fitted_slots
 
 if TYPE_CHECKING:
-    from edgeopt.online.tapfinger.policies.speed_fit import Fit
+    from edgeopt.online.tapfinger.policies.optimus import Fit
 
 __all__ = ["CLAIMS", "InTurn"]
 

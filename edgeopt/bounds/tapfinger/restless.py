@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.settled import Settled
+from edgeopt.online.tapfinger.policies.estimates import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.penalties import late_price, unserved_price
-from edgeopt.online.edr.episode import EdrEpisode
-from edgeopt.online.edr.trajectory import EdrTrajectory
+from edgeopt.models.edr.routing import conditions
+from edgeopt.online.edr.events import (
+    QUALITY_BINS,
+    Accepted,
+    EdrTrajectory,
+    Frame,
+    Served,
+    Settled,
+    Slot,
+)
+from edgeopt.online.edr.settlement import carry_out, flows_of
+from edgeopt.online.simulate import stacked
 from edgeopt.options import check_flag, check_kind
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +32,208 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.edr.events import Decision, Feedback, Observation
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
 
-__all__ = ["EdrEnvironment"]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["EdrEnvironment", "EdrEpisode"]
+
+
+class EdrEpisode:
+    """Frames of one world, each with its slots, one after the other.
+
+    What cannot be carried out is refused; what can but breaks a cap is carried out and counted.
+
+    Parameters
+    ----------
+    instance
+        The instance with its future.
+    late_price
+        Price of a missing round of each task, shape [I].
+    unserved_price
+        Price of an unserved request of each type, shape [N].
+    foresight
+        Whether a frame shows its requests when it begins.
+    """
+
+    def __init__(
+        self,
+        instance: EdrInstance,
+        late_price: Floats,
+        unserved_price: Floats,
+        *,
+        foresight: bool = False,
+    ) -> None:
+        self._instance = instance
+        self._late_price, self._unserved_price = late_price, unserved_price
+        self._foresight = foresight
+        self._frame, self._slot = 0, -1
+        self._done = np.zeros(instance.tasks, dtype=np.int64)
+        self._work, self._load = np.zeros(instance.sites), np.zeros(instance.sites)
+        self._lost = np.zeros(instance.types)
+        self._spent, self._delay = 0.0, 0.0
+        self._most_work = instance.slots * instance.capacity * (1.0 + TIGHT)
+        frames, sites = instance.frames, instance.sites
+        self.reward, self.energy, self.training_energy = (np.zeros(frames) for _ in range(3))
+        self.energy_cost, self.delay_cost = np.zeros(frames), np.zeros(frames)
+        self.training_delay_cost = np.zeros(frames)
+        self.late_cost, self.unserved_cost = np.zeros(frames), np.zeros(frames)
+        self.excess, self.unserved = np.zeros(frames), np.zeros(frames)
+        self.asked = instance.requests.sum(axis=(1, 2, 3))
+        self.violations = np.zeros(frames, dtype=np.int64)
+        self.decisions = np.zeros(frames, dtype=np.int64)
+        self.rounds = np.zeros((frames, instance.tasks), dtype=np.int64)
+        self.missing = np.zeros(instance.tasks, dtype=np.int64)
+        self.quality = np.zeros(QUALITY_BINS)
+        self.flows = np.zeros((sites, sites))
+
+    @property
+    def finished(self) -> bool:
+        """Whether all frames are over."""
+        return self._frame >= self._instance.frames
+
+    def observe(self) -> Observation | None:
+        """Show a frame, then its slots one by one; None when all frames are over."""
+        if self.finished:
+            return None
+        return self._show_frame() if self._slot < 0 else self._show_slot()
+
+    def act(self, decision: Decision) -> Feedback:
+        """Train the rounds of a frame, or route the requests of a slot."""
+        if self.finished:
+            raise OptionError("the world is over: no decision is asked for")
+        return self._train(decision) if self._slot < 0 else self._serve(decision)
+
+    # --- a frame -----------------------------------------------------------------------------
+
+    def _show_frame(self) -> Frame:
+        instance, t = self._instance, self._frame
+        active = instance.active[t]
+        known = instance.arrival <= t
+        return Frame(
+            frame=t,
+            cap=float(instance.cap[t]),
+            price=float(instance.price[t - 1] if t else instance.price_prior),  # type: ignore[arg-type]
+            prices=instance.price[:t],
+            active=active,
+            arrival=np.where(known, instance.arrival, -1),
+            deadline=np.where(known, instance.deadline, -1),
+            rounds=np.where(known, instance.rounds, 0),
+            remaining=np.where(active, instance.rounds - self._done, 0),
+            even_rate=np.where(active, instance.even_rate, 0.0),
+            round_energy=np.where(active, instance.round_energy[t], 0.0),
+            round_seconds=np.where(active, instance.round_seconds[t], 0.0),
+            round_work=np.where(active[:, None], instance.round_work, 0.0),
+            forecast=instance.requests[t] if self._foresight else None,
+        )
+
+    def _train(self, decision: Decision) -> Accepted:
+        instance, t = self._instance, self._frame
+        rounds = self._checked_rounds(decision)
+        work = rounds @ instance.round_work
+        for site in np.flatnonzero(work > self._most_work):
+            raise OptionError(
+                f"site {site} cannot train {work[site]} GFLOP: it does "
+                f"{instance.slots * instance.capacity[site]} in a frame"
+            )
+        self._work, self._load = work, np.zeros(instance.sites)
+        self._lost = np.zeros(instance.types)
+        self._spent, self._delay = 0.0, 0.0
+        self.rounds[t] = rounds
+        self.training_energy[t] = rounds @ instance.round_energy[t]
+        self.decisions[t] += 1
+        self._done += rounds
+        self._slot = 0
+        return Accepted(self.rounds[t].copy(), work.copy(), float(self.training_energy[t]))
+
+    def _checked_rounds(self, decision: Decision) -> Ints:
+        instance, t = self._instance, self._frame
+        if not isinstance(decision, np.ndarray) or decision.shape != (instance.tasks,):
+            raise OptionError(f"the decision of a frame must be rounds, shape ({instance.tasks},)")
+        if decision.dtype.kind not in "iu":
+            raise OptionError(f"rounds must be whole numbers, not {decision.dtype}")
+        most = np.where(instance.active[t], instance.rounds - self._done, 0)
+        for i in np.flatnonzero((decision < 0) | (decision > most)):
+            why = f"{most[i]} are left" if instance.active[t, i] else "it is not active"
+            raise OptionError(f"task {i} cannot train {decision[i]} rounds in frame {t}: {why}")
+        return decision.astype(np.int64)
+
+    # --- a slot ------------------------------------------------------------------------------
+
+    def _show_slot(self) -> Slot:
+        instance, t = self._instance, self._frame
+        return Slot(
+            frame=t,
+            slot=self._slot,
+            conditions=conditions(instance, t, self._slot),
+            cap=float(instance.cap[t]),
+            training=self._work.copy(),
+            training_energy=float(self.training_energy[t]),
+            spent=self._spent,
+        )
+
+    def _serve(self, decision: Decision) -> Served | Settled:
+        instance, t = self._instance, self._frame
+        flows = flows_of(decision, instance.sites, instance.types)
+        quality, traffic = self.quality.copy(), self.flows.copy()
+        seen = conditions(instance, t, self._slot)
+        carried = carry_out(instance, seen, flows, quality, traffic)
+        together = self._work + self._load + carried.load
+        for site in np.flatnonzero(together > self._most_work):
+            raise OptionError(
+                f"site {site} cannot do {together[site]} GFLOP of training and requests: it does "
+                f"{instance.slots * instance.capacity[site]} in a frame"
+            )
+        self.quality, self.flows = quality, traffic
+        self._load += carried.load
+        self._lost += carried.unserved.sum(axis=0)
+        self._spent += carried.energy
+        self._delay += carried.delay
+        self.decisions[t] += 1
+        self._slot += 1
+        served = Served(*carried)
+        return served if self._slot < instance.slots else self._settle(served)
+
+    def _settle(self, served: Served) -> Settled:
+        """Book the frame and move on to the next."""
+        instance, t = self._instance, self._frame
+        rounds = self.rounds[t]
+        energy, cap = self._spent + self.training_energy[t], instance.cap[t]
+        over = energy - cap > TIGHT * energy
+        self.energy[t] = energy
+        self.excess[t] = energy - cap if over else 0.0
+        self.violations[t] = over
+        missing = np.where(instance.deadline == t, instance.rounds - self._done, 0)
+        self.missing += missing
+        self.energy_cost[t] = instance.energy_weight * instance.price[t] * energy
+        self.delay_cost[t] = instance.delay_weight * self._delay
+        travel = rounds @ instance.round_seconds[t]
+        self.training_delay_cost[t] = instance.delay_weight * travel
+        self.late_cost[t] = missing @ self._late_price
+        self.unserved[t] = self._lost.sum()
+        self.unserved_cost[t] = self._lost @ self._unserved_price
+        self.reward[t] = (
+            self.energy_cost[t]
+            + self.delay_cost[t]
+            + self.training_delay_cost[t]
+            + self.late_cost[t]
+            + self.unserved_cost[t]
+        )
+        self._frame, self._slot = t + 1, -1
+        return Settled(
+            frame=t,
+            price=float(instance.price[t]),
+            energy=float(energy),
+            training_energy=float(self.training_energy[t]),
+            excess=float(self.excess[t]),
+            rounds=rounds.copy(),
+            missing=missing,
+            requests=instance.requests[t],
+            unserved=self._lost,
+            served=served,
+        )
+
 
 _FIELDS = (
     "reward", "violations", "decisions", "energy", "training_energy", "energy_cost", "delay_cost",
@@ -126,7 +337,6 @@ class EdrEnvironment:
     ) -> EdrTrajectory:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, EdrEpisode)]
-        booked = {field: np.stack([getattr(one, field) for one in mine]) for field in _FIELDS}
         return EdrTrajectory(
             name=name,
             seconds=seconds,
@@ -134,5 +344,5 @@ class EdrEnvironment:
             cap=self.truth.cap,
             needed=self.truth.rounds,
             flows=mine[0].flows if record else None,
-            **booked,
+            **stacked(mine, _FIELDS),
         )

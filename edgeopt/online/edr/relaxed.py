@@ -1,23 +1,36 @@
-"""Training in a frame with fractions of rounds allowed: what the saddle-point driver steps on."""
+"""Training in a frame with fractions of rounds allowed, and what price a frame may have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from edgeopt.errors import OptionError
 from edgeopt.models.edr.training import take_step
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.events import Frame
 
     Floats = NDArray[np.float64]
 
-__all__ = ["RelaxedFrame", "Scale", "TrainingSet", "fill_cap", "live", "typical", "unit_cost"]
+__all__ = [
+    "GivenPrices",
+    "PriceForecast",
+    "RelaxedFrame",
+    "TrainingSet",
+    "check_forecast",
+    "expected_price",
+    "fill_cap",
+    "live",
+    "typical",
+    "unit_cost",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,3 +137,64 @@ def fill_cap(worth: Floats, energy: Floats, upper: Floats, cap: float) -> Floats
     before = np.concatenate([[0.0], np.cumsum(rounds[order] * energy[order])])[:-1]
     rounds[order] = np.clip((cap - before) / energy[order], 0.0, rounds[order])
     return rounds
+
+
+DAY = 24
+"""Frames of a day."""
+
+_NAMES = ("last", "mean", "day")
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPrices:
+    """A forecast made elsewhere, such as the prices of a day-ahead market.
+
+    Parameters
+    ----------
+    prices
+        Price expected in every frame, $/Wh, shape [T].
+    title
+        How names of policies call it.
+
+    Raises
+    ------
+    OptionError
+        If a price is not finite, or there is none.
+    """
+
+    prices: ArrayLike
+    title: str = "given"
+
+    def __post_init__(self) -> None:
+        prices = np.array(self.prices, dtype=np.float64)
+        if prices.ndim != 1 or prices.size == 0 or not np.isfinite(prices).all():
+            raise OptionError("prices: must be finite numbers, one for each frame")
+        prices.flags.writeable = False
+        object.__setattr__(self, "prices", prices)
+
+    def __repr__(self) -> str:
+        return self.title
+
+
+PriceForecast: TypeAlias = Literal["last", "mean", "day"] | GivenPrices
+"""The last price known, the mean of all known, that of a day ago, or a forecast of one's own."""
+
+
+def check_forecast(forecast: PriceForecast) -> None:
+    """Refuse what is no forecast."""
+    if not isinstance(forecast, GivenPrices):
+        check_choice("price_forecast", forecast, _NAMES, otherwise="GivenPrices(...)")
+
+
+def expected_price(forecast: PriceForecast, frame: Frame) -> float:
+    """Return the price that a frame is expected to have, $/Wh."""
+    if isinstance(forecast, GivenPrices):
+        prices = np.asarray(forecast.prices)
+        if frame.frame >= prices.size:
+            raise OptionError(f"price_forecast: gives {prices.size} frames, not {frame.frame + 1}")
+        return float(prices[frame.frame])
+    if forecast == "mean" and frame.prices.size:
+        return float(frame.prices.mean())
+    if forecast == "day" and frame.prices.size >= DAY:
+        return float(frame.prices[-DAY])
+    return frame.price

@@ -6,14 +6,15 @@ Distributing Machine Learning With Optimality Guarantees.
 
 from __future__ import annotations
 
-from edgeopt.online.idn.environment import IdnEnvironment
-from edgeopt.online.idn.events import Outcome, Slot
-from edgeopt.online.idn.offline import OfflineInfida, offline_infida
-from edgeopt.online.idn.policies.fixed import FixedPlacement
-from edgeopt.online.idn.policies.greedy import StaticGreedy
-from edgeopt.online.idn.policies.infida import Infida, InfidaState
+from edgeopt.online.idn.environment import IdnEnvironment, IdnTrajectory, Outcome, Slot
+from edgeopt.online.idn.policies.fixed import (
+    FixedPlacement,
+    OfflineInfida,
+    StaticGreedy,
+    offline_infida,
+)
+from edgeopt.online.idn.policies.infida import Infida, InfidaState, Stretching
 from edgeopt.online.idn.policies.olag import Olag, OlagState
-from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import (
     NodeConstants,
     PrintedConstants,
@@ -23,7 +24,6 @@ from edgeopt.online.idn.rates import (
     theory_rates,
 )
 from edgeopt.online.idn.serving import ORDERS, Served, serve
-from edgeopt.online.idn.trajectory import IdnTrajectory
 
 __all__ = [
     "ORDERS",

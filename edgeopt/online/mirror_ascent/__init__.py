@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from edgeopt.online.mirror_ascent.entropy import KnapsackEntropy
-from edgeopt.online.mirror_ascent.euclidean import KnapsackEuclidean
-from edgeopt.online.mirror_ascent.method import AscentState, MirrorAscent, MirrorMap, StepRule
-from edgeopt.online.mirror_ascent.regret import regret_bound
-from edgeopt.online.mirror_ascent.steps import AdaptiveStep, FixedStep, TheoryStep
+from edgeopt.online.mirror_ascent.maps import KnapsackEntropy, KnapsackEuclidean
+from edgeopt.online.mirror_ascent.method import (
+    AdaptiveStep,
+    AscentState,
+    FixedStep,
+    MirrorAscent,
+    MirrorMap,
+    StepRule,
+    TheoryStep,
+    regret_bound,
+)
 
 __all__ = [
     "AdaptiveStep",

@@ -7,19 +7,15 @@ Edge Computing.
 from __future__ import annotations
 
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.events import Decision, Jobs, Outcome, Runs, Slot
-from edgeopt.online.oinc.inference.greedy_convex import GreedyConvex
-from edgeopt.online.oinc.inference.liu import Liu
-from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
+from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Runs, Served, Slot
+from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
+from edgeopt.online.oinc.parts import Inference, Queues, Reserving, Retraining
 from edgeopt.online.oinc.policies.ekya import Ekya
 from edgeopt.online.oinc.policies.kalmia import Kalmia
 from edgeopt.online.oinc.policies.loop import Oinc, OincState
-from edgeopt.online.oinc.policies.parts import Inference, Queues, Reserving, Retraining
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
-from edgeopt.online.oinc.retraining.dedas import Dedas
+from edgeopt.online.oinc.retraining.baselines import Dedas, Zhang
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
-from edgeopt.online.oinc.retraining.zhang import Zhang
-from edgeopt.online.oinc.trajectory import OincTrajectory, Served
 
 __all__ = [
     "Decision",

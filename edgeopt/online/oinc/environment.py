@@ -2,26 +2,207 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.online.oinc.episode import OincEpisode
-from edgeopt.online.oinc.trajectory import OincTrajectory
+from edgeopt.instances.validate import frozen
+from edgeopt.models.oinc.slot import SlotProblem, slot_problem
+from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Served, Slot
+from edgeopt.online.oinc.settlement import answered, dispatched, kept, served
+from edgeopt.online.simulate import padded, stacked
 from edgeopt.options import check_flag, check_kind
+from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.oinc.events import Decision, Outcome, Slot
-    from edgeopt.online.simulate import Episode
+    from edgeopt.models.oinc.slot import SlotPlan
+    from edgeopt.online.oinc.settlement import Service
+    from edgeopt.online.protocols import Episode
 
-__all__ = ["OincEnvironment"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["OincEnvironment", "OincEpisode"]
+
+_SLOWEST: Final = 0.01
+"""Share of the slowest CPU at which all work that is left could be done before a run is stopped."""
+
+
+class OincEpisode:
+    """Slots of one world, one after the other.
+
+    After the last slot there are slots without requests until all jobs are complete. The run is
+    stopped before that when no job has run in as many of them in a row as the horizon has slots, or
+    when all work left after the last slot could have been done on a hundredth of the slowest CPU.
+
+    Parameters
+    ----------
+    instance
+        The instance with its future.
+    drain
+        Whether there are slots after the last one; without them jobs are cut off there.
+    record
+        Whether to keep what served which job when.
+    """
+
+    def __init__(self, instance: OincInstance, *, drain: bool = True, record: bool = False) -> None:
+        self._instance, self._drain = instance, drain
+        self._slot, self._idle, self._request = 0, 0, 0
+        self._limit = math.inf
+        self._remaining = instance.work.copy()
+        self._started = np.zeros(instance.jobs, dtype=np.bool_)
+        self._seen: Slot | None = None
+        self._log: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats, Floats]] = []
+        self._record = record
+        requests, slots = int(instance.active.sum()), instance.slots
+        self.latency, self.site = np.full(requests, np.nan), np.full(requests, -1)
+        self.completion = np.full(instance.jobs, np.inf)
+        self.job_site = np.full(instance.jobs, -1)
+        self.reserved: list[Floats] = []
+        self.job_load: list[Floats] = []
+        self.band_load, self.cpu_load = np.zeros((2, slots, instance.sites))
+        self.bound = np.full(slots, np.nan)
+        self.decisions = np.zeros(slots, dtype=np.int64)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over."""
+        if self._slot < self._instance.slots:
+            return False
+        done = not self._drain or bool(np.isfinite(self.completion).all())
+        return done or self._idle >= self._instance.slots or self._slot >= self._limit
+
+    @property
+    def end(self) -> int:
+        """Number of slots so far."""
+        return self._slot
+
+    @property
+    def served(self) -> Served:
+        """What served which job when."""
+        if not self._log:
+            nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
+            return Served(none, none, nothing, nothing, nothing)
+        return Served(*(np.concatenate(column) for column in zip(*self._log, strict=True)))
+
+    def observe(self) -> Slot | None:
+        """Show the requests and the jobs of a slot; None when the run is over."""
+        if self.finished:
+            return None
+        if self._seen is None:
+            self._seen = Slot(self._slot, self._requests(), self._jobs())
+        return self._seen
+
+    def act(self, decision: Decision) -> Outcome:
+        """Answer the requests of a slot and serve its jobs."""
+        slot = self.observe()
+        if slot is None:
+            raise OptionError("the world is over: no decision is asked for")
+        if not isinstance(decision, Decision):
+            raise OptionError("the decision of a slot must be a Decision")
+        try:
+            reserved = kept(decision.reserved, self._instance.sites)
+            plan = answered(decision.plan, slot.requests, reserved)
+            job_site = dispatched(decision.job_site, slot.jobs, reserved)
+            service = served(decision.runs, slot.jobs, job_site, reserved, self._instance.speed)
+        except OptionError as error:
+            raise OptionError(f"slot {slot.slot}: {error}") from None
+        self.job_site[slot.jobs.job] = job_site
+        self.reserved.append(reserved)
+        if slot.slot < self._instance.slots:
+            self._book_requests(slot.slot, plan, decision.plan)
+        self.decisions[min(slot.slot, self._instance.slots - 1)] += 1
+        complete = self._book_jobs(slot, decision, service)
+        self._slot += 1
+        self._seen = None
+        if self._slot == self._instance.slots:
+            left = self._remaining.sum() / (_SLOWEST * self._instance.speed.min())
+            self._limit = self._slot + self._instance.slots + left
+        return Outcome(plan.latency, complete, self.completion[complete])
+
+    # --- what a slot shows ---------------------------------------------------------------------
+
+    def _requests(self) -> SlotProblem:
+        instance = self._instance
+        if self._slot < instance.slots:
+            return slot_problem(instance, self._slot)
+        nothing = np.zeros((0, instance.sites))
+        return SlotProblem(nothing, nothing, np.zeros(0), np.ones(instance.sites))
+
+    def _jobs(self) -> Jobs:
+        instance = self._instance
+        known = (instance.arrival <= self._slot) & np.isinf(self.completion)
+        job = np.flatnonzero(known)
+        assert instance.weight is not None
+        columns = (
+            self.job_site, self._started, self._remaining, instance.work, instance.arrival,
+            instance.deadline, instance.weight,
+        )  # fmt: skip
+        return Jobs(frozen(job), *(frozen(column[job]) for column in columns))
+
+    # --- what a slot comes to ------------------------------------------------------------------
+
+    def _book_requests(self, slot: int, plan: SlotPlan, given: SlotPlan) -> None:
+        sites, here = self._instance.sites, plan.site >= 0
+        first, self._request = self._request, self._request + plan.site.size
+        self.latency[first : self._request] = plan.latency
+        self.site[first : self._request] = plan.site
+        self.band_load[slot] = np.bincount(plan.site[here], plan.band[here], sites)
+        self.cpu_load[slot] = np.bincount(plan.site[here], plan.cpu[here], sites)
+        self.bound[slot] = getattr(given, "bound", np.nan)
+
+    def _book_jobs(self, slot: Slot, decision: Decision, service: Service) -> NDArray[np.int64]:
+        """Book what runs did; return the jobs that are complete now."""
+        job, runs = slot.jobs.job, decision.runs
+        self._remaining[job] = np.maximum(self._remaining[job] - service.done, 0.0)
+        self._started[job] |= service.done > 0
+        over = ~np.isnan(service.completion)
+        complete = job[over]
+        self._remaining[complete] = 0.0
+        self.completion[complete] = slot.slot + service.completion[over]
+        length = runs.share * (runs.end - runs.begin)
+        load = np.bincount(service.site, length, self._instance.sites)
+        self.job_load.append(np.asarray(load, dtype=np.float64))
+        resting = slot.slot >= self._instance.slots and not runs.job.size
+        self._idle = self._idle + 1 if resting else 0
+        if self._record:
+            begin, end = slot.slot + runs.begin, slot.slot + runs.end
+            self._log.append((runs.job.copy(), service.site, runs.share.copy(), begin, end))
+        return complete
+
+    # --- what the whole run comes to -----------------------------------------------------------
+
+    def reward(self) -> Floats:
+        """Return the weighted sum of what arrived in each slot, shape [T]."""
+        instance = self._instance
+        assert instance.weight is not None
+        assert instance.request_weight is not None
+        counted = np.where(self.site < 0, instance.refusal_latency, self.latency)
+        slot = np.nonzero(instance.active)[0]
+        latency = np.bincount(slot, counted, instance.slots) / instance.latency_scale
+        completion = np.where(np.isfinite(self.completion), self.completion, float(self._slot))
+        cost = instance.weight * completion / instance.completion_scale
+        jobs = np.bincount(instance.arrival, cost, instance.slots)
+        return np.asarray(instance.request_weight * latency + jobs)
+
+    def violations(self) -> NDArray[np.int64]:
+        """Return the objectives and deadlines of what arrived in each slot that were missed."""
+        instance = self._instance
+        slot, device = np.nonzero(instance.active)
+        with np.errstate(invalid="ignore"):
+            met = self.latency <= instance.slo[slot, device] * (1.0 + TIGHT)
+        late = self.completion > instance.deadline * (1.0 + TIGHT)
+        missed = np.bincount(slot[~met], minlength=instance.slots)
+        return missed + np.bincount(instance.arrival[late], minlength=instance.slots)
+
 
 _FIELDS = (
     "decisions", "latency", "site", "completion", "job_site", "band_load", "cpu_load", "bound",
@@ -96,7 +277,6 @@ class OincEnvironment:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, OincEpisode)]
         slot, device = np.nonzero(self.truth.active)
-        booked = {field: np.stack([getattr(one, field) for one in mine]) for field in _FIELDS}
         return OincTrajectory(
             name=name,
             reward=np.stack([one.reward() for one in mine]),
@@ -107,17 +287,8 @@ class OincEnvironment:
             slot=slot,
             device=device,
             end=np.array([float(one.end) for one in mine]),
-            reserved=_padded([one.reserved for one in mine]),
-            job_load=_padded([one.job_load for one in mine]),
+            reserved=padded([one.reserved for one in mine]),
+            job_load=padded([one.job_load for one in mine]),
             served=mine[0].served if record else None,
-            **booked,
+            **stacked(mine, _FIELDS),
         )
-
-
-def _padded(runs: Sequence[Sequence[NDArray[np.float64]]]) -> NDArray[np.float64]:
-    """Stack what each run has in every slot, with zeros after its end, shape [runs, T', J]."""
-    longest = max(len(run) for run in runs)
-    stacked = np.zeros((len(runs), longest, runs[0][0].size))
-    for run, slots in zip(stacked, runs, strict=True):
-        run[: len(slots)] = slots
-    return stacked

@@ -1,4 +1,4 @@
-"""What the environment of OINC shows, what it takes, and what it tells afterwards.
+"""What the environment of OINC shows, what it takes, what it tells, and what is left of a run.
 
 A slot shows its requests and the jobs that are not complete. The decision says for every request
 where it goes and what it is given, for every job where it waits, and what runs when.
@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from edgeopt.online.protocols import Trajectory
+from edgeopt.solvers.tolerance import TIGHT
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.oinc import OincInstance
     from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Decision", "Jobs", "Outcome", "Runs", "Slot"]
+__all__ = ["Decision", "Jobs", "OincTrajectory", "Outcome", "Runs", "Served", "Slot"]
 
 
 class Jobs(NamedTuple):
@@ -144,3 +148,182 @@ class Outcome(NamedTuple):
     latency: Floats
     completed: Ints
     completion: Floats
+
+
+class Served(NamedTuple):
+    """What served which job when, for pictures; in the order of the slots.
+
+    Attributes
+    ----------
+    job, site
+        The job and where it ran, shape [R].
+    share
+        Share of the CPU of that site, shape [R].
+    begin, end
+        Beginning and end, s since the start of the first slot, shape [R].
+    """
+
+    job: Ints
+    site: Ints
+    share: Floats
+    begin: Floats
+    end: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class OincTrajectory(Trajectory):
+    r"""A trajectory of OINC; less is better.
+
+    The reward of a slot is what the requests and jobs that arrived in it cost in the weighted sum:
+    latencies over `latency_scale`, times the weight of the slot, and completion times over
+    `completion_scale`, times the weight of the job. A refused request counts with the refusal
+    latency, a job that was never complete with the end of the run. Violations are the objectives
+    of requests and the deadlines of jobs that arrived in the slot and were missed. Decisions after
+    the last slot count as decisions of the last slot.
+
+    Attributes
+    ----------
+    instance
+        The instance that was lived through, with its future.
+    slot, device
+        Slot and device of every request, in order, shape [N].
+    latency
+        Latency of every request, s, shape [runs, N]; NaN where refused.
+    site
+        Site of every request, shape [runs, N]; -1 where refused.
+    completion
+        Completion time of every job, s since the start, shape [runs, K]; infinite where the job
+        was not complete when the run ended.
+    job_site
+        Site of every job, shape [runs, K]; -1 where it was never dispatched.
+    end
+        When the run ended, s since the start, shape [runs]: the number of its slots, those without
+        requests included that were needed to complete the jobs.
+    reserved
+        Share of the CPU that was kept for jobs, shape [runs, T', J], where T' is the number of
+        slots of the longest run; 0 after the end of a run.
+    job_load
+        Share of the CPU that jobs used, averaged over each slot, shape [runs, T', J].
+    band_load
+        Share of the band that was given to requests, shape [runs, T, J].
+    cpu_load
+        Share of the CPU that was given to requests, shape [runs, T, J].
+    bound
+        Lower bound on the sum of the latencies of each slot, for the requests answered, the
+        objectives met and the CPU reserved, s, shape [runs, T]; NaN where the policy certified
+        none. It is taken from the plans, see `SlotPlan.bound`.
+    served
+        Recorded only on request: what served which job when in the first run.
+    """
+
+    instance: OincInstance
+    slot: Ints
+    device: Ints
+    latency: Floats
+    site: Ints
+    completion: Floats
+    job_site: Ints
+    end: Floats
+    reserved: Floats
+    job_load: Floats
+    band_load: Floats
+    cpu_load: Floats
+    bound: Floats
+    served: Served | None = None
+
+    @property
+    def slo(self) -> Floats:
+        """Objective of every request, s, shape [N]."""
+        return np.asarray(self.instance.slo[self.slot, self.device])
+
+    @property
+    def refused(self) -> Flags:
+        """Whether a request was refused, shape [runs, N]."""
+        return np.asarray(self.site < 0)
+
+    @property
+    def met(self) -> Flags:
+        """Whether a request was answered within its objective, shape [runs, N]."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.latency <= self.slo * (1.0 + TIGHT))
+
+    @property
+    def complete(self) -> Flags:
+        """Whether a job was complete when the run ended, shape [runs, K]."""
+        return np.isfinite(self.completion)
+
+    @property
+    def on_time(self) -> Flags:
+        """Whether a job was complete by its deadline, shape [runs, K]."""
+        return np.asarray(self.completion <= self.instance.deadline * (1.0 + TIGHT))
+
+    @property
+    def counted_latency(self) -> Floats:
+        """Latencies with the refusal latency for the refused, s, shape [runs, N]."""
+        return np.where(self.refused, self.instance.refusal_latency, self.latency)
+
+    @property
+    def counted_completion(self) -> Floats:
+        """Completion times with the end of the run for the incomplete, s, shape [runs, K]."""
+        return np.where(self.complete, self.completion, self.end[:, None])
+
+    def mean_latency(self) -> Floats:
+        """Return the mean latency, refused requests included, s, shape [runs]; 0 without any."""
+        return _mean(self.counted_latency)
+
+    def mean_completion(self) -> Floats:
+        """Return the mean completion time since the start, s, shape [runs]; 0 without jobs.
+
+        Jobs that were never complete are included, with the end of the run.
+        """
+        return _mean(self.counted_completion)
+
+    def mean_flow_time(self) -> Floats:
+        """Return the mean time from arrival to completion, s, shape [runs]; 0 without jobs."""
+        return _mean(self.counted_completion - self.instance.arrival)
+
+    def scaled_sum(self) -> Floats:
+        """Return mean latency and mean completion time, each over its scale, summed, [runs].
+
+        Weights of slots and jobs are left out; `total` is the sum with weights over everything.
+        """
+        latency = self.mean_latency() / self.instance.latency_scale
+        return np.asarray(latency + self.mean_completion() / self.instance.completion_scale)
+
+    def gap(self) -> Floats:
+        """Return how much longer the latencies of each slot are than their bound, [runs, T].
+
+        Relative to the bound; 0 in slots without answered requests, NaN where there is no bound.
+        """
+        summed = np.zeros_like(self.bound)
+        answered = np.where(self.refused, 0.0, self.latency)
+        np.add.at(summed.T, self.slot, answered.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.maximum(summed / self.bound - 1.0, 0.0)
+        return np.where((summed == 0.0) & ~np.isnan(self.bound), 0.0, gap)
+
+    def success(self) -> Floats:
+        """Return the share of requests and jobs together that were in time, shape [runs].
+
+        Requests are so many more that jobs hardly count; see the two shares apart.
+        """
+        return _mean(np.concatenate([self.met, self.on_time], axis=1), empty=1.0)
+
+    def request_success(self) -> Floats:
+        """Return the share of requests answered within their objective, shape [runs]."""
+        return _mean(self.met, empty=1.0)
+
+    def job_success(self) -> Floats:
+        """Return the share of jobs complete by their deadline, shape [runs]."""
+        return _mean(self.on_time, empty=1.0)
+
+    def refused_share(self) -> Floats:
+        """Return the share of requests that were refused, shape [runs]; 0 without any."""
+        return _mean(self.refused)
+
+
+def _mean(values: Floats | Flags, *, empty: float = 0.0) -> Floats:
+    """Average over the last axis."""
+    if values.shape[1] == 0:
+        return np.full(values.shape[0], empty)
+    return np.asarray(values.mean(axis=1, dtype=np.float64))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from edgeopt.online.primal_dual.linear import Box, LinearSlot
 from edgeopt.online.primal_dual.method import (
+    Box,
     FeasibleSet,
+    LinearSlot,
     PrimalDual,
     RevealedSlot,
     SaddleState,
     StepRule,
 )
-from edgeopt.online.primal_dual.promise import fit_bound, multiplier_bound
-from edgeopt.online.primal_dual.steps import FixedStep, ScaledStep, StepSizes, VariationStep
+from edgeopt.online.primal_dual.steps import (
+    FixedStep,
+    ScaledStep,
+    StepSizes,
+    VariationStep,
+    fit_bound,
+    multiplier_bound,
+)
 
 __all__ = [
     "Box",

@@ -6,21 +6,25 @@ Underutilized Edges.
 
 from __future__ import annotations
 
-from edgeopt.online.rescue.environment import RescueEnvironment
-from edgeopt.online.rescue.events import Arrival, FinishedRun, Placement
+from edgeopt.online.rescue.environment import (
+    Arrival,
+    FinishedRun,
+    Placement,
+    RescueEnvironment,
+    RescueTrajectory,
+)
 from edgeopt.online.rescue.exact import expected_violations, policy_value
-from edgeopt.online.rescue.guard import Guard
 from edgeopt.online.rescue.policies import (
     Cvs,
     PickConfigs,
     RandomPolicy,
     Rescue,
     RescuePlus,
+    RescuePolicy,
     Srs,
     Sumita,
 )
-from edgeopt.online.rescue.policy import RescuePolicy
-from edgeopt.online.rescue.trajectory import RescueTrajectory
+from edgeopt.online.rescue.tables import Guard
 from edgeopt.online.rescue.values import (
     AuxiliaryValues,
     ValueFunctions,

@@ -9,27 +9,255 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.instances.edf import edf_order
+from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance
-from edgeopt.online.rescue.blocks import SlotTable, slot_blocks
-from edgeopt.online.rescue.episode import RescueEpisode
-from edgeopt.online.rescue.trajectory import RescueTrajectory
+from edgeopt.online.protocols import Trajectory
+from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import steps_per_slot
-from edgeopt.options import check_kind, check_room
+from edgeopt.online.simulate import stacked
+from edgeopt.options import check_kind, check_room, refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.rescue.events import Arrival, FinishedRun, Placement
-    from edgeopt.online.simulate import Episode
+    from edgeopt.online.protocols import Episode
 
-__all__ = ["RescueEnvironment"]
+__all__ = ["Arrival", "FinishedRun", "Placement", "RescueEnvironment", "RescueTrajectory"]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A retraining task that has just arrived and wants a decision now.
+
+    Attributes
+    ----------
+    slot, device
+        When and whose.
+    idle
+        Whether each server runs no retraining, shape [K].
+    remaining
+        Reserved work left of every reserved task at the start of the slot, TMAC, shape [H].
+    coin
+        Uniform random number in [0, 1) for policies that route at random. It is drawn with the
+        world, so that such policies are compared on the same coins.
+    """
+
+    slot: int
+    device: int
+    idle: NDArray[np.bool_]
+    remaining: NDArray[np.float64]
+    coin: float
+
+
+class Placement(NamedTuple):
+    """Accept a task: run it now on a server with a profile. Turning it down is None instead."""
+
+    server: int
+    profile: int
+
+
+class FinishedRun(NamedTuple):
+    """A run that has come to its end, with all that has become known of it.
+
+    Attributes
+    ----------
+    slot, device, server, profile
+        When it was accepted, whose it was, and where and how it ran.
+    duration
+        Slots that it took.
+    profit
+        What it earned.
+    """
+
+    slot: int
+    device: int
+    server: int
+    profile: int
+    duration: int
+    profit: float
+
+
+@dataclass(frozen=True, eq=False)
+class RescueTrajectory(Trajectory):
+    """Runs of one policy on one RESCUE instance.
+
+    The reward of a run is booked in the slot that accepts it. Violations are counted in the last
+    slot of the reserved task's window. One decision is asked for per arrival.
+
+    Attributes
+    ----------
+    accepted
+        Number of runs accepted in every slot, shape [runs, T].
+    retraining_work
+        Capacity of the servers that run retraining in the slot, TMAC, shape [runs, T].
+    reserved_work
+        Reserved work served in the slot on all servers, TMAC, shape [runs, T].
+    device, profile
+        Whose task each server runs, and with which profile, -1 when it runs none; shape
+        [runs, K, T]. None unless recorded.
+    served
+        Reserved work that each server serves, TMAC, shape [runs, K, T]. None unless recorded.
+    """
+
+    accepted: NDArray[np.int64]
+    retraining_work: NDArray[np.float64]
+    reserved_work: NDArray[np.float64]
+    device: NDArray[np.int64] | None = None
+    profile: NDArray[np.int64] | None = None
+    served: NDArray[np.float64] | None = None
+
+
+class Ledger:
+    """What is booked slot by slot; the fields are those of `RescueTrajectory`, for one run."""
+
+    def __init__(self, servers: int, horizon: int, *, record: bool) -> None:
+        self.reward = np.zeros(horizon)
+        self.violations = np.zeros(horizon, dtype=np.int64)
+        self.decisions = np.zeros(horizon, dtype=np.int64)
+        self.accepted = np.zeros(horizon, dtype=np.int64)
+        self.retraining_work = np.zeros(horizon)
+        self.reserved_work = np.zeros(horizon)
+        if record:
+            self.device = np.full((servers, horizon), -1, dtype=np.int64)
+            self.profile = np.full((servers, horizon), -1, dtype=np.int64)
+            self.served = np.zeros((servers, horizon))
+
+
+class RescueEpisode:
+    """A world being lived through; see `RescueEnvironment` for the order of events in a slot.
+
+    Parameters
+    ----------
+    environment
+        Gives the instance and its tables.
+    world
+        Uniform random numbers, shape [T, S, 3].
+    record
+        Whether the ledger says what every server did.
+
+    Attributes
+    ----------
+    ledger
+        What has been booked so far.
+    """
+
+    may_decline: ClassVar[bool] = True
+    """A decision may be None."""
+
+    def __init__(
+        self, environment: RescueEnvironment, world: NDArray[np.float64], *, record: bool
+    ) -> None:
+        instance = environment.instance
+        self.ledger = Ledger(instance.servers, instance.horizon, record=record)
+        self._environment = environment
+        self._instance = instance
+        self._record = record
+        self._free_at = np.zeros(instance.servers, dtype=np.int64)
+        self._remaining = instance.reserved.demand.copy()
+        self._running: dict[int, FinishedRun] = {}
+        self._finished: list[FinishedRun] = []
+        self._duration_coin = 0.0
+        self._arrivals = self._play(world)
+        self._arrival = next(self._arrivals, None)
+
+    def observe(self) -> Arrival | None:
+        """Show the task that waits for a decision, None after the last one."""
+        return self._arrival
+
+    def act(self, decision: Placement | None) -> tuple[FinishedRun, ...]:
+        """Carry a decision out and let time pass until the next arrival."""
+        if self._arrival is None:
+            raise OptionError("decision: the world is over, no task waits for it")
+        self.ledger.decisions[self._arrival.slot] += 1
+        if decision is not None:
+            self._begin(self._arrival, *_placement(decision))
+        self._finished = []
+        self._arrival = next(self._arrivals, None)
+        return tuple(self._finished)
+
+    def _play(self, world: NDArray[np.float64]) -> Iterator[Arrival]:
+        """Let time pass, stopping at every arrival."""
+        for slot, steps in enumerate(world):
+            self._finish(slot)
+            for step, (arrival_coin, coin, duration_coin) in enumerate(steps.tolist()):
+                device = self._device(slot, step, arrival_coin)
+                if device is None:
+                    continue
+                self._duration_coin = duration_coin
+                idle = self._free_at <= slot
+                remaining = self._remaining.copy()
+                for shown in (idle, remaining):
+                    shown.flags.writeable = False
+                yield Arrival(slot, device, idle, remaining, coin)
+            self._serve(slot)
+        self._finish(world.shape[0])
+
+    def _device(self, slot: int, step: int, coin: float) -> int | None:
+        """Tell whose task arrives in a step, if any."""
+        if self._instance.arrivals == "independent":
+            return step if coin < self._instance.arrival[slot, step] else None
+        cumulative = self._environment.arrival_cumulative[slot]
+        device = int(np.searchsorted(cumulative, coin, side="right"))
+        return device if device < cumulative.size else None
+
+    def _begin(self, arrival: Arrival, server: int, profile: int) -> None:
+        instance, slot, device = self._instance, arrival.slot, arrival.device
+        if not (0 <= server < instance.servers and 0 <= profile < instance.profiles):
+            there = f"{instance.servers} servers and {instance.profiles} profiles"
+            raise refused("decision", (server, profile), f"there are {there}, counted from 0")
+        if not arrival.idle[server]:
+            rule = f"server {server} is busy in slot {slot}"
+            raise refused("decision", (server, profile), rule)
+        law = self._environment.duration_cumulative[profile]
+        duration = 1 + int(np.searchsorted(law, self._duration_coin, side="right"))
+        profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])
+        self._free_at[server] = slot + duration
+        self._running[server] = FinishedRun(slot, device, server, profile, duration, profit)
+        self.ledger.accepted[slot] += 1
+        self.ledger.reward[slot] += profit
+        if self._record:
+            self.ledger.device[server, slot : slot + duration] = device
+            self.ledger.profile[server, slot : slot + duration] = profile
+
+    def _finish(self, slot: int) -> None:
+        """Report the runs whose last slot was the one before."""
+        for server in [k for k in self._running if self._free_at[k] == slot]:
+            self._finished.append(self._running.pop(server))
+
+    def _serve(self, slot: int) -> None:
+        """Use the slot's capacity: for retraining, or else for reserved work."""
+        ledger, guard, idle = self.ledger, self._environment.guard, self._free_at <= slot
+        done = guard.serve(slot, idle, self._remaining)
+        for server, capacity in enumerate(self._instance.capacity[:, slot].tolist()):
+            if idle[server]:
+                ledger.reserved_work[slot] += done[server]
+            else:
+                ledger.retraining_work[slot] += capacity
+        if self._record:
+            ledger.served[:, slot] = done
+        ledger.violations[slot] = np.count_nonzero(guard.failed(slot, self._remaining))
+
+
+def _placement(decision: Any) -> tuple[int, int]:
+    try:
+        server, profile = decision
+        return index(server), index(profile)
+    # Whatever a policy of a stranger returns may raise while it is taken apart.
+    except Exception:
+        rule = "must be Placement(server, profile), two whole numbers, or None to decline"
+        raise refused("decision", decision, rule) from None
+
+
+_FIELDS = (
+    "reward", "violations", "decisions", "accepted", "retraining_work", "reserved_work",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +310,9 @@ class RescueEnvironment:
         return SlotTable(block, slot_blocks(instance))
 
     @cached_property
-    def reserved_order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`."""
-        tasks = self.instance.reserved
-        return edf_order(tasks.server, tasks.end, self.instance.servers)
+    def guard(self) -> Guard:
+        """Reserved tasks by server and deadline."""
+        return Guard.of(self.instance)
 
     def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.float64]:
         """Draw worlds.
@@ -116,16 +343,5 @@ class RescueEnvironment:
             name=name,
             seconds=seconds,
             compiled=False,
-            **{
-                field: np.stack([getattr(ledger, field) for ledger in ledgers])
-                for field in (
-                    "reward",
-                    "violations",
-                    "decisions",
-                    "accepted",
-                    "retraining_work",
-                    "reserved_work",
-                    *recorded,
-                )
-            },
+            **stacked(ledgers, (*_FIELDS, *recorded)),
         )

@@ -7,21 +7,149 @@ stand, which is followed exactly as long as it has few enough states.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.rescue.blocks import SlotTable, slot_blocks
-from edgeopt.online.rescue.joint import follow
-from edgeopt.online.rescue.policy import RescuePolicy
+from edgeopt.online.rescue.policies import RescuePolicy
 from edgeopt.online.rescue.rules import RoutedRule, ServerRule
+from edgeopt.online.rescue.tables import Guard, SlotTable, slot_blocks
 
 if TYPE_CHECKING:
-    from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.online.rescue.rules import Rule
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["STATES", "expected_violations", "policy_value"]
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.online.rescue.rules import Law, Rule
+
+    Answers = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], Callable[[int], Law]]
+    """Of a slot, the idle servers and the reserved work left: what is answered to each device."""
+
+__all__ = ["expected_violations", "follow", "policy_value"]
+
+
+class Outcome(NamedTuple):
+    """What is to be expected of all slots."""
+
+    profit: float
+    violations: float
+    """Number of reserved tasks that fail."""
+    failure: float
+    """Probability that any fails, if that was asked for."""
+
+
+class _Place(NamedTuple):
+    """Where a history has led to."""
+
+    free_at: tuple[int, ...]
+    """First idle slot of each server."""
+    remaining: tuple[float, ...]
+    """Reserved work left of each task, if it is followed."""
+    failed: bool
+    """Whether a task has failed, if that is followed."""
+
+
+_Distribution = dict[_Place, float]
+
+
+def follow(
+    instance: RescueInstance,
+    answers: Answers,
+    *,
+    track: bool,
+    limit: int,
+    name: str,
+    arrivals: Sequence[Sequence[int]] | None = None,
+    any_failure: bool = False,
+) -> Outcome:
+    """Follow every possible history of a policy, merging those that lead to the same place.
+
+    Reserved work is followed if `track` is set, and whether any task has failed if `any_failure`
+    is. Arriving devices are those of `arrivals`, slot by slot, or follow the instance's law.
+    """
+    guard = Guard.of(instance)
+    demand = tuple(instance.reserved.demand.tolist()) if track else ()
+    places: _Distribution = {_Place((0,) * instance.servers, demand, False): 1.0}
+    profit, violations = 0.0, 0.0
+    for slot in range(instance.horizon):
+        reward = instance.expected_profit_block(slice(slot, slot + 1))[0]
+        steps = _steps(instance, slot) if arrivals is None else [[(1.0, j)] for j in arrivals[slot]]
+        for step in steps:
+            places, earned = _decide(instance, answers, slot, step, places, reward)
+            profit += earned
+            if len(places) > limit:
+                raise OptionError(
+                    f"{name}: more than {limit} joint states in slot {slot}; "
+                    "simulate instead, or raise the limit"
+                )
+        places, failed = _elapse(guard, slot, places, any_failure)
+        violations += failed
+    failure = sum(weight for place, weight in places.items() if place.failed)
+    return Outcome(profit, violations, float(failure))
+
+
+def _steps(instance: RescueInstance, slot: int) -> Iterator[list[tuple[float, int]]]:
+    """Yield what may arrive in each step of a slot: probabilities and devices."""
+    chances = [(p, j) for j, p in enumerate(instance.arrival[slot].tolist()) if p > 0]
+    if instance.arrivals == "exclusive":
+        yield chances
+    else:
+        for chance in chances:
+            yield [chance]
+
+
+def _decide(
+    instance: RescueInstance,
+    answers: Answers,
+    slot: int,
+    step: list[tuple[float, int]],
+    places: _Distribution,
+    reward: NDArray[np.float64],
+) -> tuple[_Distribution, float]:
+    """Let a task arrive and be decided on."""
+    after: defaultdict[_Place, float] = defaultdict(float)
+    silence = 1.0 - sum(p for p, _ in step)
+    profit = 0.0
+    for place, weight in places.items():
+        idle = np.array(place.free_at) <= slot
+        law = answers(slot, idle, np.array(place.remaining))
+        rest = silence
+        for p, j in step:
+            rejected = 1.0
+            for share, (k, profile) in law(j):
+                rejected -= share
+                begins = weight * p * share
+                profit += begins * float(reward[j, k, profile])
+                for d, q in enumerate(instance.duration[profile].tolist(), start=1):
+                    if q > 0:
+                        free_at = (*place.free_at[:k], slot + d, *place.free_at[k + 1 :])
+                        after[place._replace(free_at=free_at)] += begins * q
+            rest += p * rejected
+        if rest > 0:
+            after[place] += weight * rest
+    return after, profit
+
+
+def _elapse(
+    guard: Guard, slot: int, places: _Distribution, any_failure: bool
+) -> tuple[_Distribution, float]:
+    """Let the slot pass: idle servers work on reserved tasks, and deadlines are checked."""
+    after: defaultdict[_Place, float] = defaultdict(float)
+    violations = 0.0
+    for place, weight in places.items():
+        remaining, failed = place.remaining, place.failed
+        if remaining:
+            idle = np.array(place.free_at) <= slot
+            remaining, count = guard.elapse(slot, idle, remaining)
+            violations += weight * count
+            failed |= any_failure and count > 0
+        free = tuple(max(free_at, slot + 1) for free_at in place.free_at)
+        after[_Place(free, remaining, failed)] += weight
+    return after, float(violations)
+
 
 STATES = 50_000
 """Joint states of a slot beyond which exact evaluation gives up."""
@@ -68,7 +196,7 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     if rule.guard is None and isinstance(rule, RoutedRule | ServerRule):
         return _routed_value(instance, rule)
     track = rule.guard is not None
-    return follow(instance, rule, track=track, limit=limit, name=policy.name).profit
+    return follow(instance, rule.laws, track=track, limit=limit, name=policy.name).profit
 
 
 def expected_violations(
@@ -87,7 +215,7 @@ def expected_violations(
         As for `policy_value`.
     """
     rule = _rule(instance, policy)
-    return follow(instance, rule, track=True, limit=limit, name=policy.name).violations
+    return follow(instance, rule.laws, track=True, limit=limit, name=policy.name).violations
 
 
 def _rule(instance: RescueInstance, policy: RescuePolicy) -> Rule:

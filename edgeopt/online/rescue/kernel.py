@@ -1,7 +1,7 @@
 """The compiled loop: all worlds of a RESCUE environment under a rule, in one call.
 
 The rules are those of `edgeopt.online.rescue.rules`, the slot is that of
-`edgeopt.online.rescue.episode`; trajectories are equal to the last bit.
+`edgeopt.online.rescue.environment`; trajectories are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from edgeopt.online.rescue.compiled import (
     Table,
     play,
 )
-from edgeopt.online.rescue.routes import Routes
+from edgeopt.online.rescue.environment import RescueTrajectory
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
-from edgeopt.online.rescue.trajectory import RescueTrajectory
+from edgeopt.online.rescue.tables import Routes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +91,6 @@ class RescueKernel:
         environment = self._environment
         instance, tasks = environment.instance, environment.instance.reserved
         exclusive = instance.arrivals == "exclusive"
-        order, offset = environment.reserved_order
         profit, stride = np.zeros(1), np.zeros(5, dtype=np.int64)
         if slots.stop:
             profit, stride = _flat(environment.profit.block(slots))
@@ -101,8 +100,8 @@ class RescueKernel:
             _fixed(environment.duration_cumulative),
             _fixed(instance.longest),
             _fixed(instance.capacity),
-            _fixed(order),
-            _fixed(offset),
+            _fixed(environment.guard.order),
+            _fixed(environment.guard.offset),
             _fixed(tasks.start),
             _fixed(tasks.end),
             _fixed(tasks.demand),

@@ -1,7 +1,7 @@
 """The four ways in which RESCUE's policies choose; each is a table and a few lines of logic.
 
 A rule is what a policy prepares before the first arrival: its whole state. `Rule.choose` answers
-one arrival, in plain NumPy; `edgeopt.online.rescue.kernel` holds the compiled twins. `Rule.law`
+one arrival, in plain NumPy; `edgeopt.online.rescue.compiled` holds the compiled twins. `Rule.law`
 gives the probability of every answer, which exact evaluation needs.
 """
 
@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.online.rescue.events import Placement
+from edgeopt.online.rescue.environment import Placement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from edgeopt.online.rescue.blocks import SlotTable
-    from edgeopt.online.rescue.events import Arrival
-    from edgeopt.online.rescue.guard import Guard
-    from edgeopt.online.rescue.routes import Routes
+    from edgeopt.online.rescue.environment import Arrival
+    from edgeopt.online.rescue.tables import Guard, Routes, SlotTable
 
 __all__ = ["GreedyRule", "Law", "RoutedRule", "Rule", "ServerRule", "UniformRule"]
+
 
 Law = list[tuple[float, Placement]]
 """Placements with their probabilities; what is left to 1 is rejection."""
@@ -53,11 +54,24 @@ class Rule(ABC):
     def law(self, slot: int, device: int, valid: NDArray[np.bool_]) -> Law:
         """Return the probability of every placement."""
 
-    def valid(self, arrival: Arrival) -> NDArray[np.bool_]:
+    def permitted(
+        self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
         """Tell which runs may begin, shape [K, L]."""
         if self.guard is None:
-            return np.repeat(arrival.idle[:, np.newaxis], self.profiles, axis=1)
-        return self.guard.permitted(arrival.idle, arrival.slot, arrival.remaining)
+            return np.repeat(idle[:, np.newaxis], self.profiles, axis=1)
+        return self.guard.permitted(idle, slot, remaining)
+
+    def laws(
+        self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
+    ) -> Callable[[int], Law]:
+        """Return the law of a device's task where the servers stand like this."""
+        valid = self.permitted(slot, idle, remaining)
+        return lambda device: self.law(slot, device, valid)
+
+    def valid(self, arrival: Arrival) -> NDArray[np.bool_]:
+        """Tell which runs may begin as a task arrives, shape [K, L]."""
+        return self.permitted(arrival.slot, arrival.idle, arrival.remaining)
 
     def passes(self, arrival: Arrival, server: int, profile: int) -> bool:
         """Tell whether one run may begin."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.rescue.routes import Routes
+from edgeopt.online.rescue.tables import Routes
 from edgeopt.online.value_iteration import Offers, renewal_values
 
 if TYPE_CHECKING:

@@ -6,19 +6,16 @@ for Edge Machine Learning.
 
 from __future__ import annotations
 
-from edgeopt.online.tapfinger.environment import TapFingerEnvironment
+from edgeopt.online.tapfinger.environment import TapFingerEnvironment, TapFingerTrajectory
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
-from edgeopt.online.tapfinger.events import Decision, Outcome, Round, Running, Tasks
-from edgeopt.online.tapfinger.held import Held
+from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round, Running, Tasks
 from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
 from edgeopt.online.tapfinger.policies.optimus import Optimus
-from edgeopt.online.tapfinger.policies.priced import PricedSpt
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from edgeopt.online.tapfinger.policies.rollout import Rollout
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
-from edgeopt.online.tapfinger.trajectory import TapFingerTrajectory
 
 __all__ = [
     "Decision",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from edgeopt.instances.tapfinger import TapFingerInstance
+from edgeopt.online.protocols import Trajectory
+from edgeopt.online.simulate import padded
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.events import Tasks
-from edgeopt.online.tapfinger.trajectory import TapFingerTrajectory
 from edgeopt.options import check_choice, check_flag, check_kind, check_whole
 
 if TYPE_CHECKING:
@@ -19,10 +20,98 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.online.simulate import Episode
-    from edgeopt.online.tapfinger.events import Decision, Outcome, Round
+    from edgeopt.online.protocols import Episode
+    from edgeopt.online.tapfinger.events import Decision, Held, Outcome, Round
 
-__all__ = ["TapFingerEnvironment"]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["TapFingerEnvironment", "TapFingerTrajectory"]
+
+
+@dataclass(frozen=True, eq=False)
+class TapFingerTrajectory(Trajectory):
+    """A trajectory of TapFinger; less is better.
+
+    The reward of a slot is the number of tasks in the system during it, those that wait included,
+    so that the rewards of a run in which all tasks are complete sum to the sum of their flow times.
+    There are no promises to break. T' is the number of slots of the longest run.
+
+    Attributes
+    ----------
+    instance
+        The instance that was lived through, with its future.
+    cluster
+        Where each task was placed, shape [runs, J]; -1 where it never was.
+    start
+        Slot in which each task was placed, shape [runs, J]; -1 where it never was.
+    completion
+        When each task was complete, slots since the start, shape [runs, J]; infinite where it was
+        not when the run ended.
+    preemptions
+        Slots in which the bundle of each task was another one than in the slot before, [runs, J].
+    used
+        CPU cores and GPUs that were held during each slot, shape [runs, T', N, 2].
+    end
+        Number of slots of each run, shape [runs].
+    lost
+        How often a cluster did not start a task that it would have started because another one that
+        named it too had won it, shape [runs].
+    held
+        Recorded only on request: what every task of the first run held when.
+    """
+
+    instance: TapFingerInstance
+    cluster: Ints
+    start: Ints
+    completion: Floats
+    preemptions: Ints
+    used: Ints
+    end: Ints
+    lost: Ints
+    held: Held | None = None
+
+    @property
+    def accumulation(self) -> Floats:
+        """Number of tasks in the system during each slot, shape [runs, T']."""
+        return self.reward
+
+    @property
+    def complete(self) -> Flags:
+        """Whether each task was complete when the run ended, shape [runs, J]."""
+        return np.asarray(np.isfinite(self.completion))
+
+    @property
+    def flow_time(self) -> Floats:
+        """Slots from the arrival of each task to its completion, shape [runs, J]."""
+        return np.asarray(self.completion - self.instance.arrival)
+
+    def mean_flow_time(self) -> Floats:
+        """Return the mean flow time of the tasks, slots, shape [runs]; NaN without tasks.
+
+        Infinite where a task was not complete when the run ended.
+        """
+        if not self.instance.tasks:
+            return np.full(self.runs, np.nan)
+        return np.asarray(self.flow_time.mean(axis=1))
+
+    def weighted_flow_time(self) -> Floats:
+        """Return the weighted sum of the flow times, slots, shape [runs]."""
+        assert self.instance.weight is not None
+        heavy = self.instance.weight > 0  # the others may never be complete
+        return np.asarray(self.flow_time[:, heavy] @ self.instance.weight[heavy])
+
+    def utilisation(self) -> Floats:
+        """Return the mean share of each cluster that was held, shape [runs, N, 2].
+
+        Over the slots of the run, those included in which no task was in the system; NaN where a
+        cluster has nothing of a resource.
+        """
+        capacity = self.instance.capacity.astype(np.float64)
+        slots = np.maximum(self.end, 1)[:, None, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.used.sum(axis=1) / slots / capacity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +200,13 @@ class TapFingerEnvironment:
         """Gather finished episodes."""
         mine = [episode for episode in episodes if isinstance(episode, TapFingerEpisode)]
         end = np.array([one.alive.size for one in mine])
-        alive = _padded([one.alive.astype(np.float64) for one in mine])
+        alive = padded([one.alive.astype(np.float64) for one in mine])
         completion = np.stack([one.state.completion for one in mine])
         return TapFingerTrajectory(
             name=name,
             reward=alive,
             violations=np.zeros(alive.shape, dtype=np.int64),
-            decisions=_padded([one.rounds for one in mine]),
+            decisions=padded([one.rounds for one in mine]),
             seconds=seconds,
             compiled=False,
             instance=self.truth,
@@ -125,17 +214,8 @@ class TapFingerEnvironment:
             start=np.stack([one.state.start for one in mine]),
             completion=np.where(completion < 0, np.inf, completion),
             preemptions=np.stack([one.state.switches for one in mine]),
-            used=_padded([one.used for one in mine]),
+            used=padded([one.used for one in mine]),
             end=end,
             lost=np.array([one.lost for one in mine]),
             held=mine[0].held if record else None,
         )
-
-
-def _padded(runs: list[NDArray[Any]]) -> NDArray[Any]:
-    """Stack what each run has in every slot, with zeros after its end."""
-    longest = max(len(run) for run in runs)
-    stacked = np.zeros((len(runs), longest, *runs[0].shape[1:]), dtype=runs[0].dtype)
-    for row, run in zip(stacked, runs, strict=True):
-        row[: len(run)] = run
-    return stacked

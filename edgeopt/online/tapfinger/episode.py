@@ -8,10 +8,8 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import kernels
-from edgeopt.online.tapfinger.conflicts import REFUSALS, carry_out
-from edgeopt.online.tapfinger.events import Outcome, Round, Tasks
-from edgeopt.online.tapfinger.held import Row, stretches
-from edgeopt.online.tapfinger.orders import orders_of
+from edgeopt.online.tapfinger.conflicts import REFUSALS, carry_out, orders_of
+from edgeopt.online.tapfinger.events import Outcome, Round, Row, Tasks, stretches
 from edgeopt.online.tapfinger.state import (
     ACTIVE,
     ARRIVED,
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Decision
-    from edgeopt.online.tapfinger.held import Held
+    from edgeopt.online.tapfinger.events import Decision, Held
     from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
 
     Ints = NDArray[np.int64]

@@ -10,11 +10,10 @@ from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.routing import RoutingPlan
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Flows
-from edgeopt.online.edr.policies.even_rate import EvenRate
-from edgeopt.online.edr.policies.greedy import Greedy
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 
 if TYPE_CHECKING:
-    from edgeopt.online.edr.episode import EdrEpisode
+    from edgeopt.online.edr.environment import EdrEpisode
     from edgeopt.online.edr.events import Decision, Feedback, Observation
     from edgeopt.online.edr.policies.policy import EdrPolicy
 

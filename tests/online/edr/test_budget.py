@@ -13,7 +13,7 @@ from edgeopt.models.edr.routing import conditions, routing_problem, solve_routin
 from edgeopt.online.edr.budget import BUDGETS, expected_needs, mean_need, slot_budget, update_needs
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Slot
-from edgeopt.online.edr.policies.even_rate import EvenRate
+from edgeopt.online.edr.policies.baselines import EvenRate
 from tests.draws import draws
 from tests.online.edr.lives import live, table, two_sites
 from tests.strategies import edr_instances

@@ -14,7 +14,7 @@ from edgeopt.models.edr.routing import Conditions, RoutingPlan
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, Decision, Frame, Served, Settled, Slot
-from edgeopt.online.edr.policies.even_rate import EvenRate
+from edgeopt.online.edr.policies.baselines import EvenRate
 from tests.draws import draws
 from tests.online.edr.lives import POLICIES, live, other_future, table, two_sites
 from tests.strategies import edr_instances

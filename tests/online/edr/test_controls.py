@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Settled
-from edgeopt.online.edr.policies.lyapunov import Lyapunov
-from edgeopt.online.edr.policies.oasdr import Oasdr
-from edgeopt.online.edr.policies.quantile_threshold import QuantileThreshold
+from edgeopt.online.edr.policies.baselines import QuantileThreshold
+from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
 from tests.draws import draws
 from tests.online.edr.lives import live, other_future, table, two_sites

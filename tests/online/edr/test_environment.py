@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, Frame, Served, Settled, Slot
-from edgeopt.online.edr.policies.even_rate import EvenRate
+from edgeopt.online.edr.policies.baselines import EvenRate
 from tests.draws import draws
 from tests.online.edr.lives import ALL, NOTHING, at_slot, live, two_sites
 from tests.strategies import edr_instances

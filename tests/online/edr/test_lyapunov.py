@@ -13,7 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Slot
-from edgeopt.online.edr.policies.lyapunov import Lyapunov
+from edgeopt.online.edr.policies.queues import Lyapunov
 from tests.certified import linprog
 from tests.draws import draws
 from tests.online.edr.frames import drive

@@ -13,7 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, falling_cap
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Settled, Slot
-from edgeopt.online.edr.policies.oasdr import Oasdr
+from edgeopt.online.edr.policies.queues import Oasdr
 from tests.draws import draws
 from tests.online.edr.frames import drive
 from tests.online.edr.lives import two_sites

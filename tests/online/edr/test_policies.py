@@ -14,8 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Slot
-from edgeopt.online.edr.policies.even_rate import EvenRate
-from edgeopt.online.edr.policies.greedy import Greedy
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from edgeopt.online.edr.policies.policy import EdrPolicy
 from tests.draws import draws
 from tests.online.edr.lives import delays, live, table, two_sites

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Settled, Slot
-from edgeopt.online.edr.policies.even_rate import EvenRate
-from edgeopt.online.edr.policies.greedy import Greedy
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from tests.certified import linprog
 from tests.draws import draws
 from tests.online.edr.lives import delays, live, table, two_sites

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, never_trained
-from edgeopt.online.edr.policies.even_rate import EvenRate
-from edgeopt.online.edr.policies.quantile_threshold import QuantileThreshold
+from edgeopt.online.edr.policies.baselines import EvenRate, QuantileThreshold
 from tests.draws import draws
 from tests.online.edr.frames import drive, show
 from tests.strategies import edr_instances

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import falling_cap, never_trained
-from edgeopt.online.edr.forecast import GivenPrices, expected_price
 from edgeopt.online.edr.relaxed import (
+    GivenPrices,
     RelaxedFrame,
     TrainingSet,
+    expected_price,
     fill_cap,
     live,
     typical,

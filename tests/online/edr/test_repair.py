@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.online.edr.repair import (
+from edgeopt.online.edr.policies.policy import (
     deadline_guard,
     latest_deadline_first,
     repair_cap,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, falling_cap, never_trained
-from edgeopt.online.edr.forecast import GivenPrices
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
+from edgeopt.online.edr.relaxed import GivenPrices
 from edgeopt.online.primal_dual import FixedStep
 from tests.draws import draws
 from tests.online.edr.frames import drive, show, tell, wide

@@ -16,7 +16,7 @@ from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn.supergradient import supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
-from edgeopt.online.idn.policies import infida_kernels as kernels
+from edgeopt.online.idn.policies import infida
 from tests.draws import draws
 from tests.strategies import idn_instances
 
@@ -137,19 +137,23 @@ def test_models_beyond_a_budget_take_part_only_where_the_budget_may_be_exceeded(
         assert state.fractional[0] == pytest.approx([2 / 3, 2 / 3, 0.0])
 
 
+def rates_of(state: Any) -> Any:
+    return state.ascent.rule.rate(state.ascent.mirror, 0.0)
+
+
 def test_rates_of_theory_are_those_of_the_proof() -> None:
     # Credit per MB: (10 - 0) * 6 * 2 types / 1, (10 - 2) * 9 * 2 / 2, 10 * 50 * 2 / 8.
     constants = node_constants(EDGE)
     assert constants.reach[0] == pytest.approx(max(120.0, 72.0, 125.0))
     assert constants.diameter[0] == pytest.approx(2 * np.log(11 / 2))
     expected = np.sqrt(8 * 2 * np.log(11 / 2) / (2 * 2)) / 125.0
-    assert Infida(step="theory").start(EDGE).rates == pytest.approx([expected, 0.0])
+    assert rates_of(Infida(step="theory").start(EDGE)) == pytest.approx([expected, 0.0])
     # With at most 5 requests of a type the first is worth 100, the third 12.5 per MB.
     assert node_constants(EDGE, peak=5.0).reach[0] == pytest.approx(100.0)
     # The printed one: 2 types, capacity 50, a spread of 10 ms, sizes 1 to 8, two nodes, 3 models.
     sigma, theta = 2 * 50 * 10 / 1, 1 / (8 * 2 * 3)
     printed = np.sqrt(2 * theta * 2 * np.log(11 / 2) / 2) / sigma
-    assert Infida(step="printed").start(EDGE).rates == pytest.approx([printed, 0.0])
+    assert rates_of(Infida(step="printed").start(EDGE)) == pytest.approx([printed, 0.0])
 
 
 @given(idn_instances(), st.sampled_from(["mirror", "leader"]))
@@ -165,12 +169,13 @@ def test_adaptive_rates_are_those_of_the_gradients_seen(instance: IdnInstance, a
             b = instance.budget[v]
             rate = 10 * np.sqrt(8 * constants.diameter[v] / (b * seen[v]))
             fixed = Infida(step=float(rate), ascent=ascent)
-            same = fixed.learn(_with_rates(state, rate), Slot(0), decision, outcome)
+            same = fixed.learn(_with_rates(state, fixed), Slot(0), decision, outcome)
             np.testing.assert_allclose(same.fractional[v], after.fractional[v], rtol=1e-9)
 
 
-def _with_rates(state: Any, rate: float) -> Any:
-    return dataclasses.replace(state, rates=np.full_like(state.rates, rate))
+def _with_rates(state: Any, policy: Infida) -> Any:
+    rule = policy.start(state.instance).ascent.rule
+    return dataclasses.replace(state, ascent=dataclasses.replace(state.ascent, rule=rule))
 
 
 def test_shared_credit_splits_what_several_types_want() -> None:
@@ -203,7 +208,7 @@ def test_credit_of_what_is_deployed_is_not_split() -> None:
 def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
     size, budget = np.array([[1.0, 3.0, 3.0, 2.0]] * 2), np.array([4.0, 4.0])
     chosen, free = np.zeros((2, 4), dtype=bool), np.array([True, False])
-    kernels.fill(chosen, size, budget, free, np.array([[1.0, 9.0, 8.0, 7.0]] * 2))
+    infida._fill(chosen, size, budget, free, np.array([[1.0, 9.0, 8.0, 7.0]] * 2))
     # 7/2 comes first, then nothing but the smallest fits; the other node has nothing to decide.
     assert chosen.tolist() == [[True, False, False, True], [False] * 4]
 

@@ -12,8 +12,7 @@ from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online.oinc.events import Decision, Outcome, Runs, Slot
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.environment import OincEnvironment
-    from edgeopt.online.oinc.episode import OincEpisode
+    from edgeopt.online.oinc.environment import OincEnvironment, OincEpisode
 
 
 def two_sites(**changes: Any) -> OincInstance:

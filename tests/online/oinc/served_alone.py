@@ -8,11 +8,11 @@ import numpy as np
 
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.events import Jobs
-from edgeopt.online.oinc.policies.parts import Queues
+from edgeopt.online.oinc.parts import Queues
 
 if TYPE_CHECKING:
     from edgeopt.online.oinc.events import Runs
-    from edgeopt.online.oinc.policies.parts import Retraining
+    from edgeopt.online.oinc.parts import Retraining
 
 
 class Step(NamedTuple):

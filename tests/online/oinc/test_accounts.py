@@ -16,7 +16,7 @@ from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.online.oinc.trajectory import OincTrajectory
+    from edgeopt.online.oinc.events import OincTrajectory
     from tests.online.oinc.lives import Step
 
 

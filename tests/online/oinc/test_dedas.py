@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.online.oinc.retraining.dedas import Dedas
+from edgeopt.online.oinc.retraining.baselines import Dedas
 from tests.draws import draws
 from tests.online.oinc.served_alone import serve_alone, waiting
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.online.oinc.retraining.service import Service
+    from edgeopt.online.oinc.parts import Service
     from tests.online.oinc.served_alone import Step
 
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
-from edgeopt.online.oinc.retraining.density.run import run_density, unfinished_weight
+from edgeopt.online.oinc.retraining.residual_density import run_density
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
 from tests.strategies import retraining_problems
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.retraining.density.run import RetrainingRun
+    from edgeopt.online.oinc.retraining.residual_density import RetrainingRun
 
 OPTIONS = st.fixed_dictionaries(
     {
@@ -201,24 +201,6 @@ def test_service_in_slots_forgives_rounding() -> None:
 
 
 @settings(max_examples=draws(60))
-@given(retraining_problems(jobs=6), st.integers(0, 12))
-def test_unfinished_weight_is_the_integral_over_each_slot(
-    problem: RetrainingProblem, horizon: int
-) -> None:
-    run = run_density(problem)
-    weight = unfinished_weight(run, horizon)
-    assert weight.shape == (problem.sites, horizon)
-    for j in range(problem.sites):
-        for t in range(horizon):
-            stays = [
-                max(0.0, min(run.completion[k], t + 1.0) - max(float(problem.arrival[k]), t))
-                for k in range(problem.jobs)
-            ]
-            here = np.asarray(problem.weight) * (run.site == j)
-            assert weight[j, t] == pytest.approx(here @ stays)
-
-
-@settings(max_examples=draws(60))
 @given(retraining_problems(jobs=9), OPTIONS, st.integers(1, 5))
 def test_what_comes_later_changes_nothing_before(
     problem: RetrainingProblem, options: dict[str, Any], seen: int
@@ -256,6 +238,3 @@ def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
 def test_no_jobs_come_to_nothing() -> None:
     run = run_density(RetrainingProblem([], np.zeros((0, 2))))
     assert run.weighted_flow == run.expected_flow == 0.0
-    assert unfinished_weight(run, 2).tolist() == [[0.0, 0.0], [0.0, 0.0]]
-    with pytest.raises(OptionError, match="horizon = -1"):
-        unfinished_weight(run, -1)

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.oinc.events import Jobs
-from edgeopt.online.oinc.policies.parts import Queues
-from edgeopt.online.oinc.retraining.service import run_in_order
+from edgeopt.online.oinc.parts import Queues, run_in_order
 from tests.draws import draws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgeopt.online.oinc.retraining.service import Service
+    from edgeopt.online.oinc.parts import Service
 
 
 def queues(site: Sequence[int], remaining: Sequence[float], speed: Sequence[float]) -> Queues:

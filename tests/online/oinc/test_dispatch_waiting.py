@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.online.oinc.retraining.density import waiting as trees
-from edgeopt.online.oinc.retraining.density.waiting import NOBODY, nobody_waits
+from edgeopt.online.oinc.retraining import waiting as trees
+from edgeopt.online.oinc.retraining.waiting import NOBODY, nobody_waits
 from tests.draws import draws
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.retraining.density.waiting import Waiting
+    from edgeopt.online.oinc.retraining.waiting import Waiting
 
 LIST = dict[int, tuple[float, float, float]]
 """Density, work and delay of each job that waits."""

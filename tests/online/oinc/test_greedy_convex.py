@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
-from edgeopt.online.oinc.inference.greedy_convex import GreedyConvex
+from edgeopt.online.oinc.inference import GreedyConvex
 from tests.draws import draws
 from tests.oracles.oinc import shares
 from tests.strategies import oinc_instances, slot_problems

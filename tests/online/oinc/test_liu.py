@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
-from edgeopt.online.oinc.inference.liu import Liu
+from edgeopt.online.oinc.inference import Liu
 from tests.draws import draws
 from tests.strategies import slot_problems
 

@@ -14,8 +14,7 @@ from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot.solve import solve_slot
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.inference.greedy_convex import GreedyConvex
-from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
+from edgeopt.online.oinc.inference import GreedyConvex, NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
@@ -25,7 +24,7 @@ from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-    from edgeopt.online.oinc.policies.parts import Queues
+    from edgeopt.online.oinc.parts import Queues
 
 POLICIES = (
     Oinc(),
@@ -121,7 +120,7 @@ def test_shares_are_kept_from_dispatch_to_the_last_completion(
 def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
     instance: OincInstance, share: float, service: Any, weights: Any
 ) -> None:
-    from edgeopt.online.oinc.retraining.density.run import run_density
+    from edgeopt.online.oinc.retraining.residual_density import run_density
 
     policy = Oinc(
         retraining=ResidualDensity(service=service, weights=weights),

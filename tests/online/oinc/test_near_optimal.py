@@ -16,7 +16,7 @@ from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.models.oinc.slot.solve import evaluate
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
+from edgeopt.online.oinc.inference import NearOptimalInference
 from edgeopt.online.oinc.policies.loop import Oinc
 from tests.draws import draws
 from tests.online.oinc.lives import two_sites

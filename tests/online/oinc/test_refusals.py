@@ -15,7 +15,7 @@ from edgeopt.online.oinc.events import Decision, Runs
 from tests.online.oinc.lives import decision, runs, two_sites
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.episode import OincEpisode
+    from edgeopt.online.oinc.environment import OincEpisode
     from edgeopt.online.oinc.events import Slot
 
 

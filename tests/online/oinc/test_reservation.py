@@ -17,9 +17,8 @@ from edgeopt.models.oinc.slot.assignment import assign
 from edgeopt.models.oinc.slot.solve import evaluate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Jobs, Slot
-from edgeopt.online.oinc.reservation.by_ratio import Reservation
-from edgeopt.online.oinc.reservation.forecast import Forecast, needed_speed
-from edgeopt.online.oinc.reservation.static import StaticShares
+from edgeopt.online.oinc.forecast import Forecast, needed_speed
+from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from tests.draws import draws
 from tests.online.oinc.lives import two_sites
 from tests.strategies import slot_problems

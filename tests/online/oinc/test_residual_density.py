@@ -17,7 +17,7 @@ from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs
-from edgeopt.online.oinc.policies.parts import Queues
+from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.retraining import ResidualDensity, run_density
 from tests.draws import draws
 from tests.strategies import oinc_instances
@@ -25,8 +25,7 @@ from tests.strategies import oinc_instances
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.online.oinc.events import Outcome, Slot
-    from edgeopt.online.oinc.trajectory import OincTrajectory
+    from edgeopt.online.oinc.events import OincTrajectory, Outcome, Slot
 
     Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from edgeopt.online.rescue import (
     policy_value,
     value_functions,
 )
-from edgeopt.online.rescue.joint import follow
+from edgeopt.online.rescue.exact import follow
 from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of
 from tests.strategies import rescue_instances
@@ -45,7 +45,7 @@ def test_forward_recursion_equals_the_joint_distribution(instance):
     plan = plan_of(instance)
     for policy in (Rescue(plan=plan), Sumita(plan=plan)):
         rule = policy.start(instance)
-        joint = follow(instance, rule, track=False, limit=10**6, name="joint")
+        joint = follow(instance, rule.laws, track=False, limit=10**6, name="joint")
         assert joint.profit == pytest.approx(policy_value(instance, policy), rel=1e-9, abs=1e-12)
 
 

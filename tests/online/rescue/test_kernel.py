@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import generate
 from edgeopt.online import simulate
-from edgeopt.online.rescue import PickConfigs, RescueEnvironment, RescueTrajectory, blocks, kernel
+from edgeopt.online.rescue import PickConfigs, RescueEnvironment, RescueTrajectory, kernel, tables
 from edgeopt.online.rescue.rules import Rule
 from tests.online.rescue.plans import all_policies, plan_of
 from tests.strategies import rescue_instances
@@ -75,7 +75,7 @@ def test_blocks_of_slots_change_nothing(monkeypatch, arrivals):
             for policy in all_policies(plan, guarded=guarded)
         ]
         monkeypatch.setattr(
-            blocks, "ENTRIES", 3 * instance.devices * instance.servers * instance.max_duration
+            tables, "ENTRIES", 3 * instance.devices * instance.servers * instance.max_duration
         )
         environment = RescueEnvironment(instance)
         assert len(environment.profit.blocks) == 7

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 from edgeopt.online.rescue import Rescue, RescuePlus, policy_value
-from edgeopt.online.rescue.runs import blocked_capacity, reserved_charge
+from edgeopt.online.rescue.policies import blocked_capacity, reserved_charge
 from tests.online.rescue.plans import plan_of
 from tests.strategies import rescue_instances
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
-from edgeopt.online.rescue import Rescue, auxiliary_values, blocks, policy_value, value_functions
+from edgeopt.online.rescue import Rescue, auxiliary_values, policy_value, tables, value_functions
 from edgeopt.online.rescue.values import route_values
 from tests.online.rescue.plans import plan_of
 from tests.strategies import rescue_instances
@@ -62,7 +62,7 @@ def test_a_sparse_plan_never_becomes_a_full_table(monkeypatch):
     mass = instance.arrival.ravel() / 20
     y = sparse.csr_array((mass, cell, np.arange(T * J + 1)), shape=(T * J, K * L))
     expected = value_functions(instance.replace(), y.toarray().reshape(T, J, K, L)).baseline
-    monkeypatch.setattr(blocks, "ENTRIES", 4 * J * K * instance.max_duration)
+    monkeypatch.setattr(tables, "ENTRIES", 4 * J * K * instance.max_duration)
     value_functions(instance, y)  # compile first
     tracemalloc.start()
     thin = value_functions(instance, y)

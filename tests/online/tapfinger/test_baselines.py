@@ -13,8 +13,7 @@ from edgeopt import simulate
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.containers import OptimusContainers, TiresiasContainers
-from edgeopt.online.tapfinger.policies.optimus import Optimus
-from edgeopt.online.tapfinger.policies.speed_fit import fitted_slots
+from edgeopt.online.tapfinger.policies.optimus import Optimus, fitted_slots
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from tests.draws import draws

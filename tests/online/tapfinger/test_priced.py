@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.priced import PricedSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt
 from tests.draws import draws
 from tests.online.tapfinger.plain_schedulers import bundle_lists, priced
 from tests.online.tapfinger.served import gpus, held, lived

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import TapFingerEnvironment
-from edgeopt.online.tapfinger.policies.priced import PricedSpt
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.online.tapfinger.policies.rollout import Rollout
 from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
 from tests.draws import draws

@@ -14,7 +14,7 @@ from scipy.optimize import curve_fit
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.tapfinger.policies.speed_fit import fitted_slots
+from edgeopt.online.tapfinger.policies.optimus import fitted_slots
 from tests.draws import draws
 from tests.strategies import tapfinger_instances
 

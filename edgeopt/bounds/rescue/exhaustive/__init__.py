@@ -1,18 +1,19 @@
-"""Exact values of tiny RESCUE instances in plain Python, the oracle of everything faster."""
+"""Exact values of tiny RESCUE instances, by enumeration and dynamic programming."""
 
 from __future__ import annotations
 
-from edgeopt.bounds.rescue.exhaustive.clairvoyant import clairvoyant_optimum
-from edgeopt.bounds.rescue.exhaustive.integer import integer_optimum
-from edgeopt.bounds.rescue.exhaustive.offline import hindsight, offline_optimum
-from edgeopt.bounds.rescue.exhaustive.online import online_optimum
-from edgeopt.bounds.rescue.exhaustive.policy import Decide, PolicyValue, evaluate
-from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, require_enumerable
+from edgeopt.bounds.rescue.exhaustive.optima import (
+    clairvoyant_optimum,
+    hindsight,
+    offline_optimum,
+    online_optimum,
+)
+from edgeopt.bounds.rescue.exhaustive.programs import integer_optimum
+from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, Decide, evaluate, require_enumerable
 
 __all__ = [
     "SIZE_LIMIT",
     "Decide",
-    "PolicyValue",
     "clairvoyant_optimum",
     "evaluate",
     "hindsight",

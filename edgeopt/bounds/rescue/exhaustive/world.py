@@ -1,24 +1,30 @@
-"""A tiny instance in plain numbers, with the moves that all exact recursions share.
-
-Nothing here is shared with the compiled code of the simulator and the value functions, so that
-the exact values can stand as their oracle.
-"""
+"""A tiny instance in plain numbers, the moves of its exact recursions, and a policy on it."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.instances.edf import FEASIBLE, ROUNDING
+from edgeopt.errors import OptionError
+from edgeopt.instances.edf import FEASIBLE
+from edgeopt.online.rescue.exact import follow
+from edgeopt.online.rescue.tables import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.instances import RescueInstance
+    from numpy.typing import NDArray
 
-__all__ = ["SIZE_LIMIT", "ServerStates", "World", "require_enumerable"]
+    from edgeopt.instances import RescueInstance
+    from edgeopt.online.rescue.exact import Outcome
+
+
+__all__ = ["SIZE_LIMIT", "Decide", "ServerStates", "World", "evaluate", "require_enumerable"]
 
 SIZE_LIMIT = 100_000
 """Largest number of states or scenarios that an exact recursion may visit."""
@@ -78,6 +84,7 @@ class World:
         ]
         self.survival: list[list[float]] = instance.survival.tolist()
         self.capacity: list[list[float]] = instance.capacity.tolist()
+        self.guard = Guard.of(instance)
         tasks = instance.reserved
         self.tasks: list[tuple[int, int, int, float]] = (
             list(
@@ -166,40 +173,80 @@ class World:
         self, slot: int, remaining: tuple[float, ...], free: tuple[bool, ...]
     ) -> tuple[tuple[float, ...], bool]:
         """Serve reserved tasks for one slot, earliest deadline first on every free server."""
-        if not self.tasks:
+        if not remaining:
             return remaining, False
-        left = list(remaining)
-        room = [self.capacity[k][slot] * free[k] for k in range(self.servers)]
-        for i in sorted(range(len(left)), key=lambda i: (self.tasks[i][2], i)):
-            server, start, end, _ = self.tasks[i]
-            if start <= slot <= end:
-                served = min(left[i], room[server])
-                left[i] -= served
-                room[server] -= served
-        failed = False
-        for i, task in enumerate(self.tasks):
-            if task[2] == slot and left[i] > self.tolerance * task[3]:
-                failed, left[i] = True, 0.0
-        return tuple(left), failed
+        left, failures = self.guard.elapse(slot, np.array(free), remaining, self.tolerance)
+        return left, failures > 0
+
+    def pass_slot(
+        self,
+        slot: int,
+        states: ServerStates,
+        remaining: tuple[float, ...],
+        value: Callable[[ServerStates, tuple[float, ...]], float],
+    ) -> float:
+        """Return the expected value of what comes after a slot, -inf if a reserved task fails."""
+        left, failed = self.serve(slot, remaining, tuple(state is None for state in states))
+        if failed:
+            return -math.inf
+        return sum(chance * value(after, left) for chance, after in self.advance(states))
 
     def safe(self, server: int, profile: int, slot: int, remaining: tuple[float, ...]) -> bool:
         """Decide whether reserved tasks survive the longest possible run started now."""
-        back = slot + max(d for d, _ in self.law[profile])
-        mine = [
-            (max(start, slot), end, remaining[i], whole)
-            for i, (k, start, end, whole) in enumerate(self.tasks)
-            if k == server and end >= slot
-        ]
-        offer = self.capacity[server]
-        for a in {task[0] for task in mine}:
-            for b in {task[1] for task in mine if task[1] >= a}:
-                inside = [task for task in mine if task[0] >= a and task[1] <= b]
-                if not inside:
-                    continue
-                excess = math.fsum(task[2] for task in inside) - math.fsum(
-                    offer[max(a, back) : b + 1]
-                )
-                least = FEASIBLE * min(task[3] for task in inside)
-                if excess > max(least, ROUNDING * math.fsum(offer[a : b + 1])):
-                    return False
-        return True
+        return self.guard.safe(server, profile, slot, np.array(remaining))
+
+
+Decide = Callable[
+    [World, int, int, tuple[bool, ...], tuple[float, ...]], list[tuple[float, tuple[int, int]]]
+]
+"""`decide(world, slot, device, free, remaining)` returns probabilities of (server, profile).
+
+`free` tells which servers have no run, `remaining` the demands of reserved tasks; what is missing
+to one is the probability to reject.
+"""
+
+
+def evaluate(
+    instance: RescueInstance,
+    decide: Decide,
+    *,
+    arrivals: tuple[tuple[int, ...], ...] | None = None,
+    limit: int = SIZE_LIMIT,
+) -> Outcome:
+    """Evaluate a policy exactly, reserved tasks served beside it.
+
+    Parameters
+    ----------
+    instance
+        A tiny instance.
+    decide
+        The policy.
+    arrivals
+        Arriving devices per slot, to evaluate the policy under one arrival sequence; by default
+        arrivals follow the law of the instance.
+    limit
+        Largest number of states.
+
+    Returns
+    -------
+    Outcome
+        Expected profit, expected number of failures, and probability of any.
+
+    Raises
+    ------
+    NotApplicableError
+        If the instance is too large.
+    """
+    world = World(instance, reserved=True, limit=limit)
+
+    def answers(slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]) -> Any:
+        free, left = tuple(idle.tolist()), tuple(remaining.tolist())
+        return lambda device: decide(world, slot, device, free, left)
+
+    try:
+        return follow(
+            instance, answers, track=True, limit=limit, name="policy", arrivals=arrivals,
+            any_failure=True,
+        )  # fmt: skip
+    except OptionError as error:
+        raise NotApplicableError(f"too large for exact evaluation: {error}") from error

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import numpy as np
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
+from edgeopt.kernels import compiled
 from edgeopt.online.edr import budget as budgets
-from edgeopt.online.edr import repair
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
 from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
-from edgeopt.online.naming import named
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_choice, check_real
 
 if TYPE_CHECKING:
@@ -28,7 +27,121 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["EdrPolicy", "EdrState"]
+__all__ = [
+    "EdrPolicy",
+    "EdrState",
+    "deadline_guard",
+    "latest_deadline_first",
+    "repair_cap",
+    "repair_work",
+]
+
+ROUNDING = 1e-12
+"""Relative excess that is rounding error, well below what an environment counts as a breach."""
+
+
+def deadline_guard(remaining: Ints, even_rate: Floats, frames_left: Ints, multiple: float) -> Ints:
+    r"""Return the least rounds now that keep a deadline within reach at a bounded pace.
+
+    :math:`\max(0, Q^{left} - n \lceil m a \rceil)`: a task that trains at most a multiple of its
+    even rate in each of the frames after this one must do the rest now.
+
+    Parameters
+    ----------
+    remaining
+        Rounds left, shape [I].
+    even_rate
+        Rounds per frame a that finish the task just in time, shape [I].
+    frames_left
+        Frames of the window after this one, n, shape [I].
+    multiple
+        The multiple m, positive.
+
+    Returns
+    -------
+    Shape [I].
+
+    Raises
+    ------
+    InputError
+        If `multiple` is not positive and finite.
+    """
+    if not 0 < multiple < np.inf:
+        raise InputError("multiple", "must be positive and finite", value=multiple)
+    # A product such as 3 * 0.1 must not gain a round from its last digit.
+    pace = np.ceil(multiple * even_rate * (1.0 - ROUNDING))
+    pace = np.minimum(pace, remaining).astype(np.int64)
+    return np.asarray(np.maximum(remaining - np.maximum(frames_left, 0) * pace, 0))
+
+
+def latest_deadline_first(deadline: Ints) -> Ints:
+    """Return the order in which tasks give way: latest deadline first, then the later task."""
+    return np.lexsort((np.arange(deadline.size), deadline))[::-1].astype(np.int64)
+
+
+def repair_cap(rounds: Ints, energy: Floats, order: Ints, cap: float) -> Ints:
+    """Drop rounds until their energy is within a cap.
+
+    Parameters
+    ----------
+    rounds
+        Rounds of each task, shape [I].
+    energy
+        Energy of a round, Wh, shape [I].
+    order
+        Tasks in the order in which they give way, such as from `latest_deadline_first`, shape [I].
+    cap
+        Energy that training may use, Wh; infinity: all of it, negative: none.
+
+    Returns
+    -------
+    A new array, shape [I].
+    """
+    kept = rounds.copy()
+    if cap != np.inf:
+        _drop_energy(kept, energy, order, max(cap, 0.0))
+    return kept
+
+
+def repair_work(rounds: Ints, work: Floats, order: Ints, room: Floats) -> Ints:
+    """Drop rounds until their computation fits on every site.
+
+    Parameters
+    ----------
+    rounds
+        Rounds of each task, shape [I].
+    work
+        Computation of a round on each site, GFLOP, shape [I, J].
+    order
+        Tasks in the order in which they give way, shape [I].
+    room
+        Computation that training may use on each site, GFLOP, shape [J].
+
+    Returns
+    -------
+    A new array, shape [I].
+    """
+    kept = rounds.copy()
+    load = kept @ work
+    for site in np.flatnonzero(load > room * (1.0 + ROUNDING)):
+        _drop_energy(kept, np.ascontiguousarray(work[:, site]), order, float(room[site]))
+    return kept
+
+
+@compiled(writes="rounds")
+def _drop_energy(rounds: Ints, weight: Floats, order: Ints, limit: float) -> None:
+    """Lower `rounds` in the given order until their weighted sum is within the limit."""
+    for i in order:
+        while rounds[i] > 0 and weight[i] > 0.0:
+            total = 0.0
+            for k in range(rounds.size):
+                total += rounds[k] * weight[k]
+            over = total - limit
+            if over <= ROUNDING * limit:
+                return
+            count = int(min(np.ceil(over / weight[i] * (1.0 - ROUNDING)), rounds[i]))
+            rounds[i] -= max(count, 1)
+
 
 MemoryT = TypeVar("MemoryT")
 
@@ -65,7 +178,7 @@ class EdrState(Generic[MemoryT]):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
+class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     """A policy that says how many rounds it wishes to train; the rest is taken care of.
 
     A policy of your own extends this class with `wish`. The wish is cut to what is left of each
@@ -104,7 +217,6 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
     frames whose cap is too small.
     """
 
-    title: ClassVar[str]
     """Name of the policy without its options."""
 
     elastic: Elastic = "soft"
@@ -119,11 +231,6 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
         check_choice("reserve", self.reserve, ("last", None))
         check_real("guard", self.guard, "(0, inf)", none=True)
         check_real("training_room", self.training_room, "[0, 1]")
-
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
 
     @abstractmethod
     def begin(self, instance: EdrInstance) -> MemoryT:
@@ -241,12 +348,12 @@ class EdrPolicy(Deterministic, ABC, Generic[MemoryT]):
         rounds = np.ceil(np.minimum(wish, frame.remaining) - 1e-9).astype(np.int64)
         if self.guard is not None:
             left = frame.deadline - frame.frame
-            least = repair.deadline_guard(frame.remaining, frame.even_rate, left, self.guard)
+            least = deadline_guard(frame.remaining, frame.even_rate, left, self.guard)
             rounds = np.maximum(rounds, least)
-        order = repair.latest_deadline_first(frame.deadline)
-        rounds = repair.repair_cap(rounds, frame.round_energy, order, cap)
+        order = latest_deadline_first(frame.deadline)
+        rounds = repair_cap(rounds, frame.round_energy, order, cap)
         room = self.training_room * instance.slots * instance.capacity
-        return repair.repair_work(rounds, frame.round_work, order, room)
+        return repair_work(rounds, frame.round_work, order, room)
 
     def _serve(
         self, state: EdrState[MemoryT], slot: Slot

@@ -1,24 +1,28 @@
-"""Queues of training that is owed, which several policies keep."""
+"""Policies that keep queues: of training owed to each task, and of energy overspent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from edgeopt.online.edr.relaxed import live, typical
+from edgeopt.online.edr.budget import Terms, mean_need
+from edgeopt.online.edr.events import Served, Settled, Slot
+from edgeopt.online.edr.policies.policy import EdrPolicy
+from edgeopt.online.edr.relaxed import fill_cap, live, typical, unit_cost
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.events import Frame, Settled
+    from edgeopt.online.edr.events import Decision, Feedback, Frame, Observation
+    from edgeopt.online.edr.policies.policy import EdrState
 
     Floats = NDArray[np.float64]
 
-__all__ = ["QueueMemory", "check_queue", "drift_weight", "owed_after", "whole"]
+__all__ = ["Lyapunov", "Oasdr"]
 
 DRIFT = 2.0
 """Weight of cost against queues, in typical rounds per typical cost, where none is given."""
@@ -52,12 +56,6 @@ class QueueMemory:
     reference: float = 0.0
 
 
-def check_queue(weight: float | None, catch_up: float) -> None:
-    """Refuse a weight or a multiple that is out of range."""
-    check_real("weight", weight, "[0, inf)", none=True)
-    check_real("catch_up", catch_up, "(0, inf)")
-
-
 def drift_weight(
     memory: QueueMemory, weight: float | None, frame: Frame, cost: Floats
 ) -> QueueMemory:
@@ -79,3 +77,174 @@ def owed_after(owed: Floats, frame: Frame, settled: Settled) -> Floats:
     """Return the rounds that tasks are behind after a frame, 0 for those not live, shape [I]."""
     behind = np.maximum(owed + frame.even_rate - settled.rounds, 0.0)
     return np.where(live(frame), behind, 0.0)
+
+
+PRESSURE = 5.0
+"""How much a slot that overspends its budget once adds to the price of energy, in prices."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Queued(EdrPolicy[QueueMemory]):
+    """What both share: a queue of rounds owed to each task, weighed against what rounds cost."""
+
+    weight: float | None = None
+    catch_up: float = 3.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("weight", self.weight, "[0, inf)", none=True)
+        check_real("catch_up", self.catch_up, "(0, inf)")
+
+    def begin(self, instance: EdrInstance) -> QueueMemory:
+        """Begin with empty queues."""
+        return QueueMemory(instance, np.zeros(instance.tasks))
+
+    def _wanted(self, memory: QueueMemory, frame: Frame, cost: Floats, cap: float) -> Floats:
+        """Return the rounds whose queues outweigh their cost, within the cap."""
+        upper = np.minimum(self.catch_up * frame.even_rate, frame.remaining)
+        worth = memory.owed - (memory.weight or 0.0) * cost
+        return whole(fill_cap(worth, frame.round_energy, upper, cap), frame.cap)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lyapunov(_Queued):
+    r"""Trade cost against queues, frame by frame and slot by slot.
+
+    A task is owed :math:`q \leftarrow [q + a - x]^+` rounds. A frame trains the rounds of most
+    :math:`\sum_i (q_i - V c_i) x_i` within the cap, at most `catch_up` times the even rate, where
+    :math:`c_i` is the cost of a round now at the expected price; fractions are rounded down in
+    capped frames and up in others. Requests are routed at cost plus a price of energy
+    :math:`Z \leftarrow [Z + 5 w_E \hat r (E - B) / E_0]^+`, where E is the energy of the slot, B
+    its budget and E_0 what an average plan would use; slots themselves have no budget.
+
+    Parameters
+    ----------
+    weight
+        Weight V of cost, rounds per unit of cost; None: twice the typical rate by the typical cost
+        of a round in the first frame that has tasks.
+    catch_up
+        Most rounds of a task in a frame, as a multiple of its even rate.
+    elastic, budget, reserve, guard, training_room
+        As for `EdrPolicy`.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    The baseline LYNO of Zhu et al., of which the paper gives the idea only.
+    """
+
+    title: ClassVar[str] = "Lyapunov"
+
+    def wish(
+        self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Floats, QueueMemory]:
+        """Wish for the rounds whose queues outweigh their cost."""
+        cost = unit_cost(memory.instance, frame, frame.price)
+        memory = drift_weight(replace(memory, price=frame.price), self.weight, frame, cost)
+        return self._wanted(memory, frame, cost, cap), memory
+
+    def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
+        """Let energy cost its queue on top; slots have no budget of their own."""
+        return Terms(frame.price, energy_price=memory.pressure, capped=False)
+
+    def learn(
+        self,
+        state: EdrState[QueueMemory],
+        observation: Observation,
+        decision: Decision,
+        feedback: Feedback,
+    ) -> EdrState[QueueMemory]:
+        """Lengthen the energy queue after a slot, the queues of tasks after a frame."""
+        state = super().learn(state, observation, decision, feedback)
+        if isinstance(observation, Slot) and isinstance(feedback, Served | Settled):
+            served = feedback.served if isinstance(feedback, Settled) else feedback
+            pressure = self._pressure(state.memory, observation, served)
+            state = replace(state, memory=replace(state.memory, pressure=pressure))
+        return state
+
+    def settle(self, memory: QueueMemory, frame: Frame, settled: Settled) -> QueueMemory:
+        """Book the rounds of the frame."""
+        return replace(memory, owed=owed_after(memory.owed, frame, settled))
+
+    def _pressure(self, memory: QueueMemory, slot: Slot, served: Served) -> float:
+        if not np.isfinite(slot.cap):
+            return 0.0
+        instance = memory.instance
+        usual = float(mean_need(instance, slot.conditions.requests))
+        if usual <= 0.0:
+            return memory.pressure
+        budget = max(slot.cap - slot.training_energy, 0.0) / instance.slots
+        step = PRESSURE * instance.energy_weight * memory.price / usual
+        return max(memory.pressure + step * (served.energy - budget), 0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Oasdr(_Queued):
+    r"""Minimise delay, and hold the long-run cost of energy to a budget by a queue.
+
+    The queue is :math:`Z \leftarrow [Z + w_E r E - B]^+` per frame, E being the energy of training
+    and inference. Requests are routed by :math:`w_D \delta + Z w_E \hat r d`, training takes the
+    rounds of most :math:`\sum_i (q_i - V (w_D \ell_i + Z w_E \hat r e_i)) x_i` within the cap, with
+    the queues :math:`q_i` of `Lyapunov`. While the queue is empty energy costs nothing.
+
+    Parameters
+    ----------
+    spending
+        Budget B of a frame, in units of cost; None: the mean, over the frames so far, of what an
+        average plan would have cost: requests at the mean of the sites that can serve them, tasks
+        at their even rates.
+    weight
+        Weight V of cost, rounds per unit of cost; None: as for `Lyapunov`.
+    catch_up
+        Most rounds of a task in a frame, as a multiple of its even rate.
+    elastic, budget, reserve, guard, training_room
+        As for `EdrPolicy`.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    The baseline OASDR of Zhu et al. was made for another problem; this is a reading of it.
+    """
+
+    title: ClassVar[str] = "OASDR"
+
+    spending: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("spending", self.spending, "[0, inf)", none=True)
+
+    def wish(
+        self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Floats, QueueMemory]:
+        """Wish for the rounds whose queues outweigh delay and dear energy."""
+        instance = memory.instance
+        usual = unit_cost(instance, frame, frame.price)
+        memory = drift_weight(memory, self.weight, frame, usual)
+        cost = unit_cost(instance, frame, memory.pressure * frame.price)
+        return self._wanted(memory, frame, cost, cap), memory
+
+    def terms(self, memory: QueueMemory, frame: Frame) -> Terms:
+        """Let energy cost what the queue says."""
+        weight = memory.pressure * memory.instance.energy_weight
+        return Terms(frame.price, energy_weight=weight)
+
+    def settle(self, memory: QueueMemory, frame: Frame, settled: Settled) -> QueueMemory:
+        """Book energy and rounds of the frame."""
+        instance = memory.instance
+        dollar = instance.energy_weight * settled.price
+        usual = float(mean_need(instance, settled.requests).sum())
+        usual += float(frame.even_rate @ frame.round_energy)
+        reference = memory.reference + dollar * usual
+        spending = reference / (frame.frame + 1) if self.spending is None else self.spending
+        pressure = max(memory.pressure + dollar * settled.energy - spending, 0.0)
+        owed = owed_after(memory.owed, frame, settled)
+        return replace(memory, owed=owed, pressure=pressure, reference=reference)

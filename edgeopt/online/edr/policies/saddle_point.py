@@ -9,9 +9,17 @@ import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.online.edr.budget import Terms
-from edgeopt.online.edr.forecast import PriceForecast, check_forecast, expected_price
 from edgeopt.online.edr.policies.policy import EdrPolicy
-from edgeopt.online.edr.relaxed import RelaxedFrame, TrainingSet, live, typical, unit_cost
+from edgeopt.online.edr.relaxed import (
+    PriceForecast,
+    RelaxedFrame,
+    TrainingSet,
+    check_forecast,
+    expected_price,
+    live,
+    typical,
+    unit_cost,
+)
 from edgeopt.online.primal_dual import PrimalDual, SaddleState, ScaledStep, StepRule
 from edgeopt.options import check_able, check_choice, check_flag, check_real
 from edgeopt.rounding import pairwise, reduced_limit

@@ -1,22 +1,27 @@
-"""A placement that never changes."""
+"""Placements that never change: any, the greedy one, and what INFIDA learns in hindsight."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.options import check_text, plain_array
+from edgeopt.online.idn.environment import Outcome, Slot
+from edgeopt.online.idn.policies.infida import Infida
+from edgeopt.online.idn.serving import ORDERS, Order, serve
+from edgeopt.options import check_choice, check_text, check_whole, generator, plain_array
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.online.idn.events import Outcome, Slot
+    from edgeopt.models.idn.demand import Demand
 
-__all__ = ["FixedPlacement"]
+__all__ = ["FixedPlacement", "OfflineInfida", "StaticGreedy", "offline_infida"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +81,144 @@ class FixedPlacement:
     ) -> NDArray[np.bool_]:
         """Learn nothing."""
         return state
+
+
+@dataclass(frozen=True, eq=False)
+class StaticGreedy(FixedPlacement):
+    """Deploy what the greedy algorithm chose, in every slot.
+
+    It knows the demand of all slots beforehand, which no online policy does.
+
+    Parameters
+    ----------
+    allocation
+        From :func:`edgeopt.models.idn.greedy`, or from `plan`; shape [V, M].
+    name
+        Name in tables.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, section VI: SG. It has no constant
+    guarantee: a small model that earns most per MB can keep a large one out.
+    """
+
+    name: str = "Static greedy"
+
+    @classmethod
+    def plan(cls, instance: IdnInstance, demand: Demand | None = None) -> Self:
+        """Run the greedy algorithm.
+
+        Parameters
+        ----------
+        instance
+            The network with its requests.
+        demand
+            Slots and weights to plan for; by default those of the instance, so that the gain is
+            the mean gain per request.
+
+        Returns
+        -------
+        StaticGreedy
+            The policy.
+        """
+        from edgeopt.models.idn import Demand, greedy
+
+        if demand is None:
+            demand = Demand.of(instance, normalised=True)
+        return cls(greedy(instance, demand))
+
+
+@dataclass(frozen=True, eq=False)
+class OfflineInfida(FixedPlacement):
+    """A placement that INFIDA has learnt in hindsight; deployed in every slot.
+
+    Parameters
+    ----------
+    allocation
+        Which models are deployed where, drawn once from `fractional`, shape [V, M].
+    name
+        Name in tables.
+    fractional
+        Mean of the fractional allocations of all iterations, shape [V, M].
+    """
+
+    name: str = "INFIDA offline"
+    fractional: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+
+
+def offline_infida(
+    instance: IdnInstance,
+    policy: Infida | None = None,
+    *,
+    iterations: int = 300,
+    order: Order = "sequential",
+    rng: int | np.random.Generator = 0,
+) -> OfflineInfida:
+    r"""Learn one placement from the demand of all slots.
+
+    Every iteration deploys a rounding of the current fractional allocation, serves every slot with
+    it, and moves along the mean of the slots' supergradients. The placement is a rounding of
+
+    .. math:: \bar y = \frac{1}{\tilde T} \sum_{t=1}^{\tilde T} y_t.
+
+    Parameters
+    ----------
+    instance
+        The network with its requests.
+    policy
+        Step, rounding, credit and ascent; of its refresh period nothing is used. `Infida()` if
+        None.
+    iterations
+        Number of iterations :math:`\tilde T`. Each serves the distinct slots of the demand once;
+        slots of equal requests count as one, with their share as weight.
+    order
+        How requests arrive within a slot, see :func:`edgeopt.online.idn.serve`.
+    rng
+        Seed or generator of coins and arrival orders.
+
+    Returns
+    -------
+    OfflineInfida
+        A policy that deploys the placement, with the mean fractional allocation beside it.
+
+    Raises
+    ------
+    OptionError
+        If there is no iteration, or the order is unknown.
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, Proposition V.1.1, with the mean over the
+    iterations (not over the slots), and INFIDA offline of section VI. There potential capacities
+    are those of serving, which depend on what is deployed; the proposition asks for given ones.
+    """
+    check_whole("iterations", iterations, 1)
+    check_choice("order", order, ORDERS)
+    learner = replace(policy if policy is not None else Infida(), refresh=1)
+    coins, arrivals = generator(rng).spawn(2)
+    slots, count = np.unique(instance.requests, axis=0, return_counts=True)
+    # Steps that depend on the horizon mean the number of steps to come.
+    known = instance.replace(requests=np.zeros((iterations, instance.types), dtype=np.int64))
+    state = learner.start(known)
+    total = np.zeros_like(state.fractional)
+    for iteration in range(iterations):
+        total += state.fractional
+        allocation, state = learner.decide(state, Slot(iteration), coins)
+        gradient = np.zeros_like(total)
+        for requests, times in zip(slots, count, strict=True):
+            served = serve(
+                known, requests, allocation, order=order, draw=_draw(order, arrivals, known.types)
+            )
+            outcome = Outcome(requests, *served)
+            gradient += times / instance.horizon * learner.gradient(state, allocation, outcome)
+        state = learner.climb(state, gradient)
+    mean = np.clip(total / iterations, 0.0, 1.0)
+    found = replace(state, climbing=replace(state.climbing, point=mean))
+    allocation, _ = learner.decide(found, Slot(0), coins)
+    return OfflineInfida(allocation, fractional=mean)
+
+
+def _draw(order: Order, rng: np.random.Generator, types: int) -> NDArray[np.int64] | int | None:
+    if order == "sequential":
+        return rng.permutation(types)
+    return int(rng.integers(2**63 - 1)) if order == "random" else None

@@ -2,26 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from edgeopt.kernels import compiled
 from edgeopt.models.idn.kernels import supergradient_kernel
-from edgeopt.online.idn.policies import infida_kernels as kernels
-from edgeopt.online.idn.policies.refresh import Stretching
 from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
+from edgeopt.online.mirror_ascent import AdaptiveStep, AscentState, MirrorAscent, StepRule
+from edgeopt.online.mirror_ascent.maps import EntropyRows
 from edgeopt.options import check_choice, check_real, check_text, check_whole
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, fill_row
 from edgeopt.rounding.rows import depround_rows, depround_rows_with
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.online.idn.events import Outcome, Slot
+    from edgeopt.online.idn.environment import Outcome, Slot
+    from edgeopt.online.mirror_ascent.method import AscentMap
 
-__all__ = ["Infida", "InfidaState"]
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+__all__ = ["Infida", "InfidaState", "Stretching"]
+
+
+@dataclass(frozen=True)
+class Stretching:
+    """A refresh period that grows linearly.
+
+    Parameters
+    ----------
+    initial, target
+        First and last period, slots.
+    over
+        Slots until the last period is reached.
+
+    Raises
+    ------
+    OptionError
+        If a period is below 1, or `over` is not positive.
+    """
+
+    initial: int = 1
+    target: int = 32
+    over: int = 60
+
+    def __post_init__(self) -> None:
+        check_whole("initial", self.initial, 1)
+        check_whole("target", self.target, 1)
+        check_whole("over", self.over, 1)
+
+    def period(self, slot: int) -> int:
+        """Return the period in force at a slot."""
+        part = min(1.0, slot / self.over)
+        return round(self.initial + (self.target - self.initial) * part)
+
+
+@compiled(writes="chosen")
+def _fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floats) -> None:
+    """Add to every node the models of most credit per MB that fit."""
+    for v in range(size.shape[0]):
+        if free[v]:
+            used = 0.0
+            for m in range(size.shape[1]):
+                used += size[v, m] if chosen[v, m] else 0.0
+            fill_row(credit[v], size[v], budget[v] - used, chosen[v])
+
 
 RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
 ADAPTIVE = 10.0
@@ -38,16 +87,12 @@ class InfidaState:
         The network.
     constants
         Of its nodes.
-    rates
-        Learning rate of every node, MB/ms, shape [V]; of an adaptive step, without its history.
-    centre
-        Fractional allocation at the start, shape [V, M].
-    fractional
-        Fractional allocation y, shape [V, M].
+    ascent
+        Mirror ascent of all nodes, each at its own rate.
+    climbing
+        Where it stands.
     earned
         Last supergradient, or their sum for ``ascent="leader"``, shape [V, M], ms.
-    spread
-        Sum over slots of the squared range of the gradient per MB, shape [V].
     allocation
         What is deployed, shape [V, M]; None before the first slot.
     refreshed
@@ -58,14 +103,27 @@ class InfidaState:
 
     instance: IdnInstance
     constants: NodeConstants
-    rates: NDArray[np.float64]
-    centre: NDArray[np.float64]
-    fractional: NDArray[np.float64]
+    ascent: MirrorAscent
+    climbing: AscentState
     earned: NDArray[np.float64]
-    spread: NDArray[np.float64]
     allocation: NDArray[np.bool_] | None = None
     refreshed: int = 0
-    coins: NDArray[np.float64] | None = field(default=None)
+    coins: NDArray[np.float64] | None = None
+
+    @property
+    def fractional(self) -> NDArray[np.float64]:
+        """Fractional allocation y, shape [V, M]."""
+        return self.climbing.point
+
+
+class NodeRates(NamedTuple):
+    """Fixed learning rates of all nodes, MB/ms, shape [V]."""
+
+    values: NDArray[np.float64]
+
+    def rate(self, mirror: AscentMap, squares: Any) -> NDArray[np.float64]:
+        """Return the rates."""
+        return self.values
 
 
 @dataclass(frozen=True)
@@ -152,28 +210,22 @@ class Infida:
             instance.budget, whole, out=np.ones(instance.nodes), where=whole > instance.budget
         )
         fractional = np.where(constants.allowed, share[:, np.newaxis], instance.repository)
-        return InfidaState(
-            instance,
-            constants,
-            self._rates(instance, constants),
-            fractional,
-            fractional,
-            np.zeros_like(fractional),
-            np.zeros(instance.nodes),
-        )
+        nodes = EntropyRows(
+            instance.size, fractional, instance.budget, constants.diameter, constants.free,
+            constants.allowed,
+        )  # fmt: skip
+        ascent = MirrorAscent(nodes, self._rule(instance, constants), self.ascent)
+        return InfidaState(instance, constants, ascent, ascent.start(), np.zeros_like(fractional))
 
-    def _rates(self, instance: IdnInstance, constants: NodeConstants) -> NDArray[np.float64]:
+    def _rule(self, instance: IdnInstance, constants: NodeConstants) -> StepRule:
         horizon = max(1, instance.horizon)
-        if self.step == "theory":
-            return theory_rates(instance, constants, horizon=horizon)
-        if self.step == "printed":
-            return printed_rate(instance, constants, horizon=horizon, peak=self.peak)
         if self.step == "adaptive":
-            rates = np.zeros(instance.nodes)
-            free = constants.free
-            rates[free] = ADAPTIVE * np.sqrt(8.0 * constants.diameter[free] / instance.budget[free])
-            return rates
-        return np.where(constants.free, float(self.step), 0.0)
+            return AdaptiveStep(ADAPTIVE)
+        if self.step == "theory":
+            return NodeRates(theory_rates(instance, constants, horizon=horizon))
+        if self.step == "printed":
+            return NodeRates(printed_rate(instance, constants, horizon=horizon, peak=self.peak))
+        return NodeRates(np.where(constants.free, float(self.step), 0.0))
 
     def decide(
         self, state: InfidaState, observation: Slot, rng: np.random.Generator
@@ -190,7 +242,7 @@ class Infida:
             allocation = depround_rows_with(state.fractional, instance.size, residual, coins)
         if self.residual == "fill":
             free = state.constants.free
-            kernels.fill(allocation, instance.size, instance.budget, free, state.earned)
+            _fill(allocation, instance.size, instance.budget, free, state.earned)
         state = replace(state, allocation=allocation, refreshed=observation.index, coins=coins)
         return allocation, state
 
@@ -233,19 +285,6 @@ class Infida:
 
     def climb(self, state: InfidaState, gradient: NDArray[np.float64]) -> InfidaState:
         """Move every node along a gradient of shape [V, M], and back into its budget."""
-        instance = state.instance
-        constants, rates, spread = state.constants, state.rates, state.spread
-        if self.step == "adaptive":
-            spread = spread.copy()
-            kernels.add_spread(gradient, instance.size, constants.free, constants.allowed, spread)
-            rates = np.divide(rates, np.sqrt(spread), out=np.zeros_like(rates), where=spread > 0)
-        fractional = np.empty_like(gradient)
-        if self.ascent == "leader":
-            gradient = gradient + state.earned
-            base = state.centre
-        else:
-            base = state.fractional
-        kernels.ascend(
-            base, gradient, instance.size, instance.budget, constants.free, rates, fractional
-        )
-        return replace(state, fractional=fractional, earned=gradient, spread=spread)
+        climbing = state.ascent.update(state.climbing, gradient)
+        earned = climbing.total if self.ascent == "leader" else gradient
+        return replace(state, climbing=climbing, earned=earned)

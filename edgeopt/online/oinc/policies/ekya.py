@@ -10,9 +10,8 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision, Runs
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_real
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -51,7 +50,7 @@ class Grants(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ekya(Deterministic):
+class Ekya(Titled, Deterministic):
     r"""Let requests and new jobs of a site steal CPU from each other until no theft helps.
 
     Whatever comes goes to the site with the fewest residents: new jobs by number, then the
@@ -99,11 +98,6 @@ class Ekya(Deterministic):
         if self.largest < self.step:
             raise OptionError(f"largest = {self.largest}: must be at least a step and below 1")
 
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
-
     def start(self, instance: OincInstance) -> Grants:
         """Begin without a job."""
         return Grants(instance, np.empty(0, dtype=np.int64), np.empty(0))
@@ -111,21 +105,7 @@ class Ekya(Deterministic):
     def decide(
         self, state: Grants, observation: Slot, rng: np.random.Generator
     ) -> tuple[Decision, Grants]:
-        """Place what comes and share out every CPU.
-
-        Parameters
-        ----------
-        state
-            Shares granted so far.
-        observation
-            The slot that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the shares after it.
-        """
+        """Place what comes and share out every CPU."""
         instance, jobs, requests = state.instance, observation.jobs, observation.requests
         share = np.zeros(jobs.job.size)
         known = np.isin(jobs.job, state.job)

@@ -9,11 +9,9 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.models.oinc.slot import SlotPlan
-from edgeopt.online.naming import named
 from edgeopt.online.oinc.events import Decision
-from edgeopt.online.oinc.policies.parts import Queues
-from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.oinc.parts import Queues, Service, check_service, run_in_order
+from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ ALL: Final = 1.0 - 2.0**-20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kalmia(Deterministic):
+class Kalmia(Titled, Deterministic):
     """Give requests the least CPU that keeps their objectives, and the rest to the first deadline.
 
     Requests come by number, each goes where its own latency would be least beside the requests
@@ -79,11 +77,6 @@ class Kalmia(Deterministic):
         check_real("spare", self.spare, "[0, 1]")
         check_service(self.service)
 
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
-
     def start(self, instance: OincInstance) -> OincInstance:
         """Remember the sites."""
         return instance
@@ -91,21 +84,7 @@ class Kalmia(Deterministic):
     def decide(
         self, state: OincInstance, observation: Slot, rng: np.random.Generator
     ) -> tuple[Decision, OincInstance]:
-        """Place what comes, give requests what they need and jobs the rest.
-
-        Parameters
-        ----------
-        state
-            The sites.
-        observation
-            The slot that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the sites.
-        """
+        """Place what comes, give requests what they need and jobs the rest."""
         jobs, requests, speed = observation.jobs, observation.requests, state.speed
         job_site = _queue(jobs.site, jobs.remaining, speed)
         queued = np.bincount(job_site, minlength=state.sites) > 0

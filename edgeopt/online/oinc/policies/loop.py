@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.online.oinc.events import Decision
-from edgeopt.online.oinc.inference.near_optimal import NearOptimalInference
-from edgeopt.online.oinc.policies.parts import Queues
-from edgeopt.online.oinc.reservation.by_ratio import Reservation
+from edgeopt.online.oinc.inference import NearOptimalInference
+from edgeopt.online.oinc.parts import Queues
+from edgeopt.online.oinc.reservation import Reservation
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.options import check_able, check_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import Outcome, Slot
-    from edgeopt.online.oinc.policies.parts import Inference, Reserving, Retraining
+    from edgeopt.online.oinc.parts import Inference, Reserving, Retraining
 
 __all__ = ["Oinc", "OincState"]
 
@@ -117,21 +117,7 @@ class Oinc(Deterministic):
     def decide(
         self, state: OincState, observation: Slot, rng: np.random.Generator
     ) -> tuple[Decision, OincState]:
-        """Answer a slot.
-
-        Parameters
-        ----------
-        state
-            State so far.
-        observation
-            The slot that begins.
-        rng
-            Not used: no part draws random numbers.
-
-        Returns
-        -------
-        The decision, and the state after it.
-        """
+        """Answer a slot."""
         share, reservation = self.reservation.reserve(state.reservation, observation, state.share)
         jobs = observation.jobs
         queues = Queues(observation.slot, jobs, share, share * state.instance.speed)

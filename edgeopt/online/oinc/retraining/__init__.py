@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from edgeopt.online.oinc.retraining.density import (
+from edgeopt.online.oinc.retraining.residual_density import (
     JobRuns,
+    ResidualDensity,
     RetrainingRun,
     run_density,
-    unfinished_weight,
 )
-from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 
-__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density", "unfinished_weight"]
+__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]

@@ -1,33 +1,237 @@
-"""Dispatch and service by residual density, slot by slot, while shares of the CPU may change."""
+"""Residual density: a part of the loop, slot by slot, and whole runs of fixed shares at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from edgeopt.errors import OptionError
+from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.retraining import Weights
-from edgeopt.online.naming import named
-from edgeopt.online.oinc.retraining.service import Service, check_service, run_in_order
+from edgeopt.online.oinc.parts import Service, check_service, run_in_order
+from edgeopt.online.oinc.retraining.dispatch import Rules, dispatch_new, new_state, simulate
+from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice, check_flag
-from edgeopt.solvers.tolerance import TIGHT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.retraining import RetrainingProblem
     from edgeopt.online.oinc.events import Jobs, Runs
-    from edgeopt.online.oinc.policies.parts import Queues
+    from edgeopt.online.oinc.parts import Queues
+    from edgeopt.online.oinc.retraining.dispatch import State
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["ResidualDensity"]
+__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]
+
+Serve: TypeAlias = Literal["argmax", "argmin"]
+"""Which job a site serves: that of largest residual density, or of least."""
+
+Formula: TypeAlias = Literal["corrected", "printed"]
+"""By what a new job is said to delay those behind it: by its own length, or each by theirs."""
+
+
+class JobRuns(NamedTuple):
+    """What ran when, by site and then by time.
+
+    Attributes
+    ----------
+    job, site
+        The job and the site that served it, shape [r].
+    begin, end
+        Beginning and end, s since the start, shape [r].
+    """
+
+    job: Ints
+    site: Ints
+    begin: Floats
+    end: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrainingRun:
+    """What dispatch by residual density came to.
+
+    Attributes
+    ----------
+    problem
+        The jobs.
+    epsilon
+        By how much the sites ran faster than the problem says.
+    service
+        What became of the rest of a slot in which a job ended.
+    site
+        Site of each job, in the end, -1 if it arrived after the horizon, shape [K].
+    completion
+        When each job was complete, s since the start, infinite if never, shape [K].
+    cost
+        What each job was expected to add to the sum of all, itself included, when it was
+        dispatched, NaN if it never was, shape [K].
+    saved
+        How much less all were expected to add after its arrival made others move, shape [K]; 0
+        without late binding.
+    runs
+        What ran when.
+    """
+
+    problem: RetrainingProblem
+    epsilon: float
+    service: Service
+    site: Ints
+    completion: Floats
+    cost: Floats
+    saved: Floats
+    runs: JobRuns
+
+    @cached_property
+    def flow(self) -> Floats:
+        """Time from arrival to completion of each job, s, infinite if never, shape [K]."""
+        return frozen(self.completion - self.problem.arrival)
+
+    @property
+    def weighted_flow(self) -> float:
+        """Sum of weight times flow time of all jobs; jobs of weight 0 may stay unfinished."""
+        weight = np.asarray(self.problem.weight)
+        heavy = weight > 0
+        return float(weight[heavy] @ self.flow[heavy])
+
+    @property
+    def expected_flow(self) -> float:
+        """What the jobs were expected to come to: the sum of costs less savings.
+
+        Fluid service makes it equal to the weighted flow, up to rounding, if all are complete.
+        """
+        return float(np.nansum(self.cost) - self.saved.sum())
+
+    def __repr__(self) -> str:
+        return (
+            f"RetrainingRun(jobs={self.problem.jobs}, sites={self.problem.sites}, "
+            f"weighted_flow={self.weighted_flow:.6g})"
+        )
+
+
+def run_density(
+    problem: RetrainingProblem,
+    *,
+    epsilon: float = 0.0,
+    service: Service = "fluid",
+    serve: Serve = "argmax",
+    formula: Formula = "corrected",
+    late_binding: bool = False,
+    horizon: int | None = None,
+) -> RetrainingRun:
+    r"""Dispatch each job to where it adds least, and serve the densest job at every site.
+
+    The residual density of a job is its weight over the time that it would still take,
+    :math:`s_{kj} = l_k / h_{kj}`. With :math:`Q_1` the jobs at a site that are at least as dense as
+    the new one and :math:`Q_2` the others, it goes to the site of least
+
+    .. math::
+
+        C_{kj} = \frac{1}{1 + \varepsilon} \Bigl( l_k \sum_{k' \in Q_1} h_{k'j} + l_k h_{kj}
+            + h_{kj} \sum_{k' \in Q_2} l_{k'} \Bigr),
+
+    which is what it adds to the weighted sum of flow times if nobody comes after it. Of equal sites
+    and of equally dense jobs, the lower number is taken.
+
+    Parameters
+    ----------
+    problem
+        The jobs; a site at which a job takes forever is not considered for it.
+    epsilon
+        By how much the sites run faster than the problem says, >= 0.
+    service
+        ``"fluid"``: the next job uses the rest of a slot in which one ends. ``"slot"``: a site
+        serves one job in a slot and wastes what it leaves; jobs are complete as a slot ends.
+    serve
+        ``"argmax"``: a site serves the job of largest residual density. ``"argmin"``: the one of
+        least, chosen anew as each slot begins and as a job ends.
+    formula
+        ``"corrected"``: the costs above. ``"printed"``: with :math:`\sum_{Q_2} l_{k'} h_{k'j}` as
+        the third sum.
+    late_binding
+        When jobs have arrived, all jobs that have not been served are dispatched anew, the least
+        dense at its fastest site first, if less is to be expected for all of them then.
+    horizon
+        Number of slots after which nothing is served and nobody arrives; None for no end.
+
+    Returns
+    -------
+    RetrainingRun
+        Sites, completion times, costs, and what ran when.
+
+    Raises
+    ------
+    OptionError
+        If the augmentation is negative or not finite, a name is unknown, jobs are to be bound late
+        by the printed formula, or the horizon is not a positive whole number.
+
+    Notes
+    -----
+    Zeng et al., algorithm 4, equations (5) and (6). There the job of *least* residual density is
+    served and the third sum is the printed one; with either, the weighted flow time is not the sum
+    of costs any more, and the guarantee falls. A dispatch takes time logarithmic in the jobs that
+    wait at a site, for every site; with late binding it is done for all jobs not served yet.
+
+    Examples
+    --------
+    >>> from edgeopt.models.oinc.retraining import RetrainingProblem
+    >>> problem = RetrainingProblem([0, 0, 1], [[2, 4], [2, 3], [1, 3]])
+    >>> run = run_density(problem)
+    >>> run.site.tolist(), run.completion.tolist()
+    ([0, 1, 0], [2.0, 3.0, 3.0])
+    >>> run.weighted_flow, run.expected_flow
+    (7.0, 7.0)
+    """
+    check_service(service)
+    if not 0.0 <= epsilon < np.inf:
+        raise OptionError(f"epsilon = {epsilon}: must be finite and not negative")
+    for name, value, known in (("serve", serve, Serve), ("formula", formula, Formula)):
+        if value not in get_args(known):
+            raise OptionError(f"{name} = {value!r}: must be one of {get_args(known)}")
+    if late_binding and formula == "printed":
+        raise OptionError(
+            "late_binding: moves are told by what all cost: needs formula='corrected'"
+        )
+    if horizon is not None and not (horizon >= 1 and horizon == int(horizon)):
+        raise OptionError(f"horizon = {horizon}: must be a positive number of slots, or None")
+    rules = Rules(
+        speed=1.0 + epsilon,
+        whole=service == "slot",
+        lightest=serve == "argmin",
+        printed=formula == "printed",
+        late=bool(late_binding),
+    )
+    given = problem.arrival, problem.duration, np.asarray(problem.weight)
+    end = np.inf if horizon is None else float(horizon)
+    # The densest first, every arrival interrupts one job at most, so that room is enough at once.
+    state = new_state(*given, 2 * problem.jobs + problem.sites)
+    simulate(state, rules, end)
+    if state.logged[0] > state.run.size:
+        state = new_state(*given, int(state.logged[0]))
+        simulate(state, rules, end)
+    columns = {name: _column(state.job, name) for name in ("site", "completion", "cost", "saved")}
+    return RetrainingRun(problem, float(epsilon), service, runs=_sorted(state), **columns)
+
+
+def _sorted(state: State) -> JobRuns:
+    runs = state.run[: int(state.logged[0])]
+    runs = runs[np.lexsort((runs["begin"], runs["site"]))]
+    return JobRuns(*(_column(runs, name) for name in JobRuns._fields))
+
+
+def _column(records: NDArray[np.void], name: str) -> NDArray[Any]:
+    return frozen(records[name].copy())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ResidualDensity:
+class ResidualDensity(Titled):
     r"""Send each job to where it adds least, and serve the densest job at every site.
 
     The residual density of a job is its weight over the time that it would still take at its site.
@@ -72,24 +276,21 @@ class ResidualDensity:
         check_choice("weights", self.weights, get_args(Weights))
         check_flag("late_binding", self.late_binding)
 
-    @property
-    def name(self) -> str:
-        """Title, and the options that are not default."""
-        return named(self.title, self)
-
     def start(self, instance: OincInstance) -> None:
         """Remember nothing: a slot shows all that counts."""
 
     def dispatch(self, memory: None, queues: Queues) -> tuple[Ints, None]:
         """Send the jobs that wait for a site, in the order of their numbers."""
         jobs = queues.jobs
-        line = Line(queues, self._weight(jobs), jobs.site.copy())
-        waiting = np.flatnonzero(jobs.site < 0)
-        for q in waiting:
-            line.send(int(q))
-        if self.late_binding and (line.site[waiting] >= 0).any():
-            line.send_anew(np.flatnonzero(~jobs.started & (line.site >= 0)))
-        return line.site, None
+        if (jobs.site >= 0).all() or not (queues.speed > 0).any():
+            return jobs.site.copy(), None
+        with np.errstate(divide="ignore"):
+            duration = jobs.remaining[:, np.newaxis] / queues.speed
+        state = new_state(jobs.arrival, duration, self._weight(jobs))
+        state.job["started"] = jobs.started
+        rules = Rules(speed=1.0, whole=False, lightest=False, printed=False, late=self.late_binding)
+        dispatch_new(state, rules, jobs.site)
+        return _column(state.job, "site"), None
 
     def serve(self, memory: None, queues: Queues) -> tuple[Runs, None]:
         """Serve the densest job of every site."""
@@ -101,59 +302,3 @@ class ResidualDensity:
         if self.weights == "deadline":
             return np.asarray(jobs.weight / (jobs.deadline - jobs.arrival))
         return jobs.weight
-
-
-class Line(NamedTuple):
-    """Jobs where they are for now.
-
-    Attributes
-    ----------
-    queues
-        Jobs and sites.
-    weight
-        Weight of the flow time of each job, shape [q].
-    site
-        Where each job waits, -1 for nowhere, shape [q]; changes.
-    """
-
-    queues: Queues
-    weight: Floats
-    site: Ints
-
-    def send(self, job: int) -> float:
-        """Send a job that waits nowhere to where it adds least, and return how much that is."""
-        cost = self._costs(job)
-        best = int(np.argmin(cost))
-        if np.isfinite(cost[best]):
-            self.site[job] = best
-        return float(cost[best])
-
-    def send_anew(self, jobs: Ints) -> None:
-        """Send jobs anew, the least dense first, if they add less then."""
-        former = self.site.copy()
-        fastest = self.queues.jobs.remaining[jobs] / self.queues.speed.max()
-        loose = jobs[np.lexsort((jobs, self.weight[jobs] / fastest))]
-        before = 0.0
-        for job in loose:
-            self.site[job] = -1
-            before += float(self._costs(job)[former[job]])
-        after = sum(self.send(job) for job in loose)
-        if not after < before * (1.0 - TIGHT):
-            self.site[:] = former
-
-    def _costs(self, job: int) -> Floats:
-        """Return what a job that waits nowhere would add at each site, infinite where none works.
-
-        Shape [J].
-        """
-        speed = self.queues.speed
-        others = np.flatnonzero(self.site >= 0)
-        at = self.site[others]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            length = self.queues.jobs.remaining[job] / speed
-            left = self.queues.jobs.remaining[others] / speed[at]
-            denser = self.weight[others] / left >= (self.weight[job] / length)[at]
-            ahead = np.bincount(at, np.where(denser, left, 0.0), speed.size)
-            behind = np.bincount(at, np.where(denser, 0.0, self.weight[others]), speed.size)
-            cost = self.weight[job] * (ahead + length) + length * behind
-        return np.where(speed > 0, cost, np.inf)

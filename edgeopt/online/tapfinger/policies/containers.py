@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.kernels import compiled, put
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
-from edgeopt.online.tapfinger.policies.optimus import Expectations
-from edgeopt.online.tapfinger.policies.reassigning import chosen_by_any, oldest
-from edgeopt.online.tapfinger.policies.settled import Settled
-from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
+from edgeopt.online.tapfinger.policies.estimates import Settled
+from edgeopt.online.tapfinger.policies.optimus import (
+    Expectations,
+    Fit,
+    check_fit,
+    chosen_by_any,
+    fitted_slots,
+    hand_out_by_gain,
+    oldest,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,21 +74,7 @@ class OptimusContainers(Settled, Deterministic):
     def decide(
         self, state: Expectations, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, Expectations]:
-        """Start at most one task on each cluster.
-
-        Parameters
-        ----------
-        state
-            The slots that tasks are expected to take.
-        observation
-            The round that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
-        """
+        """Start at most one task on each cluster."""
         task, bundle = _most_gpus(
             observation.pending, observation.free, observation.tasks.kind,
             state.instance.minimum, state.slots,
@@ -115,21 +106,7 @@ class TiresiasContainers(Settled, Deterministic):
     def decide(
         self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, TapFingerInstance]:
-        """Start at most one task on each cluster.
-
-        Parameters
-        ----------
-        state
-            The clusters and kinds of tasks.
-        observation
-            The round that begins.
-        rng
-            Not used.
-
-        Returns
-        -------
-        The decision, and the state, which stays as it is.
-        """
+        """Start at most one task on each cluster."""
         task, bundle = _equal_share(
             observation.pending, observation.free, observation.tasks.kind,
             observation.running.cluster, state.capacity, state.minimum, state.largest,

@@ -1,19 +1,22 @@
-"""What a scheduler expects of tasks: the bundles worth a thought and the slots that they take."""
+"""What a scheduler expects of tasks: bundles worth a thought, their slots, and their price."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from math import frexp, ldexp
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.bundles import efficient
+from edgeopt.online.simulate import Titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger.events import Decision, Outcome, Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -22,12 +25,24 @@ if TYPE_CHECKING:
 __all__ = [
     "LEAST_LOOK",
     "Estimates",
+    "Settled",
+    "choices",
+    "crowding",
     "estimates",
     "free_ahead",
     "mean_durations",
-    "slots_left",
+    "rank",
     "whole_slots",
 ]
+
+
+class Settled(Titled):
+    """A policy, a dataclass of its options, that learns nothing from what its rounds come to."""
+
+    def learn(self, state: Any, observation: Round, decision: Decision, feedback: Outcome) -> Any:
+        """Return the state: nothing is learnt."""
+        return state
+
 
 LEAST_LOOK: Final = 30
 """Slots that are planned ahead at least."""
@@ -124,3 +139,38 @@ def free_ahead(
                 held += ahead[n, t, r]
                 ahead[n, t, r] = held
     return ahead
+
+
+LIGHTEST: Final = 1e-280
+"""Weights below this count as this much, so that bundles are told apart without weight as well."""
+
+_DIGITS: Final = 40
+
+
+@compiled
+def choices(pending: Ints, eligible: Flags) -> Ints:
+    """Return on how many clusters each pending task may run, shape [N, P]; 0 for an empty place."""
+    count = np.zeros(pending.shape, np.int64)
+    for n in range(pending.shape[0]):
+        for i in range(pending.shape[1]):
+            if pending[n, i] >= 0:
+                for m in range(eligible.shape[1]):
+                    count[n, i] += eligible[pending[n, i], m]
+    return count
+
+
+@compiled
+def crowding(crowd: Ints) -> float:
+    """Return how many tasks wait for a cluster, one that may run on m clusters as 1 / m."""
+    total = 0.0
+    for m in range(1, crowd.size):
+        if crowd[m] > 0:
+            total += crowd[m] / m
+    return total
+
+
+@compiled
+def rank(cost: float, weight: float) -> float:
+    """Return the cost per weight to forty binary digits, so that rounding breaks no tie."""
+    mantissa, exponent = frexp(cost / max(weight, LIGHTEST))
+    return ldexp(np.rint(ldexp(mantissa, _DIGITS)), exponent - _DIGITS)

@@ -1,16 +1,19 @@
-"""Optimus: all tasks of a cluster share it by marginal gains, and may change bundles every slot."""
+"""Optimus, and what it shares with others that hand out a cluster anew in every round."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from edgeopt.kernels import compiled
-from edgeopt.online.tapfinger.policies.marginal_gain import hand_out_by_gain
-from edgeopt.online.tapfinger.policies.reassigning import Reassigning, enter, sharers
-from edgeopt.online.tapfinger.policies.speed_fit import Fit, check_fit, fitted_slots
+from edgeopt.instances.tapfinger.laws import SLOWING
+from edgeopt.kernels import compiled, put
+from edgeopt.online.simulate import Deterministic
+from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.estimates import Settled
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +24,219 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Expectations", "Optimus"]
+__all__ = [
+    "Expectations",
+    "Fit",
+    "Optimus",
+    "Reassigning",
+    "check_fit",
+    "chosen_by_any",
+    "enter",
+    "fitted_slots",
+    "hand_out_by_gain",
+    "oldest",
+    "sharers",
+]
+
+Fit = Literal["correct", "printed"]
+"""How the formula is fitted: properly, or as in the program behind the paper's figures."""
+
+NOTHING: Final = 1e-3
+"""What the fit behind the paper's figures takes for no CPU core and no GPU."""
+
+
+def check_fit(fit: str) -> None:
+    """Check the name of a fit."""
+    check_choice("fit", fit, get_args(Fit))
+
+
+def fitted_slots(instance: TapFingerInstance, fit: Fit = "correct") -> Floats:
+    r"""Return how many slots a whole task would take at its first speed, by a fitted formula.
+
+    With :math:`w` GPUs and :math:`p` CPU cores that is
+
+    .. math:: \theta_0 / w + \theta_1 + \theta_2 w / p + \theta_3 w + \theta_4 p .
+
+    The baseline "Optimus" of Li et al., section V-A. A kind of task that slows down is measured
+    when it begins.
+    """
+    check_fit(fit)
+    assert instance.slowing is not None
+    factor = np.where(instance.slowing, np.sqrt(SLOWING), 1.0)
+    gain = instance.speed * factor[:, np.newaxis, np.newaxis]
+    slots = np.empty(gain.shape)
+    known: dict[bytes, Floats] = {}
+    for n, k in np.ndindex(gain.shape[:2]):
+        key = gain[n, k].tobytes()
+        if key not in known:
+            known[key] = _printed(gain[n, k]) if fit == "printed" else _correct(gain[n, k])
+        slots[n, k] = known[key]
+    return slots
+
+
+def _terms(cpu: Floats, gpu: Floats) -> Floats:
+    """Return what the coefficients are multiplied with, shape [points, 5]."""
+    return np.stack([1.0 / gpu, np.ones_like(gpu), gpu / cpu, gpu, cpu], axis=-1)
+
+
+def _correct(gain: Floats) -> Floats:
+    from scipy.optimize import nnls
+
+    with np.errstate(divide="ignore"):
+        slots = 1.0 / gain
+    cpu, gpu = np.nonzero(gain)
+    inside = (cpu > 0) & (gpu > 0)
+    cpu, gpu = cpu[inside], gpu[inside]
+    if cpu.size:
+        terms = _terms(cpu.astype(np.float64), gpu.astype(np.float64))
+        # Columns of one length each leave the optimum where it is and help the method.
+        length = np.linalg.norm(terms, axis=0)
+        coefficients, _ = nnls(terms / length, slots[cpu, gpu])
+        slots[cpu, gpu] = terms @ (coefficients / length)
+    return slots
+
+
+def _printed(gain: Floats) -> Floats:
+    from scipy.optimize import least_squares
+
+    cpus, gpus = gain.shape
+    cpu = np.maximum(np.arange(cpus, dtype=np.float64), NOTHING)
+    gpu = np.maximum(np.arange(gpus, dtype=np.float64), NOTHING)
+    believed = _terms(np.tile(cpu, gpus), np.repeat(gpu, cpus))
+    speeds = gain.ravel()
+
+    def excess(coefficients: Floats) -> Floats:
+        return np.asarray(1.0 / (believed @ coefficients) - speeds)
+
+    def slope(coefficients: Floats) -> Floats:
+        return np.asarray(-believed / (believed @ coefficients)[:, np.newaxis] ** 2)
+
+    start = np.ones(believed.shape[1])
+    # Where the usual tolerances stop, differs from version to version in the fifth digit.
+    close = dict.fromkeys(("ftol", "xtol", "gtol"), 1e-14)
+    # The usual method wants as many bundles as coefficients.
+    method = "lm" if speeds.size >= start.size else "trf"
+    coefficients = least_squares(excess, start, slope, method=method, **close).x
+    true = _terms(np.repeat(cpu, gpus), np.tile(gpu, cpus))
+    return np.asarray(true @ coefficients).reshape(gain.shape)
+
+
+GAIN: Final = 1e-9
+"""Slots that count as no gain, so that rounding in a flat table does not hand anything out."""
+
+
+@compiled(writes="bundle")
+def hand_out_by_gain(
+    slots: Floats, kind: Ints, remaining: Floats, bundle: Ints, cpus: int, gpus: int
+) -> None:
+    """Enlarge bundles, unit by unit, as long as that shortens a task.
+
+    Each unit goes where the expected slots fall most for one unit more, divided by the units of
+    that resource that the task has, at least 1. Of equals the first task and CPU cores come first.
+    """
+    left = (cpus, gpus)
+    while True:
+        best, at, resource = GAIN, -1, -1
+        for i in range(kind.size):
+            cpu, gpu = bundle[i, 0], bundle[i, 1]
+            now = slots[kind[i], cpu, gpu]
+            for r in range(2):
+                more_cpu, more_gpu = cpu + (r == 0), gpu + (r == 1)
+                if left[r] <= 0 or more_cpu >= slots.shape[1] or more_gpu >= slots.shape[2]:
+                    continue
+                gain = remaining[i] * (now - slots[kind[i], more_cpu, more_gpu])
+                gain /= max(bundle[i, r], 1)
+                if gain > best:
+                    best, at, resource = gain, i, r
+        if at < 0:
+            return
+        bundle[at, resource] += 1
+        left = (left[0] - (resource == 0), left[1] - (resource == 1))
+
+
+class Reassigning(Settled, Deterministic):
+    """A policy that gives all tasks of a cluster new bundles in every round."""
+
+    preemptive: ClassVar[bool] = True
+
+    @abstractmethod
+    def _assign(self, state: Any, observation: Round) -> tuple[Ints, Ints, Ints]:
+        """Return the task that would join each cluster, its bundle, and those of running tasks."""
+
+    def decide(
+        self, state: Any, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Any]:
+        """Let one task join each cluster, if there is room, and give its tasks new bundles.
+
+        A task that would be given nothing does not join.
+        """
+        task, bundle, other = self._assign(state, observation)
+        held = observation.running.bundle
+        moved = np.flatnonzero((other != held).any(axis=1))
+        decision = Decision(
+            np.where(bundle.any(axis=1), task, -1),
+            bundle,
+            changed=observation.running.task[moved],
+            other=other[moved],
+        )
+        return decision, state
+
+
+@compiled
+def chosen_by_any(task: int, chosen: Ints) -> bool:
+    """Return whether some cluster has chosen a task."""
+    found = False
+    for other in chosen:
+        found |= other == task
+    return found
+
+
+@compiled
+def oldest(pending: Ints, chosen: Ints) -> int:
+    """Return the oldest pending task that no other cluster has chosen, -1 if there is none."""
+    for j in pending:
+        if j >= 0 and not chosen_by_any(j, chosen):
+            return int(j)
+    return -1
+
+
+@compiled
+def sharers(
+    n: int, capacity: Ints, minimum: Ints, pending: Ints, chosen: Ints, kind: Ints, task: Ints,
+    cluster: Ints,
+) -> tuple[Ints, Ints]:  # fmt: skip
+    """Return the tasks that are to share a cluster, in the order of their placement.
+
+    The last one may be the oldest pending task of the cluster, which joins if the smallest bundles
+    of all, its own included, fit into the cluster.
+    """
+    number, place = np.empty(task.size + 1, np.int64), np.empty(task.size + 1, np.int64)
+    count = 0
+    cpu, gpu = capacity[n, 0], capacity[n, 1]
+    for i in range(task.size):
+        if cluster[i] == n:
+            number[count], place[count] = task[i], i
+            cpu -= minimum[kind[task[i]], 0]
+            gpu -= minimum[kind[task[i]], 1]
+            count += 1
+    j = oldest(pending[n], chosen)
+    if j >= 0 and minimum[kind[j], 0] <= cpu and minimum[kind[j], 1] <= gpu:
+        number[count], place[count] = j, -1
+        count += 1
+    return number[:count], place[:count]
+
+
+@compiled(writes="new new_bundle other")
+def enter(
+    n: int, number: Ints, place: Ints, bundle: Ints, new: Ints, new_bundle: Ints, other: Ints
+) -> None:
+    """Enter the bundles of `sharers`: in `other` by place, in `new` for the one that joins."""
+    for i in range(number.size):
+        if place[i] >= 0:
+            put(bundle[i], other[place[i]])
+        else:
+            new[n] = number[i]
+            put(bundle[i], new_bundle[n])
 
 
 class Expectations(NamedTuple):

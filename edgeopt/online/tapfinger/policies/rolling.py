@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     LEAST_LOOK,
+    Settled,
     free_ahead,
     mean_durations,
     whole_slots,
 )
-from edgeopt.online.tapfinger.policies.settled import Settled
 from edgeopt.options import check_real, check_whole
 
 if TYPE_CHECKING:
@@ -114,17 +114,7 @@ class RollingHorizon(Settled, Deterministic):
     def decide(
         self, state: RollingState, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, RollingState]:
-        """Answer a round.
-
-        Parameters
-        ----------
-        state
-            State so far.
-        observation
-            The round.
-        rng
-            Not used.
-        """
+        """Answer a round."""
         if state.slot != observation.slot:
             starts = self._planned(state, observation)
             state = state._replace(slot=observation.slot, starts=starts)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.playing import play
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic, play
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
-from edgeopt.online.tapfinger.policies.priced import PricedSpt
-from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
+from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.options import check_able, check_choice, check_whole, refused
 
 if TYPE_CHECKING:
@@ -147,17 +145,7 @@ class Rollout(Deterministic):
     def decide(
         self, state: RolloutState, observation: Round, rng: np.random.Generator
     ) -> tuple[Decision, RolloutState]:
-        """Answer a round as the best scheduler does.
-
-        Parameters
-        ----------
-        state
-            State so far.
-        observation
-            The round.
-        rng
-            Not used.
-        """
+        """Answer a round as the best scheduler does."""
         if state.since < 0 or observation.slot >= state.since + self.every:
             costs = [
                 self._cost(policy, own, state.instance, observation)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.tapfinger.policies.reassigning import Reassigning, enter, sharers
+from edgeopt.online.tapfinger.policies.optimus import Reassigning, enter, sharers
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from edgeopt.online import Trajectory
-from edgeopt.online.repeated import Deterministic
+from edgeopt.online.simulate import Deterministic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

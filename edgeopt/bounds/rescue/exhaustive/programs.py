@@ -1,0 +1,203 @@
+"""Exact optima by search and by linear programming: binary routings, and demands met on average."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, ServerStates, World
+from edgeopt.instances.edf import edf_serve
+
+if TYPE_CHECKING:
+    from edgeopt.instances import RescueInstance
+
+
+__all__ = ["integer_optimum", "optimum_in_expectation"]
+
+
+def integer_optimum(instance: RescueInstance, *, limit: int = SIZE_LIMIT) -> float:
+    """Return OPT(P1), the best deterministic routing under rows (2a) to (2f).
+
+    All routings of the tasks that can arrive are tried, depth first; a branch is cut when its
+    servers or reserved tasks no longer fit, or when the largest profits of the tasks left cannot
+    beat the best routing found. For a routing the shares x exist if and only if earliest deadline
+    first meets all demands with the expected capacity that is left, since every server is one
+    divisible resource.
+
+    Parameters
+    ----------
+    instance
+        A tiny instance.
+    limit
+        Largest number of partial routings.
+
+    Returns
+    -------
+    float
+        Optimum; minus infinity when no shares x exist for any routing.
+
+    Raises
+    ------
+    NotApplicableError
+        If the instance is too large.
+    """
+    world = World(instance, reserved=True, limit=limit)
+    tasks = [(p, t, j) for t, row in enumerate(world.arrival) for j, p in enumerate(row) if p > 0]
+    best_profit = [p * max(map(max, world.reward[t][j])) for p, t, j in tasks]
+    promise = [sum(best_profit[n:]) for n in range(len(tasks) + 1)]
+    free = [[1.0] * world.horizon for _ in range(world.servers)]
+    best = -float("inf")
+
+    def route(n: int, earned: float) -> None:
+        nonlocal best
+        if earned + promise[n] <= best:
+            return
+        world.visit()
+        if n == len(tasks):
+            best = earned
+            return
+        p, t, j = tasks[n]
+        for k in range(world.servers):
+            for profile in range(world.profiles):
+                before = free[k]
+                free[k] = _occupied(before, t, p, world.survival[profile])
+                if min(free[k]) >= -1e-12 and _meets(world, k, free[k]):
+                    route(n + 1, earned + p * world.reward[t][j][k][profile])
+                free[k] = before
+        route(n + 1, earned)
+
+    if all(_meets(world, k, free[k]) for k in range(world.servers)):
+        route(0, 0.0)
+    return best
+
+
+def _occupied(free: list[float], slot: int, chance: float, survival: list[float]) -> list[float]:
+    left = list(free)
+    for age, alive in enumerate(survival[: len(free) - slot]):
+        left[slot + age] -= chance * alive
+    return left
+
+
+def _meets(world: World, server: int, share: list[float]) -> bool:
+    """Whether the reserved tasks of a server fit into the shares of its slots."""
+    guard = world.guard
+    mine = guard.order[guard.offset[server] : guard.offset[server + 1]]
+    left = guard.demand.copy()
+    for t in range(world.horizon):
+        room = world.capacity[server][t] * max(share[t], 0.0)
+        edf_serve(mine, guard.start, guard.end, left, t, room)
+        if guard.failed(t, left, world.tolerance)[mine].any():
+            return False
+    return True
+
+
+def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT) -> float:
+    r"""Return the optimum over strategies under rows (2b) and (2d) in expectation.
+
+    The strategies that know the arrivals form one linear program in the probabilities
+    :math:`f_\omega(t, s, s')` of going from states s to states s' by the decisions of slot t
+    under arrival sequence :math:`\omega`:
+
+    .. math::
+        \max\ & \sum_\omega \Pr(\omega) \sum_{t,s,s'} f_\omega(t,s,s')\, r_\omega(t,s,s') \\
+        \text{s.t. } & f_\omega \text{ is a flow along the slots}, \\
+        & \Pr(k \text{ is busy at } t) + \sum_{i} x_i(t) \le 1, \quad
+          \sum_t c_k(t) x_i(t) \ge \phi_i .
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    rows = _Rows(World(instance, reserved=True, limit=limit))
+    equal, coupled = (
+        csr_array((value, (row, column)), shape=(count, len(rows.cost)))
+        for value, row, column, count in (rows.flow(), rows.shared())
+    )
+    cost = np.array(rows.cost)
+    largest = float(cost.max()) or 1.0  # the solver's tolerances are absolute
+    solved = linprog(
+        -cost / largest,
+        A_ub=coupled,
+        b_ub=np.array(rows.shared_side),
+        A_eq=equal,
+        b_eq=np.array(rows.flow_side),
+        bounds=(0, None),
+        method="highs",
+    )
+    return -float(solved.fun) * largest if solved.success else -math.inf
+
+
+class _Rows:
+    """Rows of the program, gathered sequence by sequence."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.cost: list[float] = []
+        self.flow_side: list[float] = []
+        self._flow: list[tuple[float, int, int]] = []
+        occupied = world.servers * world.horizon
+        self._shared: list[tuple[float, int, int]] = []
+        self.shared_side = [1.0] * occupied + [-1.0] * len(world.tasks)
+        for chance, arrivals in world.sequences():
+            self._follow(chance, arrivals)
+        for i, (k, start, end, demand) in enumerate(world.tasks):
+            for t in range(start, end + 1):
+                column = self._column(0.0)
+                self._shared.append((1.0, k * world.horizon + t, column))
+                self._shared.append((-world.capacity[k][t] / demand, occupied + i, column))
+
+    def flow(self) -> tuple[list[float], list[int], list[int], int]:
+        return *_columns(self._flow), len(self.flow_side)
+
+    def shared(self) -> tuple[list[float], list[int], list[int], int]:
+        return *_columns(self._shared), len(self.shared_side)
+
+    def _column(self, cost: float) -> int:
+        self.cost.append(cost)
+        self.world.require(len(self.cost))
+        return len(self.cost) - 1
+
+    def _follow(self, chance: float, arrivals: tuple[tuple[int, ...], ...]) -> None:
+        """Add the flow of one arrival sequence, slot after slot."""
+        world = self.world
+        row_of = {world.idle: self._row(1.0)}
+        for t, waiting in enumerate(arrivals):
+            next_row: dict[ServerStates, int] = {}
+            for states, row in row_of.items():
+                for run, reward in self._decisions(t, waiting, states).items():
+                    column = self._column(chance * reward)
+                    self._flow.append((1.0, row, column))
+                    self._shared += [
+                        (chance, k * world.horizon + t, column)
+                        for k, state in enumerate(run)
+                        if state is not None
+                    ]
+                    if t + 1 == world.horizon:
+                        continue
+                    for share, after in world.advance(run):
+                        if after not in next_row:
+                            next_row[after] = self._row(0.0)
+                        self._flow.append((-share, next_row[after], column))
+            row_of = next_row
+
+    def _row(self, side: float) -> int:
+        self.flow_side.append(side)
+        return len(self.flow_side) - 1
+
+    def _decisions(
+        self, slot: int, waiting: tuple[int, ...], states: ServerStates
+    ) -> dict[ServerStates, float]:
+        """Map every reachable assignment of the waiting tasks to its best expected profit."""
+        reached = {states: 0.0}
+        for device in waiting:
+            for before, earned in list(reached.items()):
+                for reward, run in self.world.assignments(slot, device, before):
+                    reached[run] = max(reached.get(run, -math.inf), earned + reward)
+        return reached
+
+
+def _columns(
+    entries: list[tuple[float, int, int]],
+) -> tuple[list[float], list[int], list[int]]:
+    return [e[0] for e in entries], [e[1] for e in entries], [e[2] for e in entries]

@@ -1,0 +1,284 @@
+"""Baselines: an even rate, tasks by deadline as fast as they go, and rounds when they are cheap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.kernels import compiled
+from edgeopt.online.edr.events import Flows
+from edgeopt.online.edr.policies.policy import EdrPolicy, repair_cap
+from edgeopt.online.edr.relaxed import live, unit_cost
+from edgeopt.options import check_real
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.online.edr.events import Frame, Slot
+    from edgeopt.online.edr.policies.policy import EdrState
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["EvenRate", "Greedy", "QuantileThreshold"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EvenRate(EdrPolicy[None]):
+    """Train the rounds left over the frames left, rounded up, whatever they cost.
+
+    It looks at neither prices nor channels; a policy that does should do better.
+    """
+
+    title: ClassVar[str] = "Even rate"
+
+    def begin(self, instance: EdrInstance) -> None:
+        """Remember nothing."""
+
+    def wish(
+        self, memory: None, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], None]:
+        """Wish for the even rate of what is left."""
+        frames_left = np.maximum(frame.deadline - frame.frame + 1, 1)
+        return frame.remaining / frames_left, None
+
+
+ROUNDING = 1e-12
+"""Relative part of a room that counts as none."""
+
+
+class Ladder(NamedTuple):
+    """Capable sites of each request type, by energy of a request.
+
+    Attributes
+    ----------
+    first
+        Where each type begins in `site`, and its length, shape [N + 1].
+    site
+        Sites; of equal energy, the lower number first.
+    room
+        Computation that training may use on each site in a frame, GFLOP, shape [J].
+    """
+
+    first: Ints
+    site: Ints
+    room: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Greedy(EdrPolicy[Ladder]):
+    """Finish tasks one after the other and serve requests one after the other, by energy alone.
+
+    Tasks train by deadline, each as many rounds as the cap and the sites leave. Requests are
+    served by origin and type, in this order, each by the capable site of least energy that meets
+    the objective and has room, then by the next. Prices and delays play no part. With
+    ``elastic="shed"`` a request that would break the slot's energy budget stays unserved.
+
+    Notes
+    -----
+    The baseline GREEDY of Zhu et al., section V, of which the paper gives the idea only.
+    """
+
+    title: ClassVar[str] = "Greedy"
+
+    def begin(self, instance: EdrInstance) -> Ladder:
+        """Order the capable sites of each type."""
+        ordered = np.argsort(instance.request_energy, axis=0, kind="stable")
+        sites = [ordered[instance.capable[ordered[:, n], n], n] for n in range(instance.types)]
+        first = np.concatenate([[0], np.cumsum([some.size for some in sites])])
+        room = self.training_room * instance.slots * instance.capacity
+        return Ladder(first.astype(np.int64), np.concatenate(sites).astype(np.int64), room)
+
+    def wish(
+        self, memory: Ladder, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Ints, Ladder]:
+        """Wish for all that fits, task after task by deadline."""
+        order = np.lexsort((np.arange(frame.deadline.size), frame.deadline))
+        rounds = np.zeros_like(frame.remaining)
+        _fill(order, frame.remaining, frame.round_energy, frame.round_work, cap,
+              memory.room.copy(), rounds)  # fmt: skip
+        return rounds, memory
+
+    def route(self, state: EdrState[Ladder], slot: Slot, budget: float) -> Flows:
+        """Serve origin after origin, type after type."""
+        instance, seen = state.instance, slot.conditions
+        # A flow ends a request, fills a site, or uses up the budget.
+        most = np.count_nonzero(seen.requests) + instance.sites + 1
+        origin, site, kind = np.empty((3, most), dtype=np.int64)
+        amount = np.empty(most)
+        used = _serve(
+            state.memory.first, state.memory.site, *seen, instance.request_work,
+            instance.request_size, instance.speed, instance.request_energy,
+            instance.capacity - slot.training / instance.slots,
+            budget if self.elastic == "shed" else np.inf, origin, site, kind, amount,
+        )  # fmt: skip
+        return Flows(origin[:used], site[:used], kind[:used], amount[:used])
+
+
+@compiled(writes="room rounds")
+def _fill(
+    order: Ints, most: Ints, energy: Floats, work: Floats, cap: float, room: Floats, rounds: Ints
+) -> None:
+    """Fill in as many rounds as energy and sites leave, task after task."""
+    left = cap
+    for i in order:
+        count = most[i]
+        if energy[i] > 0.0 and left < np.inf:
+            count = min(count, int(np.floor(left / energy[i] * (1.0 + ROUNDING))))
+        for j in range(room.size):
+            if work[i, j] > 0.0:
+                count = min(count, int(np.floor(room[j] / work[i, j] * (1.0 + ROUNDING))))
+        rounds[i] = count
+        left = max(left - count * energy[i], 0.0)
+        for j in range(room.size):
+            room[j] = max(room[j] - count * work[i, j], 0.0)
+
+
+@compiled(writes="origin site type_ amount")
+def _serve(
+    first: Ints,
+    ladder: Ints,
+    requests: Floats,
+    propagation: Floats,
+    slo: Floats,
+    rate: Floats,
+    work: Floats,
+    size: Floats,
+    speed: Floats,
+    energy: Floats,
+    room: Floats,
+    budget: float,
+    origin: Ints,
+    site: Ints,
+    type_: Ints,
+    amount: Floats,
+) -> int:
+    """Fill in the flows, and return how many there are."""
+    free = room.copy()
+    full = ROUNDING * room
+    used = 0
+    for j in range(requests.shape[0]):
+        for n in range(requests.shape[1]):
+            left = requests[j, n]
+            for at in range(first[n], first[n + 1]):
+                if left <= 0.0:
+                    break
+                k = ladder[at]
+                if free[k] <= full[k]:
+                    continue
+                travel = propagation[j, k] + propagation[k, j]
+                if travel + work[n] / speed[k] + size[n] / rate[j, k] > slo[n]:
+                    continue
+                taken = min(left, free[k] / work[n])
+                spends = energy[k, n] > 0.0
+                if spends:
+                    taken = min(taken, budget / energy[k, n])
+                if taken <= 0.0:
+                    continue
+                origin[used], site[used], type_[used] = j, k, n
+                amount[used] = taken
+                used += 1
+                # What sets a limit is used up to the last digit, so that flows stay few.
+                if taken * work[n] >= free[k] - full[k]:
+                    free[k] = 0.0
+                else:
+                    free[k] -= taken * work[n]
+                if spends:
+                    budget -= taken * energy[k, n]
+                    if budget <= ROUNDING * energy[k, n] * taken:
+                        budget = 0.0
+                left -= taken
+    return used
+
+
+FEWEST = 3
+"""Costs that a task must have shown before a quantile of them says anything."""
+
+
+_MOST: Final = 2.0**53
+"""Most rounds at full speed: whole numbers up to this are exact."""
+
+
+class CostHistory(NamedTuple):
+    """What the threshold policy keeps.
+
+    Attributes
+    ----------
+    instance
+        The sites.
+    costs
+        Cost of a round in the frames so far, NaN where a task could not train, shape [t, I].
+    """
+
+    instance: EdrInstance
+    costs: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuantileThreshold(EdrPolicy[CostHistory]):
+    r"""Train fast when a round costs no more than a quantile of its costs so far, else not at all.
+
+    The level of the quantile is the share of the frames left that the rounds left would need at
+    full speed, times `bias`: a task that falls behind grows less choosy. Full speed is
+    :math:`\lceil m a \rceil` rounds. Costs count at the price that was expected. A task that has
+    shown fewer than 3 costs trains at the even rate of what is left. Where the cap is too small,
+    tasks give way by cost per Wh.
+
+    Parameters
+    ----------
+    multiple
+        Full speed m, as a multiple of the even rate.
+    bias
+        Factor of the level; above 1 leaves slack before the deadline.
+    elastic, budget, reserve, guard, training_room
+        As for `EdrPolicy`.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    Not of the paper, and not an established improvement on an equally tuned `Lyapunov`.
+    """
+
+    title: ClassVar[str] = "Quantile threshold"
+
+    multiple: float = 8.0
+    bias: float = 1.6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("multiple", self.multiple, "(0, inf)")
+        check_real("bias", self.bias, "(0, inf)")
+
+    def begin(self, instance: EdrInstance) -> CostHistory:
+        """Begin without a history."""
+        return CostHistory(instance, np.empty((0, instance.tasks)))
+
+    def wish(
+        self, memory: CostHistory, frame: Frame, cap: float, rng: np.random.Generator
+    ) -> tuple[Ints, CostHistory]:
+        """Wish for full speed where a round is cheap."""
+        cost = unit_cost(memory.instance, frame, frame.price)
+        seen = np.where(frame.active, cost, np.nan)
+        memory = memory._replace(costs=np.vstack([memory.costs, seen]))
+        frames_left = np.maximum(frame.deadline - frame.frame + 1, 1)
+        rounds = np.ceil(frame.remaining / frames_left - 1e-9).astype(np.int64)
+        full = np.ceil(self.multiple * frame.even_rate - 1e-9)
+        full = np.minimum(full, _MOST).astype(np.int64)
+        shown = np.count_nonzero(np.isfinite(memory.costs), axis=0)
+        for i in np.flatnonzero(live(frame) & (shown >= FEWEST)):
+            past = memory.costs[:, i]
+            level = self.bias * float(frame.remaining[i]) / (full[i] * frames_left[i])
+            threshold = np.quantile(past[np.isfinite(past)], min(1.0, level))
+            cheap = cost[i] <= threshold
+            rounds[i] = min(full[i], frame.remaining[i]) if cheap else 0
+        energy = frame.round_energy
+        dear = np.divide(cost, energy, out=np.zeros_like(cost), where=energy > 0)
+        order = np.argsort(-dear, kind="stable")
+        return repair_cap(rounds, energy, order, cap), memory

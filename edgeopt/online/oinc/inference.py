@@ -1,0 +1,265 @@
+"""Ways to answer the requests of a slot: near-optimal, greedy, and after Liu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, get_args
+
+import numpy as np
+
+from edgeopt.kernels import compiled
+from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.models.oinc.slot.allocation import allocate
+from edgeopt.models.oinc.slot.solve import Unfit, solve_slot
+from edgeopt.online.simulate import Titled
+from edgeopt.options import check_choice, check_flag, check_real
+from edgeopt.solvers.tolerance import TIGHT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.slot import SlotProblem
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["GreedyConvex", "Liu", "NearOptimalInference"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NearOptimalInference(Titled):
+    """Plan every slot by `solve_slot`: greedy, local search, exact shares, admission.
+
+    Parameters
+    ----------
+    objectives
+        Whether objectives count; without them the sum of latencies alone does.
+    unfit
+        What becomes of requests whose objectives do not fit: answered ``"late"``, or ``"refuse"``.
+    certify
+        Whether every plan carries a proven lower bound on the latencies of any plan that answers
+        the same requests and meets the objectives that are met here; `OincTrajectory.gap` tells
+        how far each slot lies above. That takes far longer than the plan itself.
+    gap
+        Relative gap at which the search for a bound stops.
+    time_limit
+        Seconds per slot after which it stops in any case, with what it has proved; none by default.
+
+    Raises
+    ------
+    OptionError
+        If an option is unknown or out of range.
+
+    Notes
+    -----
+    Stands in place of the learned actor of Zeng et al., algorithm 3: the next slot does not depend
+    on what is decided in this one, so that the best plan of every slot is the best policy.
+    """
+
+    title: ClassVar[str] = "NearOptimal"
+
+    objectives: bool = True
+    unfit: Unfit = "late"
+    certify: bool = False
+    gap: float = 1e-4
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        check_flag("objectives", self.objectives)
+        check_choice("unfit", self.unfit, get_args(Unfit))
+        check_flag("certify", self.certify)
+        check_real("gap", self.gap, "(0, inf)")
+        check_real("time_limit", self.time_limit, "(0, inf]", none=True)
+
+    def start(self, instance: OincInstance) -> float:
+        """Remember the latency that a refused request counts with, s."""
+        return instance.refusal_latency
+
+    def answer(self, memory: float, problem: SlotProblem) -> tuple[SlotPlan, float]:
+        """Plan the requests of a slot."""
+        plan = solve_slot(problem, objectives=self.objectives, unfit=self.unfit, late=memory)
+        return (self._certified(plan) if self.certify else plan), memory
+
+    def _certified(self, plan: SlotPlan) -> SlotPlan:
+        """Add a bound on all plans that answer and meet what this one does."""
+        from edgeopt.models.oinc.slot.columns import slot_bound
+
+        whole, here = plan.problem, plan.site >= 0
+        assert whole.weight is not None
+        assert whole.device is not None
+        # What is met but for rounding can be met, so that the bound is finite.
+        slo = np.where(plan.met, whole.slo * (1.0 + 2.0 * TIGHT), np.inf)
+        answered = replace(
+            whole,
+            transmission=whole.transmission[here],
+            computation=whole.computation[here],
+            slo=slo[here],
+            weight=whole.weight[here],
+            device=whole.device[here],
+        )
+        found = slot_bound(
+            answered,
+            objectives=self.objectives,
+            gap=self.gap,
+            site=plan.site[here],
+            time_limit=self.time_limit,
+        )
+        return replace(plan, bound=found.value)
+
+
+@dataclass(frozen=True, eq=False)
+class GreedyConvex:
+    """Place requests by objective, each where it adds least latency, then solve each site exactly.
+
+    The shortest objective is placed first, of equal ones the lower number. The latency that a
+    request adds to a site, its own and that of the requests already there, is estimated with equal
+    shares; of equal sites the lower number is taken. Then every site gives its requests the shares
+    of least total latency: with their objectives if all can be met together, else without any.
+
+    Notes
+    -----
+    The baseline "Greedy" of Zeng et al., section V: a reading of a description of one line, which
+    has requests placed greedily and resources given by convex optimisation.
+    """
+
+    title: ClassVar[str] = "Greedy"
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures."""
+        return self.title
+
+    def start(self, instance: OincInstance) -> None:
+        """Remember nothing."""
+
+    def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
+        """Place the requests of a slot and share out band and CPU."""
+        assert problem.weight is not None
+        order = np.argsort(problem.slo, kind="stable")
+        site = _place(
+            order, problem.transmission, problem.computation, problem.room, problem.weight
+        )
+        band, cpu = np.zeros((2, problem.requests))
+        for j in np.unique(site):
+            here = np.flatnonzero(site == j)
+            band[here], cpu[here] = _share(problem, j, here)
+        return SlotPlan(problem, site, band, cpu), None
+
+
+def _share(problem: SlotProblem, site: int, here: Ints) -> tuple[Floats, Floats]:
+    """Return band and CPU of the requests of a site, late ones included if it must be."""
+    A, E = problem.transmission[here, site], problem.computation[here, site]
+    assert problem.weight is not None
+    room, weight = float(problem.room[site]), problem.weight[here]
+    shares = allocate(A, E, problem.slo[here], room=room, weight=weight)
+    if not shares.feasible:
+        shares = allocate(A, E, room=room, weight=weight)
+    return shares.band, shares.cpu
+
+
+@compiled
+def _place(order: Ints, A: Floats, E: Floats, room: Floats, weight: Floats) -> Ints:
+    """Return the site of each request; with n equal shares a sum of latencies is n times as long.
+
+    With the whole of a site the requests there would take a weighted sum of `whole`; n of them with
+    equal shares take n times that.
+    """
+    requests, sites = A.shape
+    site = np.empty(requests, dtype=np.int64)
+    count, whole = np.zeros(sites), np.zeros(sites)
+    for i in order:
+        best, least = -1, np.inf
+        for j in range(sites):
+            alone = weight[i] * (A[i, j] + E[i, j] / room[j])
+            added = whole[j] + (count[j] + 1.0) * alone
+            if added < least:
+                best, least = j, added
+        site[i] = best
+        count[best] += 1.0
+        whole[best] += weight[i] * (A[i, best] + E[i, best] / room[best])
+    return site
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Liu(Titled):
+    r"""Send each request where marginal cost and price are least, then share out in closed form.
+
+    Requests come one by one, by number. A request on a site takes up a load of
+    :math:`A_{ij} + E_{ij} / \varphi_j` seconds of the slot, and adds to the least weighted sum of
+    latencies there, objectives aside,
+
+    .. math:: 2 a_{ij} \sum a + a_{ij}^2 + 2 e_{ij} \sum e + e_{ij}^2, \qquad
+        a = \sqrt{w A},\ e = \sqrt{w E / \varphi},
+
+    with sums over the requests already there. It goes where this and the price of its load together
+    are least, of equal sites to the lower number; then the price of the site becomes
+    :math:`\pi (1 + \mathrm{load}) + \mathrm{step} \cdot \mathrm{load}`. Prices start from 0 in
+    every slot, whose capacity is new. Shares are the closed form, proportional to :math:`a` and
+    :math:`e`, whatever becomes of objectives.
+
+    Parameters
+    ----------
+    step
+        Growth of a price that is 0, in seconds of latency per second of load; 0 for no prices.
+
+    Raises
+    ------
+    OptionError
+        If the step is negative or not finite.
+
+    Notes
+    -----
+    The baseline "Liu" of Zeng et al., section V: a reading of a description of one line, which
+    tells of a primal-dual method and Lagrangian shares. The step is not given.
+    """
+
+    title: ClassVar[str] = "Liu"
+
+    step: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_real("step", self.step, "[0, inf)")
+
+    def start(self, instance: OincInstance) -> None:
+        """Remember nothing: prices live for a slot."""
+
+    def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
+        """Place the requests of a slot and share out band and CPU."""
+        weight = problem.weight
+        assert weight is not None
+        A, E, room = problem.transmission, problem.computation, problem.room
+        site = _assign(A, E, room, weight, self.step)
+        request = np.arange(problem.requests)
+        band = _proportional(np.sqrt(weight * A[request, site]), site, problem.sites)
+        cpu = _proportional(np.sqrt(weight * E[request, site]), site, problem.sites)
+        return SlotPlan(problem, site, band, room[site] * cpu), None
+
+
+def _proportional(part: Floats, site: Ints, sites: int) -> Floats:
+    """Return the share that each part is of the sum of parts at its site, 0 of nothing."""
+    together = np.bincount(site, weights=part, minlength=sites)[site]
+    return np.divide(part, together, out=np.zeros_like(part), where=together > 0)
+
+
+@compiled
+def _assign(A: Floats, E: Floats, room: Floats, weight: Floats, step: float) -> Ints:
+    """Return the site of each request, one after the other at prices that grow."""
+    requests, sites = A.shape
+    site = np.empty(requests, dtype=np.int64)
+    sent, computed, price = np.zeros(sites), np.zeros(sites), np.zeros(sites)
+    for i in range(requests):
+        best, least = -1, np.inf
+        for j in range(sites):
+            a = np.sqrt(weight[i] * A[i, j])
+            e = np.sqrt(weight[i] * E[i, j] / room[j])
+            load = A[i, j] + E[i, j] / room[j]
+            cost = a * (2.0 * sent[j] + a) + e * (2.0 * computed[j] + e) + price[j] * load
+            if cost < least:
+                best, least = j, cost
+        site[i] = best
+        load = A[i, best] + E[i, best] / room[best]
+        sent[best] += np.sqrt(weight[i] * A[i, best])
+        computed[best] += np.sqrt(weight[i] * E[i, best] / room[best])
+        price[best] = price[best] * (1.0 + load) + step * load
+    return site

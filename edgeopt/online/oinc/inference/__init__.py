@@ -1,1 +1,0 @@
-"""How the requests of a slot are answered."""

@@ -1,0 +1,172 @@
+"""What the loop of OINC is put together from: inference, retraining, reservation.
+
+A part is an immutable value; what it remembers is in a memory that it is handed and hands back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+import numpy as np
+
+from edgeopt.kernels import compiled
+from edgeopt.online.oinc.events import Runs
+from edgeopt.options import check_choice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
+    from edgeopt.online.oinc.events import Jobs, Slot
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "Inference",
+    "Queues",
+    "Reserving",
+    "Retraining",
+    "Service",
+    "check_service",
+    "run_in_order",
+]
+
+
+class Queues(NamedTuple):
+    """Jobs and the sites that serve them, as a slot begins.
+
+    Attributes
+    ----------
+    slot
+        The slot.
+    jobs
+        The jobs that are not complete.
+    share
+        Share of the CPU of each site that is kept for jobs, in [0, 1), shape [J].
+    speed
+        Speed of each site at jobs, its share times its CPU, Gcycle/s, shape [J].
+    """
+
+    slot: int
+    jobs: Jobs
+    share: Floats
+    speed: Floats
+
+
+class Inference(Protocol):
+    """A way to answer the requests of a slot."""
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures."""
+        ...
+
+    def start(self, instance: OincInstance) -> Any:
+        """Return the memory before the first slot."""
+        ...
+
+    def answer(self, memory: Any, problem: SlotProblem) -> tuple[SlotPlan, Any]:
+        """Return a plan for the requests beside what is kept for jobs, and the memory after it."""
+        ...
+
+
+class Retraining(Protocol):
+    """A way to dispatch jobs to sites and to serve them there."""
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures."""
+        ...
+
+    def start(self, instance: OincInstance) -> Any:
+        """Return the memory before the first slot."""
+        ...
+
+    def dispatch(self, memory: Any, queues: Queues) -> tuple[Ints, Any]:
+        """Return the site of every job, -1 to keep it waiting, shape [q], and the memory after."""
+        ...
+
+    def serve(self, memory: Any, queues: Queues) -> tuple[Runs, Any]:
+        """Return what runs when in the slot, jobs being where `dispatch` sent them."""
+        ...
+
+
+class Reserving(Protocol):
+    """A way to say how much CPU is kept for jobs."""
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures."""
+        ...
+
+    def start(self, instance: OincInstance) -> Any:
+        """Return the memory before the first slot."""
+        ...
+
+    def reserve(self, memory: Any, slot: Slot, share: Floats) -> tuple[Floats, Any]:
+        """Return the shares that are kept for jobs in a slot, and the memory after it.
+
+        Parameters
+        ----------
+        memory
+            Memory so far.
+        slot
+            The slot that begins.
+        share
+            Shares kept in the slot before, shape [J]; 0 where no job was left.
+        """
+        ...
+
+
+Service: TypeAlias = Literal["fluid", "slot"]
+"""What becomes of the rest of a slot in which a job ends: the next job runs, or nothing does."""
+
+
+def check_service(service: str) -> None:
+    """Refuse what is no way of service."""
+    check_choice("service", service, get_args(Service))
+
+
+def run_in_order(queues: Queues, order: Ints, service: Service = "fluid") -> Runs:
+    """Let every site serve its jobs one after the other, with all that is kept for jobs there.
+
+    Zeng et al., algorithm 4, lines 5 to 9, is ``"slot"``; the analysis needs ``"fluid"``.
+    """
+    check_service(service)
+    places = np.asarray(order, dtype=np.int64)
+    begin, end = np.empty((2, places.size))
+    jobs = queues.jobs
+    ran = _fill(
+        places, jobs.site, jobs.remaining, queues.speed, service == "slot", begin, end
+    )  # fmt: skip
+    site = jobs.site[places[ran]]
+    return Runs(jobs.job[places[ran]], queues.share[site], begin[ran], end[ran])
+
+
+@compiled(writes="begin end")
+def _fill(
+    order: Ints,
+    site: Ints,
+    remaining: Floats,
+    speed: Floats,
+    whole: bool,
+    begin: Floats,
+    end: Floats,
+) -> NDArray[np.bool_]:
+    """Fill in when each job of the order runs, and return which run at all."""
+    free = np.zeros(speed.size)
+    ran = np.zeros(order.size, dtype=np.bool_)
+    for place in range(order.size):
+        job = order[place]
+        j = site[job]
+        if j < 0 or not speed[j] > 0.0 or free[j] >= 1.0:
+            continue
+        begin[place], end[place], ran[place] = free[j], 1.0, True
+        if not whole:
+            # Next to nothing still takes a time that a clock can show.
+            later = max(free[j] + remaining[job] / speed[j], np.nextafter(free[j], 2.0))
+            end[place] = min(later, 1.0)
+        free[j] = end[place]
+    return ran

@@ -1,0 +1,249 @@
+"""How much CPU is kept for jobs: a fixed share, or by the ratio of the work that comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.online.oinc.forecast import Forecast, needed_speed
+from edgeopt.online.simulate import Titled
+from edgeopt.options import check_choice, check_flag, check_real, refused
+from edgeopt.solvers.tolerance import TIGHT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.oinc import OincInstance
+    from edgeopt.online.oinc.events import Slot
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["Reservation", "StaticShares"]
+
+_MOST: Final = 0.95
+"""Largest share that weights may lead to: a request needs some CPU."""
+
+
+@dataclass(frozen=True, eq=False)
+class StaticShares(Titled):
+    r"""Keep the same share of the CPU of all sites for jobs, in all slots.
+
+    Parameters
+    ----------
+    share
+        The share, in [0, 1). By default :math:`\beta / (\alpha + \beta)` with the mean weights of
+        slots and of the jobs that arrive first; before any job has arrived their weight counts as
+        1.
+
+    Raises
+    ------
+    OptionError
+        If the share is out of range.
+
+    Notes
+    -----
+    Zeng et al., section V: how the CPU is split in all combinations but their own.
+    """
+
+    title: ClassVar[str] = "StaticShares"
+
+    share: float | None = None
+
+    def __post_init__(self) -> None:
+        check_real("share", self.share, "[0, 1)", none=True)
+
+    def start(self, instance: OincInstance) -> tuple[float, float, bool]:
+        """Remember the weight of requests and of jobs, and whether a job has been seen."""
+        assert instance.request_weight is not None
+        return float(instance.request_weight.mean()), 1.0, False
+
+    def reserve(
+        self, memory: tuple[float, float, bool], slot: Slot, share: Floats
+    ) -> tuple[Floats, tuple[float, float, bool]]:
+        """Return the fixed shares, and the weights after the slot."""
+        of_requests, of_jobs, seen = memory
+        if not seen and slot.jobs.job.size:
+            of_jobs, seen = float(slot.jobs.weight.mean()), True
+        part = self.share
+        if part is None:
+            both = of_requests + of_jobs
+            # Requests without any weight still need something to run on.
+            part = min(of_jobs / both, _MOST) if both > 0 else 0.5
+        return np.full(share.size, part), (of_requests, of_jobs, seen)
+
+
+Span = Literal["slot", "busy"]
+"""Over what a reservation minimises: this slot, or the time until the new jobs are complete."""
+
+_ROUNDS: Final = 20
+"""Most rounds of shares and assignments in turn."""
+
+
+class ReservationMemory(NamedTuple):
+    """What a reservation remembers.
+
+    Attributes
+    ----------
+    instance
+        What is known beforehand.
+    slots
+        Number of slots so far.
+    needed
+        CPU that their requests needed for their objectives, summed over slots, Gcycle/s.
+    requests, jobs
+        Numbers of requests and of jobs that have arrived.
+    """
+
+    instance: OincInstance
+    slots: int = 0
+    needed: float = 0.0
+    requests: int = 0
+    jobs: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reservation(Titled):
+    r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.
+
+    As many idle sites are chosen as there are jobs that wait for one, if there are as many. What
+    the CPU of all sites has left, beside what jobs and the objectives of requests need, is split
+    between requests and jobs in some ratio, and the part of the jobs evenly among the chosen
+    sites:
+
+    .. math:: p_{j} = \frac{\big[\sum_i f_i (1 - p_i) - \mathrm{need}\big]^+}{(1 + r)\, m f_j}
+
+    within `smallest` and `largest`. Of the ratios the one is taken whose shares promise the least
+    mean latency over its scale plus mean completion time over its scale; see `Forecast`.
+
+    Parameters
+    ----------
+    smallest, largest
+        Least and largest share that is kept at a chosen site, ``0 < smallest <= largest < 1``.
+        With few jobs at many sites nearly all shares are the largest one, whatever the ratio.
+    ratios
+        CPU for requests over CPU for jobs, r >= 0; the first of the best is taken.
+    optimise
+        Minimise what is promised over the shares themselves. For a fixed assignment the latencies
+        are :math:`\sum_j a_j / (1 - p_j)` and the completion times :math:`\sum_j b_j / p_j`, so
+        that :math:`p_j = \sqrt{b_j} / (\sqrt{a_j} + \sqrt{b_j})` is best, clipped; shares and
+        assignments take turns, from the shares of the best ratio on, as long as the promise gets
+        better.
+    span
+        Whose latencies and completion times are promised. ``"slot"``: the mean over the requests
+        of this slot, and over the jobs that are new in it, which leaves out how long the shares
+        are kept and how many jobs there are. ``"busy"``: what the jobs that are new add to the
+        means over all requests and all jobs, until the chosen sites are idle again. Slots until
+        then are taken to have the requests of this one, and in all slots together as many requests
+        and jobs per slot are expected as there were so far.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of range.
+
+    Notes
+    -----
+    Zeng et al., algorithm 2 and equation (2). There a frequency less a share is printed; the share
+    may come out above 1, or as 0 where jobs wait; and neither the need nor the ratios are given.
+    """
+
+    title: ClassVar[str] = "Reservation"
+
+    smallest: float = 0.05
+    largest: float = 0.95
+    ratios: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    optimise: bool = False
+    span: Span = "slot"
+
+    def __post_init__(self) -> None:
+        check_real("smallest", self.smallest, "(0, 1)")
+        check_real("largest", self.largest, "(0, 1)")
+        if self.largest < self.smallest:
+            raise OptionError(
+                f"smallest = {self.smallest}, largest = {self.largest}: "
+                "must be 0 < smallest <= largest < 1"
+            )
+        if not isinstance(self.ratios, tuple | list) or not self.ratios:
+            raise refused("ratios", self.ratios, "must be numbers >= 0, at least one")
+        for place, ratio in enumerate(self.ratios):
+            check_real(f"ratios[{place}]", ratio, "[0, inf)")
+        check_flag("optimise", self.optimise)
+        check_choice("span", self.span, get_args(Span))
+
+    def start(self, instance: OincInstance) -> ReservationMemory:
+        """Return the memory before the first slot."""
+        return ReservationMemory(instance)
+
+    def reserve(
+        self, memory: ReservationMemory, slot: Slot, share: Floats
+    ) -> tuple[Floats, ReservationMemory]:
+        """Return the shares that are kept for jobs in a slot, and the memory after it."""
+        instance = memory.instance
+        needed = needed_speed(slot.requests, instance.speed)
+        usual = memory.needed / memory.slots if memory.slots else needed
+        after = ReservationMemory(
+            instance,
+            slots=memory.slots + 1,
+            needed=memory.needed + needed,
+            requests=memory.requests + slot.requests.requests,
+            jobs=memory.jobs + int(slot.jobs.new(slot.slot).sum()),
+        )
+        new, idle = slot.jobs.site < 0, np.flatnonzero(share == 0.0)
+        count = min(int(new.sum()), idle.size)
+        if count == 0:
+            return share, after
+        chosen = idle[np.argsort(-instance.speed[idle], kind="stable")[:count]]
+        forecast = self._forecast(after, slot, slot.jobs.remaining[new], chosen)
+        best = self._by_ratio(forecast, share, max(needed, usual))
+        return (self._optimised(forecast, best) if self.optimise else best), after
+
+    def _forecast(
+        self, memory: ReservationMemory, slot: Slot, work: Floats, chosen: Ints
+    ) -> Forecast:
+        """Weigh latencies and completion times so that their sums are means."""
+        instance, lasting = memory.instance, self.span == "busy"
+        requests = memory.requests / memory.slots if lasting else slot.requests.requests
+        jobs = memory.jobs / memory.slots if lasting else work.size
+        return Forecast(
+            requests=slot.requests,
+            work=work,
+            speed=instance.speed,
+            chosen=chosen,
+            latency_weight=1.0 / (requests * instance.latency_scale) if requests else 0.0,
+            completion_weight=1.0 / (jobs * instance.completion_scale),
+            lasting=lasting,
+        )
+
+    def _by_ratio(self, forecast: Forecast, share: Floats, needed: float) -> Floats:
+        """Return the shares of the best ratio."""
+        free = max(float(forecast.speed @ (1.0 - share)) - needed, 0.0)
+        part = 1.0 / (1.0 + np.array(self.ratios))
+        speed = forecast.chosen.size * forecast.speed[forecast.chosen]
+        candidates = np.tile(share, (part.size, 1))
+        kept = np.clip(free * part[:, None] / speed, self.smallest, self.largest)
+        candidates[:, forecast.chosen] = kept
+        # Where the clips decide, ratios are the same.
+        rows = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
+        best = 0
+        if rows.size > 1:
+            best = int(np.argmin([forecast.of(candidates[r]).score for r in rows]))
+        return np.asarray(candidates[rows[best]])
+
+    def _optimised(self, forecast: Forecast, share: Floats) -> Floats:
+        """Return shares that no round of shares and assignments makes better."""
+        best, prospect = share, forecast.of(share)
+        for _ in range(_ROUNDS):
+            latency, completion = np.sqrt(prospect.computing), np.sqrt(prospect.serving)
+            both = latency + completion
+            free = np.divide(completion, both, out=np.zeros_like(both), where=both > 0)
+            following = best.copy()
+            following[forecast.chosen] = np.clip(free, self.smallest, self.largest)
+            found = forecast.of(following)
+            if not found.score < prospect.score - TIGHT * abs(prospect.score):
+                break
+            best, prospect = following, found
+        return best

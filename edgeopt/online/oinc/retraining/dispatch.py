@@ -1,0 +1,387 @@
+"""Dispatch and service by residual density, from event to event, in compiled code.
+
+Every job goes where it adds least to what all wait. The job that a site serves stands outside the
+tree of those that wait there: its residual work changes all the time, theirs does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.instances.validate import frozen
+from edgeopt.kernels import compiled
+from edgeopt.online.oinc.retraining.waiting import (
+    NOBODY,
+    Waiting,
+    around,
+    densest,
+    insert,
+    lightest,
+    nobody_waits,
+    remove,
+)
+from edgeopt.solvers.tolerance import TIGHT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Records = NDArray[np.void]
+    Floats = NDArray[np.float64]
+
+__all__ = ["Rules", "State", "dispatch_new", "new_state", "simulate"]
+
+
+class Rules(NamedTuple):
+    """How jobs are dispatched and served."""
+
+    speed: float
+    """Speed of the sites, 1 plus the augmentation."""
+    whole: bool
+    """Whether a site wastes what a job leaves of a slot."""
+    lightest: bool
+    """Whether a site serves the job of least residual density instead of the densest."""
+    printed: bool
+    """Whether a job ahead is said to delay another one by the other's own work."""
+    late: bool
+    """Whether jobs that have not been served are dispatched anew when others arrive."""
+
+
+JOB: Final = np.dtype(
+    [
+        ("weight", np.float64),
+        ("left", np.float64),
+        ("cost", np.float64),
+        ("saved", np.float64),
+        ("completion", np.float64),
+        ("site", np.int64),
+        ("started", np.bool_),
+    ],
+    align=True,
+)
+"""A job: its weight, its residual time at its site, what it cost, what was saved by moves as it
+arrived, when it was complete, where it is, and whether it has been served."""
+
+SITE: Final = np.dtype(
+    [
+        ("clock", np.float64),
+        ("since", np.float64),
+        ("served", np.int64),
+        ("latest", np.int64),
+    ]
+)
+"""A site: up to when it has served, since when it serves its job, which one that is, and the number
+of its latest run."""
+
+RUN: Final = np.dtype(
+    [("job", np.int64), ("site", np.int64), ("begin", np.float64), ("end", np.float64)]
+)
+"""A job that runs at a site for a while."""
+
+
+class State(NamedTuple):
+    """Jobs and sites at work, as arrays that compiled code changes.
+
+    Records keep compiled code small: it handles every array of a state on its own. `arrival` [K]
+    and `duration` [K, J] are as in `RetrainingProblem`, `job` has records of `JOB`, shape [K],
+    `site` of `SITE`, shape [J], `run` of `RUN` as far as there is room, and `logged` says how many
+    runs there were, shape [1].
+    """
+
+    arrival: Ints
+    duration: NDArray[np.float64]
+    job: Records
+    site: Records
+    waiting: Waiting
+    run: Records
+    logged: Ints
+
+
+def new_state(arrival: Ints, duration: Floats, weight: Floats, runs: int = 0) -> State:
+    """Return the state before the first job, with room for so many runs."""
+    jobs, sites = duration.shape
+    job = np.zeros(jobs, dtype=JOB)
+    job["weight"], job["cost"], job["completion"] = weight, np.nan, np.inf
+    job["site"] = NOBODY
+    site = np.zeros(sites, dtype=SITE)
+    site["served"] = site["latest"] = NOBODY
+    return State(
+        # Frozen, so that one compilation serves all states.
+        arrival=frozen(arrival.view()),
+        duration=frozen(duration.view()),
+        job=job,
+        site=site,
+        waiting=nobody_waits(jobs, sites),
+        run=np.empty(runs, dtype=RUN),
+        logged=np.zeros(1, dtype=np.int64),
+    )
+
+
+@compiled
+def density_of(state: State, job: int) -> float:
+    """Return the weight of a job per residual time."""
+    return float(state.job[job].weight / state.job[job].left)
+
+
+@compiled
+def delay_of(state: State, rules: Rules, job: int) -> float:
+    """Return what a job is said to lose by one that is put ahead of it."""
+    return float(state.job[job].weight * (state.job[job].left if rules.printed else 1.0))
+
+
+@compiled
+def join(state: State, rules: Rules, job: int, site: int) -> None:
+    """Let a job that has not been served join a site, and be served there if it is its turn."""
+    state.job[job].site = site
+    state.job[job].left = state.duration[job, site]
+    served = state.site[site].served
+    if served == NOBODY:
+        _begin_run(state, site, job)
+    elif _before(state, rules, job, served):
+        end_run(state, site)
+        _wait(state, rules, served, site)
+        _begin_run(state, site, job)
+    else:
+        _wait(state, rules, job, site)
+
+
+@compiled
+def leave(state: State, rules: Rules, job: int) -> None:
+    """Take a job that has not been served from its site."""
+    site = state.job[job].site
+    if state.site[site].served == job:
+        _serve_next(state, rules, site)
+    else:
+        remove(state.waiting, site, job)
+
+
+@compiled
+def _wait(state: State, rules: Rules, job: int, site: int) -> None:
+    work, delay = state.job[job].left, delay_of(state, rules, job)
+    insert(state.waiting, site, job, density_of(state, job), work, delay)
+
+
+@compiled
+def _before(state: State, rules: Rules, job: int, other: int) -> bool:
+    """Return whether it is the turn of a job rather than of another one."""
+    own, its = density_of(state, job), density_of(state, other)
+    if own == its:
+        return bool(job < other)
+    return bool(own < its if rules.lightest else own > its)
+
+
+@compiled
+def _next(state: State, rules: Rules, site: int) -> int:
+    """Return whose turn it is among those that wait, -1 if nobody does."""
+    return lightest(state.waiting, site) if rules.lightest else densest(state.waiting, site)
+
+
+@compiled
+def _serve_next(state: State, rules: Rules, site: int) -> None:
+    """Begin to serve whose turn it is among those that wait."""
+    job = _next(state, rules, site)
+    if job == NOBODY:
+        state.site[site].served = NOBODY
+    else:
+        remove(state.waiting, site, job)
+        _begin_run(state, site, job)
+
+
+@compiled
+def serve_until(state: State, rules: Rules, site: int, until: float) -> None:
+    """Let a site serve; until then nobody arrives."""
+    while state.site[site].served != NOBODY and state.site[site].clock < until:
+        job, now = state.site[site].served, state.site[site].clock
+        state.job[job].started = True
+        length = state.job[job].left / rules.speed
+        if rules.whole:
+            dust = TIGHT * state.duration[job, site]
+            length = max(np.ceil((state.job[job].left - dust) / rules.speed), 1.0)
+        stop = min(until, _overtaken(state, rules, site)) if rules.lightest else until
+        rest = state.job[job].left - rules.speed * (stop - now)
+        if now + length <= stop or rest <= 0.0:  # both, but for rounding
+            end = min(now + length, stop)
+            state.site[site].clock = state.job[job].completion = end
+            end_run(state, site)
+            _serve_next(state, rules, site)
+        else:
+            state.site[site].clock, state.job[job].left = stop, rest
+            other = _next(state, rules, site) if rules.lightest else NOBODY
+            if other != NOBODY and _before(state, rules, other, job):
+                end_run(state, site)
+                _wait(state, rules, job, site)
+                _serve_next(state, rules, site)
+    state.site[site].clock = until
+
+
+@compiled
+def _overtaken(state: State, rules: Rules, site: int) -> float:
+    """Return the beginning of a slot before which the job of least density remains it."""
+    other = _next(state, rules, site)
+    if other == NOBODY or state.job[other].weight == 0.0:
+        return np.inf
+    job, now = state.site[site].served, state.site[site].clock
+    equal = state.job[job].weight * state.job[other].left / state.job[other].weight
+    lead = (state.job[job].left - equal) / rules.speed
+    return float(max(np.floor(now) + 1.0, np.floor(now + lead)))
+
+
+@compiled
+def _begin_run(state: State, site: int, job: int) -> None:
+    state.site[site].served = job
+    state.site[site].since = state.site[site].clock
+
+
+@compiled
+def end_run(state: State, site: int) -> None:
+    """Keep what has run, as part of the run before if that was of the same job.
+
+    Two runs of a job in a row touch: a site does not rest while a job is there.
+    """
+    job, begin, end = state.site[site].served, state.site[site].since, state.site[site].clock
+    if end <= begin:
+        return
+    before, room = state.site[site].latest, state.run.size
+    if 0 <= before < room and state.run[before].job == job:
+        state.run[before].end = end
+        return
+    run = state.logged[0]
+    if run < room:
+        state.run[run].job, state.run[run].site = job, site
+        state.run[run].begin, state.run[run].end = begin, end
+    state.site[site].latest = run
+    state.logged[0] = run + 1
+
+
+@compiled
+def simulate(state: State, rules: Rules, horizon: float) -> None:
+    """Dispatch the jobs as they arrive, and serve them until the horizon."""
+    jobs, sites = state.duration.shape
+    loose = np.empty(jobs if rules.late else 0, dtype=np.int64)
+    former = np.empty_like(loose)
+    unserved = 0
+    for job in range(jobs):
+        now = state.arrival[job]
+        if now >= horizon:
+            break
+        if job == 0 or state.arrival[job - 1] < now:
+            for j in range(sites):
+                serve_until(state, rules, j, float(now))
+        site, cost = _cheapest(state, rules, job)
+        state.job[job].cost = cost / rules.speed
+        join(state, rules, job, site)
+        if rules.late:
+            _line_up(state, loose, unserved, job)
+            unserved += 1
+            if job + 1 == jobs or state.arrival[job + 1] > now:
+                unserved = _keep_unserved(state, loose, unserved)
+                saved = _dispatch_anew(state, rules, loose[:unserved], former)
+                state.job[job].saved = saved / rules.speed
+    for j in range(sites):
+        serve_until(state, rules, j, horizon)
+        if state.site[j].served != NOBODY:
+            end_run(state, j)
+
+
+@compiled
+def dispatch_new(state: State, rules: Rules, site: Ints) -> None:
+    """Let jobs wait where `site` says, and dispatch those that wait nowhere, -1.
+
+    Under late binding, those that have not been served are then dispatched anew.
+    """
+    for job in range(site.size):
+        if site[job] != NOBODY:
+            join(state, rules, job, site[job])
+    for job in range(site.size):
+        if site[job] == NOBODY:
+            join(state, rules, job, _cheapest(state, rules, job)[0])
+    if rules.late:
+        loose = np.empty(site.size, dtype=np.int64)
+        count = 0
+        for job in range(site.size):
+            if not state.job[job].started:
+                _line_up(state, loose, count, job)
+                count += 1
+        _dispatch_anew(state, rules, loose[:count], np.empty_like(loose))
+
+
+@compiled(writes="loose")
+def _line_up(state: State, loose: Ints, count: int, job: int) -> None:
+    """Put the latest job among those before it, the least dense at its fastest site in front."""
+    place = count
+    while place > 0 and _top_density(state, loose[place - 1]) > _top_density(state, job):
+        loose[place] = loose[place - 1]
+        place -= 1
+    loose[place] = job
+
+
+@compiled
+def _top_density(state: State, job: int) -> float:
+    shortest = np.inf
+    for duration in state.duration[job]:
+        shortest = min(shortest, duration)
+    return float(state.job[job].weight / shortest)
+
+
+@compiled(writes="loose")
+def _keep_unserved(state: State, loose: Ints, count: int) -> int:
+    """Drop those from a list that have been served, and return how many are left."""
+    kept = 0
+    for place in range(count):
+        if not state.job[loose[place]].started:
+            loose[kept] = loose[place]
+            kept += 1
+    return kept
+
+
+@compiled(writes="former")
+def _dispatch_anew(state: State, rules: Rules, loose: Ints, former: Ints) -> float:
+    """Dispatch jobs in this order as if they were new, if all cost less then; return how much."""
+    before, after = 0.0, 0.0
+    for place, job in enumerate(loose):
+        former[place] = state.job[job].site
+        leave(state, rules, job)
+        before += _cost(state, rules, job, former[place])
+    for job in loose:
+        site, cost = _cheapest(state, rules, job)
+        join(state, rules, job, site)
+        after += cost
+    # What differs by rounding alone is no reason to move.
+    if after < before * (1.0 - TIGHT):
+        return before - after
+    for job in loose:
+        leave(state, rules, job)
+    for place, job in enumerate(loose):
+        join(state, rules, job, former[place])
+    return 0.0
+
+
+@compiled
+def _cheapest(state: State, rules: Rules, job: int) -> tuple[int, float]:
+    """Return the site where a job costs least, of equal ones the first, and the cost."""
+    best, least = NOBODY, np.inf
+    for j in range(state.site.size):
+        if state.duration[job, j] < np.inf:
+            cost = _cost(state, rules, job, j)
+            if cost < least or best == NOBODY:
+                best, least = j, cost
+    return best, least
+
+
+@compiled
+def _cost(state: State, rules: Rules, job: int, site: int) -> float:
+    """Return what a new job would cost at a site at speed 1: its own waiting and that it causes."""
+    length, weight = state.duration[job, site], state.job[job].weight
+    if length == np.inf:
+        return np.inf
+    density = weight / length
+    ahead, behind = around(state.waiting, site, density)
+    served = state.site[site].served
+    if served != NOBODY:
+        if density_of(state, served) >= density:
+            ahead += state.job[served].left
+        else:
+            behind += delay_of(state, rules, served)
+    return float(weight * (ahead + length) + (behind if rules.printed else length * behind))

@@ -1,0 +1,205 @@
+"""Environments and policies: what one shows and the other decides.
+
+A *world* is one realisation of everything random. An environment draws worlds, and opens an
+*episode* on one of them: the episode shows an observation, takes a decision, returns feedback, and
+so on until it is over. It owns the future and shows nothing of it. What a step is, the environment
+decides: a slot, a request within a slot, a batch of them, a round; several steps may share a slot.
+
+A policy is an immutable value with ``start / decide / learn``. All that it remembers is in a state
+that it is handed and hands back, so the same policy object can live through many worlds, and can
+be stepped by hand on live events, with no environment in sight:
+
+>>> state = policy.start(instance)  # doctest: +SKIP
+>>> for observation in live_events:  # doctest: +SKIP
+...     decision, state = policy.decide(state, observation, rng)
+...     feedback = carry_out(decision)
+...     state = policy.learn(state, observation, decision, feedback)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "CompilablePolicy",
+    "Environment",
+    "Episode",
+    "Kernel",
+    "Policy",
+    "Trajectory",
+]
+
+InstanceT_co = TypeVar("InstanceT_co", covariant=True)
+InstanceT_contra = TypeVar("InstanceT_contra", contravariant=True)
+WorldT = TypeVar("WorldT")
+ObservationT = TypeVar("ObservationT")
+ObservationT_co = TypeVar("ObservationT_co", covariant=True)
+ObservationT_contra = TypeVar("ObservationT_contra", contravariant=True)
+DecisionT = TypeVar("DecisionT")
+DecisionT_contra = TypeVar("DecisionT_contra", contravariant=True)
+FeedbackT = TypeVar("FeedbackT")
+FeedbackT_co = TypeVar("FeedbackT_co", covariant=True)
+FeedbackT_contra = TypeVar("FeedbackT_contra", contravariant=True)
+StateT = TypeVar("StateT")
+TrajectoryT_co = TypeVar("TrajectoryT_co", covariant=True, bound="Trajectory")
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """What happened to one policy in a number of worlds, slot by slot.
+
+    Attributes
+    ----------
+    name
+        Name of the policy.
+    reward
+        Reward of every slot, shape [runs, T]. The system says what is booked and when.
+    violations
+        Number of broken promises of every slot, shape [runs, T].
+    decisions
+        Number of decisions that the policy was asked for in every slot, shape [runs, T].
+    seconds
+        Time spent on all decisions together, in seconds. In the plain loop it covers ``decide``
+        and ``learn`` alone; of a compiled run it covers the whole kernel, environment included,
+        and is therefore an upper bound.
+    compiled
+        Whether a compiled kernel ran, which tells how to read `seconds`.
+    """
+
+    name: str
+    reward: NDArray[np.float64]
+    violations: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    seconds: float
+    compiled: bool
+
+    @property
+    def runs(self) -> int:
+        """Number of worlds lived through."""
+        return int(self.reward.shape[0])
+
+    @property
+    def horizon(self) -> int:
+        """Number of slots T."""
+        return int(self.reward.shape[1])
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """Reward of every run, shape [runs]."""
+        return np.asarray(self.reward.sum(axis=1))
+
+    @property
+    def seconds_per_decision(self) -> float:
+        """Mean time of a decision in seconds, NaN if none was asked for; see `seconds`."""
+        asked = int(self.decisions.sum())
+        return self.seconds / asked if asked else float("nan")
+
+
+class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
+    """One world being lived through; the only party that changes in place."""
+
+    def observe(self) -> ObservationT_co | None:
+        """Show what may be known before the next decision, or None when the world is over."""
+        ...
+
+    def act(self, decision: DecisionT_contra) -> FeedbackT_co:
+        """Carry a decision out and tell what came to light until the next observation."""
+        ...
+
+
+class Environment(
+    Protocol[InstanceT_co, WorldT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co]
+):
+    """A system with a future that it keeps to itself."""
+
+    @property
+    def instance(self) -> InstanceT_co:
+        """What a policy may know before the first step; never the realised future."""
+        ...
+
+    def worlds(self, rng: np.random.Generator, runs: int) -> Sequence[WorldT] | NDArray[Any]:
+        """Draw worlds; the first n of more runs are the same as n runs of the same stream."""
+        ...
+
+    def episode(
+        self, world: WorldT, *, record: bool = False
+    ) -> Episode[ObservationT, DecisionT, FeedbackT]:
+        """Open a world at its first step; with `record`, keep details that pictures need."""
+        ...
+
+    def trajectory(
+        self,
+        name: str,
+        episodes: Sequence[Episode[ObservationT, DecisionT, FeedbackT]],
+        *,
+        seconds: float,
+        record: bool = False,
+    ) -> TrajectoryT_co:
+        """Gather finished episodes, all of which came from `episode`."""
+        ...
+
+
+class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, FeedbackT_contra, StateT]):
+    """A rule for decisions, with all memory in an explicit state."""
+
+    @property
+    def name(self) -> str:
+        """Short name for tables and pictures."""
+        ...
+
+    def start(self, instance: InstanceT_contra) -> StateT:
+        """Return the state before the first decision.
+
+        Called once however many worlds follow; every world begins with the returned state, which
+        is therefore never to be changed in place.
+        """
+        ...
+
+    def decide(
+        self, state: StateT, observation: ObservationT_contra, rng: np.random.Generator
+    ) -> tuple[DecisionT, StateT]:
+        """Answer an observation with a decision and the state after it.
+
+        `rng` is the policy's own stream of random numbers in this world.
+        """
+        ...
+
+    def learn(
+        self,
+        state: StateT,
+        observation: ObservationT_contra,
+        decision: DecisionT,
+        feedback: FeedbackT_contra,
+    ) -> StateT:
+        """Return the state after the feedback on a decision."""
+        ...
+
+
+class Kernel(Protocol):
+    """A compiled stand-in for the plain loop: all worlds in one call, the same trajectory."""
+
+    def __call__(
+        self, worlds: Any, rng: np.random.Generator, *, record: bool = False
+    ) -> Trajectory:
+        """Live through all worlds.
+
+        `rng` is the policy's stream; a kernel that tosses coins splits it by world.
+        """
+        ...
+
+
+@runtime_checkable
+class CompilablePolicy(Protocol):
+    """A policy that may bring a kernel."""
+
+    def compiled(self, environment: Any, state: Any) -> Kernel | None:
+        """Return a kernel that is ready to run from `state`, or None if there is none for it."""
+        ...

@@ -1,0 +1,389 @@
+"""RESCUE, its improvement and the baselines: each prepares a rule and follows it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, ServerRule, UniformRule
+from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
+from edgeopt.online.rescue.values import route_values
+from edgeopt.options import check_flag, check_kind
+from edgeopt.solvers.tolerance import TIGHT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.models.rescue import P1Solution
+    from edgeopt.online.rescue.environment import Arrival, FinishedRun, Placement
+    from edgeopt.online.rescue.kernel import RescueKernel
+    from edgeopt.online.rescue.rules import Rule
+
+__all__ = [
+    "Cvs",
+    "PickConfigs",
+    "RandomPolicy",
+    "Rescue",
+    "RescuePlus",
+    "RescuePolicy",
+    "Srs",
+    "Sumita",
+    "blocked_capacity",
+    "reserved_charge",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class RescuePolicy(ABC):
+    """A policy that turns the instance into a `Rule` and follows it.
+
+    A policy of your own gets its compiled kernel and its exact value for free if it extends this
+    class and returns one of the rules of `edgeopt.online.rescue.rules` from `start`. On live
+    events, step it by hand:
+
+    >>> import numpy as np
+    >>> from edgeopt.instances.rescue import generate
+    >>> from edgeopt.online.rescue import Arrival, PickConfigs
+    >>> instance = generate(horizon=20)
+    >>> policy = PickConfigs(guarded=True)
+    >>> state = policy.start(instance)
+    >>> arrival = Arrival(
+    ...     slot=3,
+    ...     device=0,
+    ...     idle=np.ones(instance.servers, dtype=bool),
+    ...     remaining=instance.reserved.demand,
+    ...     coin=0.5,
+    ... )
+    >>> decision, state = policy.decide(state, arrival)
+    >>> state = policy.learn(state, arrival, decision, ())
+
+    Attributes
+    ----------
+    guarded
+        Whether runs that could cost a reserved task are vetoed.
+    """
+
+    title: ClassVar[str]
+    """Name of the policy without its options."""
+
+    guarded: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("guarded", self.guarded)
+
+    @property
+    def name(self) -> str:
+        """Title and options."""
+        return f"{self.title}, guarded" if self.guarded else self.title
+
+    @abstractmethod
+    def start(self, instance: RescueInstance) -> Rule:
+        """Prepare the rule for an instance."""
+
+    def decide(
+        self, state: Rule, observation: Arrival, rng: np.random.Generator | None = None
+    ) -> tuple[Placement | None, Rule]:
+        """Answer an arrival; the only coin is the one that comes with it, `rng` is not used."""
+        return state.choose(observation), state
+
+    def learn(
+        self,
+        state: Rule,
+        observation: Arrival,
+        decision: Placement | None,
+        feedback: tuple[FinishedRun, ...],
+    ) -> Rule:
+        """Return the state as it was: everything is planned beforehand."""
+        return state
+
+    def compiled(self, environment: object, state: Rule) -> RescueKernel | None:
+        """Return a kernel for `RescueEnvironment`, None for any other environment."""
+        from edgeopt.online.rescue.environment import RescueEnvironment
+        from edgeopt.online.rescue.kernel import RescueKernel
+
+        if isinstance(environment, RescueEnvironment):
+            return RescueKernel(environment, state, self.name)
+        return None
+
+    def _guard(self, instance: RescueInstance) -> Guard | None:
+        return Guard.of(instance) if self.guarded else None
+
+
+def plan_of(instance: RescueInstance, plan: P1Solution | None, *, guarded: bool) -> P1Solution:
+    """Return the plan that a policy was given, or solve the relaxation."""
+    from edgeopt.models.rescue import P1Solution, solve_p1_lp
+
+    check_kind("plan", plan, P1Solution, none=True)
+    if plan is not None:
+        return plan
+
+    solved: P1Solution = solve_p1_lp(instance, forbid_unsafe=guarded)
+    return solved
+
+
+def blocked_capacity(instance: RescueInstance) -> NDArray[np.float64]:
+    r"""Return the capacity that a run blocks, :math:`E\sum_{\tau=t}^{t+d_l-1} c_k(\tau)`.
+
+    Past the horizon a server keeps the capacity of the last slot.
+    """
+    beyond = np.repeat(instance.capacity[:, -1:], instance.max_duration - 1, axis=1)
+    return _expected_total(np.concatenate([instance.capacity, beyond], axis=1), instance.survival)
+
+
+def reserved_charge(
+    instance: RescueInstance, reserved_dual: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    r"""Return what a run displaces in reserved work, priced by the duals of the reserved demands.
+
+    A slot of server k costs :math:`\rho_k(t) = \max_i c_k(t)\,\pi_i` over the reserved tasks i
+    whose window contains t, where :math:`\pi_i \ge 0` is what the relaxation loses per TMAC of
+    demand; a run is charged :math:`\sum_a \Pr(d_l > a)\,\rho_k(t + a)` within the horizon.
+    """
+    price = np.zeros((instance.servers, instance.horizon + instance.max_duration - 1))
+    tasks = instance.reserved
+    # Duals of an interior-point solve may be positive by rounding.
+    value = np.maximum(-np.asarray(reserved_dual, dtype=np.float64), 0.0)
+    for k, first, last, pi in zip(tasks.server, tasks.start, tasks.end, value, strict=True):
+        window = slice(first, last + 1)
+        price[k, window] = np.maximum(price[k, window], instance.capacity[k, window] * pi)
+    return _expected_total(price, instance.survival)
+
+
+def _expected_total(
+    rate: NDArray[np.float64], survival: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sum survival[l, a] * rate[k, t + a] over a; rate has D - 1 slots more than the horizon."""
+    window = np.lib.stride_tricks.sliding_window_view(rate, survival.shape[1], axis=1)
+    return np.ascontiguousarray(np.einsum("kta,la->tkl", window, survival, optimize=True))
+
+
+@dataclass(frozen=True, eq=False)
+class RandomPolicy(RescuePolicy):
+    """Reject with probability 1/2; otherwise take any (k, l) that may begin, all equally likely.
+
+    Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
+    Edges, section VI.
+    """
+
+    title: ClassVar[str] = "Random"
+
+    def start(self, instance: RescueInstance) -> UniformRule:
+        """Prepare nothing but the guard."""
+        return UniformRule(instance.devices, instance.profiles, self._guard(instance), 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class _Greedy(RescuePolicy):
+    """Take the idle (k, l) of largest expected profit per cost, if it earns anything."""
+
+    def start(self, instance: RescueInstance) -> GreedyRule:
+        """Tabulate expected profit per cost."""
+        cost = self._cost(instance)
+
+        def score(slots: slice) -> NDArray[np.float64]:
+            return np.ascontiguousarray(
+                instance.expected_profit_block(slots) / cost[slots, np.newaxis]
+            )
+
+        return GreedyRule(
+            instance.devices,
+            instance.profiles,
+            self._guard(instance),
+            SlotTable(score, slot_blocks(instance)),
+            0.0,
+        )
+
+    @abstractmethod
+    def _cost(self, instance: RescueInstance) -> NDArray[np.float64]:
+        """Return the cost of a run, shape [T, K, L]."""
+
+
+@dataclass(frozen=True, eq=False)
+class PickConfigs(_Greedy):
+    """Take the run of largest expected profit, whatever it blocks.
+
+    The baseline of that name in the evaluation of Huang, Liu, Shan: RESCUE: Opportunistic Online
+    Scheduling of Model Retraining on Underutilized Edges, section VI; there it checks reserved
+    tasks, here `guarded` decides.
+    """
+
+    title: ClassVar[str] = "PickConfigs"
+
+    def _cost(self, instance: RescueInstance) -> NDArray[np.float64]:
+        return np.ones((instance.horizon, instance.servers, instance.profiles))
+
+
+@dataclass(frozen=True, eq=False)
+class Srs(_Greedy):
+    """Take the run of largest expected profit per expected slot.
+
+    Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
+    Edges, section VI. The paper says only that profit and expected duration both count; the ratio
+    is ours.
+    """
+
+    title: ClassVar[str] = "SRS"
+
+    def _cost(self, instance: RescueInstance) -> NDArray[np.float64]:
+        shape = (instance.horizon, instance.servers, instance.profiles)
+        return np.broadcast_to(instance.mean_duration, shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Cvs(_Greedy):
+    """Take the run of largest expected profit per unit of capacity that it is expected to block.
+
+    Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
+    Edges, section VI.
+    """
+
+    title: ClassVar[str] = "CVS"
+
+    def _cost(self, instance: RescueInstance) -> NDArray[np.float64]:
+        return blocked_capacity(instance)
+
+
+@dataclass(frozen=True, eq=False)
+class Sumita(RescuePolicy):
+    r"""Send a task to server k with probability :math:`\sum_l y_{jkl}(t) / p_j(t)`.
+
+    If the server is idle, the task is run with the profile of largest expected profit among those
+    that the guard lets pass, whatever the relaxation says of profiles; it is rejected with the
+    probability that is left, and there is no threshold. This is the baseline as Huang, Liu, Shan
+    (RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized Edges, section VI)
+    describe it. It is not the algorithm of Sumita et al., which compares with the value of waiting
+    and has a guarantee of its own.
+
+    Attributes
+    ----------
+    plan
+        Solution of the relaxation; solved in `start` if None.
+    """
+
+    title: ClassVar[str] = "Sumita"
+    plan: P1Solution | None = None
+
+    def start(self, instance: RescueInstance) -> ServerRule:
+        """Solve for the plan if there is none."""
+        plan = plan_of(instance, self.plan, guarded=self.guarded)
+        return ServerRule(
+            instance.devices,
+            instance.profiles,
+            self._guard(instance),
+            Routes.of(instance, plan.y),
+            SlotTable(instance.expected_profit_block, slot_blocks(instance)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Rescue(RescuePolicy):
+    r"""The published policy, Algorithm 1 with the thresholds of Algorithm 2.
+
+    A task of device j that arrives in slot t is sent to (k, l) with probability
+    :math:`y_{jkl}(t) / p_j(t)`, and rejected with the probability that is left. It is accepted if
+    server k is idle and :math:`A_{jkl}(t) > B_k(t+1)`; there is no second candidate. Without
+    reserved work it earns at least half of OPT(LP) in expectation (Theorem 1), and exactly
+    :math:`\sum_k B_k(1)`.
+
+    With independent arrivals the tasks of a slot are handled in the order of their device index and
+    compared with the value of waiting for the next device.
+
+    Attributes
+    ----------
+    plan
+        Solution of the relaxation; solved in `start` if None.
+
+    References
+    ----------
+    Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on Underutilized
+    Edges, Algorithms 1 and 2. The guard is not part of it.
+    """
+
+    title: ClassVar[str] = "RESCUE"
+    plan: P1Solution | None = None
+
+    def start(self, instance: RescueInstance) -> RoutedRule:
+        """Solve for the plan if there is none, and compare each route with waiting."""
+        plan = plan_of(instance, self.plan, guarded=self.guarded)
+        values = route_values(instance, plan.y)
+        activation, waiting = values.margin()
+        return RoutedRule(
+            instance.devices,
+            instance.profiles,
+            self._guard(instance),
+            values.routes,
+            activation > waiting,
+        )
+
+
+GAIN = 1e-12
+"""A run has to be worth more than waiting by this share of the terms: less is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class RescuePlus(RescuePolicy):
+    r"""Take the idle (k, l) of largest :math:`A_{jkl}(t) - B_k(t+1)`, if that is positive.
+
+    Without reserved work the expected profit that RESCUE still collects is the sum over servers of
+    :math:`B_k` at the time k is idle next, because RESCUE routes without looking at the servers.
+    Choosing the best term is therefore an exact step of policy improvement: the expected profit is
+    at least RESCUE's on every instance, hence at least half of OPT(LP). This policy is ours, not
+    the paper's, and nothing is proven of it under the guard.
+
+    Attributes
+    ----------
+    plan
+        Solution of the relaxation; solved in `start` if None.
+    price_reserved
+        Whether retraining pays for the reserved work that it displaces, by the duals of the
+        reserved demands. The guard makes a policy lose its ratio to OPT(LP) because :math:`B` does
+        not know that reserved work will need the server; the price tells it. Runs that are worth as
+        much as waiting up to 1e-9 of profit and price are then rejected: with prices exact ties are
+        the rule.
+    """
+
+    title: ClassVar[str] = "RESCUE+"
+    plan: P1Solution | None = None
+    price_reserved: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_flag("price_reserved", self.price_reserved)
+
+    @property
+    def name(self) -> str:
+        """Title and options."""
+        return f"{super().name}, priced" if self.price_reserved else super().name
+
+    def start(self, instance: RescueInstance) -> GreedyRule:
+        """Solve for the plan if there is none, and tabulate activation less waiting."""
+        plan = plan_of(instance, self.plan, guarded=self.guarded)
+        charge: NDArray[np.float64] | None = None
+        if self.price_reserved:
+            charge = reserved_charge(instance, plan.duals.reserved)
+        values = route_values(instance, plan.y, charge=charge)
+        # [T, S, K] with S = 1 or J, so that it broadcasts against [T, J, K, L].
+        after = values.after[..., np.newaxis]
+        tie = TIGHT if self.price_reserved else GAIN
+
+        def margin(slots: slice) -> NDArray[np.float64]:
+            size = activation = instance.expected_profit_block(slots)
+            if charge is not None:
+                cost = charge[slots, np.newaxis]
+                size, activation = size + cost, activation - cost
+            later = values.continuation[slots, np.newaxis]
+            gain = activation + later - after[slots]
+            gain[gain <= tie * np.maximum(size + later, after[slots])] = 0.0
+            return np.ascontiguousarray(gain)
+
+        return GreedyRule(
+            instance.devices,
+            instance.profiles,
+            self._guard(instance),
+            SlotTable(margin, slot_blocks(instance)),
+            0.0,
+        )

@@ -1,0 +1,285 @@
+"""What RESCUE's policies prepare: routes by an assignment, tables over slots, and the guard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+from edgeopt.instances.edf import VIOLATED, edf_feasible, edf_order, edf_serve
+from edgeopt.kernels import compiled
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.rescue import RescueInstance
+
+__all__ = ["Guard", "Routes", "SlotTable", "slot_blocks"]
+
+ENTRIES = 2**24
+"""Entries that a block may have: 128 MB of float64."""
+
+
+def slot_blocks(instance: RescueInstance) -> tuple[slice, ...]:
+    """Cut the horizon into the fewest blocks of which profits and scores fit into memory."""
+    width = max(instance.profiles, instance.max_duration)
+    step = max(1, ENTRIES // (instance.devices * instance.servers * width))
+    return tuple(
+        slice(first, min(first + step, instance.horizon))
+        for first in range(0, instance.horizon, step)
+    )
+
+
+class SlotTable:
+    """An array whose first axis is the slot, computed by blocks; the latest block is kept.
+
+    Parameters
+    ----------
+    compute
+        Returns the rows of a slice of slots.
+    blocks
+        The slices, in order, together the whole horizon.
+    """
+
+    def __init__(
+        self,
+        compute: Callable[[slice], NDArray[np.float64]],
+        blocks: tuple[slice, ...],
+    ) -> None:
+        self._compute = compute
+        self._step = blocks[0].stop
+        self.blocks = blocks
+        self._latest: tuple[slice, NDArray[np.float64]] | None = None
+
+    def block(self, slots: slice) -> NDArray[np.float64]:
+        """Return the rows of one of the blocks."""
+        if self._latest is None or self._latest[0] != slots:
+            self._latest = slots, self._compute(slots)
+        return self._latest[1]
+
+    def at(self, slot: int) -> NDArray[np.float64]:
+        """Return the row of one slot."""
+        slots = self.blocks[slot // self._step]
+        row: NDArray[np.float64] = self.block(slots)[slot - slots.start]
+        return row
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """The cells (server, profile) that an arrival may be sent to, row by row in CSR form.
+
+    A *row* is a pair ``slot * devices + device``, a *cell* a pair ``server * profiles + profile``;
+    both orders are row-major.
+
+    Attributes
+    ----------
+    first
+        Routes of a row are ``first[row]..first[row+1]-1``; shape [T*J+1].
+    cell
+        Cell of every route, ascending within a row; shape [routes].
+    mass
+        ``y[t, j, k, l]``: probability that the task arrives and takes the route; shape [routes].
+    cumulative
+        Running sum over the row of ``y / p``, the probability of the route given the arrival;
+        shape [routes]. A last entry below 1 leaves a rest that is rejected; in a row whose device
+        never arrives (p = 0) all entries are 0.
+    """
+
+    first: NDArray[np.int64]
+    cell: NDArray[np.int64]
+    mass: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, instance: RescueInstance, y: Any) -> Routes:
+        """Read an assignment."""
+        rows = instance.horizon * instance.devices
+        cells = instance.servers * instance.profiles
+        if hasattr(y, "tocsr"):
+            if y.shape != (rows, cells):
+                raise OptionError(f"y has shape {y.shape}; sparse it must be {(rows, cells)}")
+            y = y.tocsr()
+            if not y.has_canonical_format:
+                y = y.copy()
+                y.sum_duplicates()
+            first, cell = y.indptr.astype(np.int64), y.indices.astype(np.int64)
+            mass = y.data.astype(np.float64)
+        else:
+            y = np.asarray(y, dtype=np.float64)
+            shape = (instance.horizon, instance.devices, instance.servers, instance.profiles)
+            if y.shape != shape:
+                raise OptionError(f"y has shape {y.shape}; it must be [T, J, K, L] = {shape}")
+            place = np.flatnonzero(y)  # in one dimension: several times faster than in two
+            first = np.searchsorted(place, np.arange(rows + 1) * cells).astype(np.int64)
+            cell = place - np.repeat(np.arange(rows) * cells, np.diff(first))
+            mass = y.ravel()[place]
+        if not (np.isfinite(mass).all() and (mass >= 0).all()):
+            raise OptionError("y must be finite and nonnegative")
+        arrival = np.ascontiguousarray(instance.arrival).ravel()
+        cumulative, excess = _accumulate(first, mass, arrival)
+        if excess > DEFAULT:
+            raise OptionError(f"y assigns {1.0 + excess:.7g} times what arrives of a task")
+        return cls(first, cell.astype(np.int64), mass, cumulative)
+
+    def draw(self, row: int, coin: float) -> int | None:
+        """Return the position of the first route whose running sum exceeds the coin, if any."""
+        low, high = int(self.first[row]), int(self.first[row + 1])
+        route = low + int(np.searchsorted(self.cumulative[low:high], coin, side="right"))
+        return route if route < high else None
+
+    def shares(self, row: int) -> list[tuple[int, float]]:
+        """Return positions of the routes of a row and their probabilities given the arrival."""
+        low, high = int(self.first[row]), int(self.first[row + 1])
+        share = np.diff(self.cumulative[low:high], prepend=0.0)
+        return list(zip(range(low, high), share.tolist(), strict=True))
+
+    def expected_profit(self, instance: RescueInstance) -> NDArray[np.float64]:
+        """Return R[t, j, k, l] at every route, shape [routes], without the whole of R in memory."""
+        profit = np.empty(self.mass.size)
+        for slots in slot_blocks(instance):
+            low, high = (slots.start * instance.devices, slots.stop * instance.devices)
+            part = slice(int(self.first[low]), int(self.first[high]))
+            if part.start == part.stop:
+                continue
+            block = np.broadcast_to(
+                instance.expected_profit_block(slots),
+                (slots.stop - slots.start, instance.devices, instance.servers, instance.profiles),
+            )
+            cells = instance.servers * instance.profiles
+            row = np.repeat(np.arange(high - low) * cells, np.diff(self.first[low : high + 1]))
+            profit[part] = np.take(block.reshape(-1), row + self.cell[part])
+        return profit
+
+
+@compiled
+def _accumulate(
+    first: NDArray[np.int64], mass: NDArray[np.float64], arrival: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Sum y / p along each row; also return the largest excess of a row's sum over p, in p."""
+    cumulative = np.zeros(mass.size)
+    excess = 0.0
+    for row in range(first.size - 1):
+        total = 0.0
+        share = 0.0
+        for m in range(first[row], first[row + 1]):
+            total += mass[m]
+            if arrival[row] > 0.0:
+                share += mass[m] / arrival[row]
+                cumulative[m] = share
+        if total > arrival[row]:
+            excess = max(excess, total / arrival[row] - 1.0 if arrival[row] > 0.0 else np.inf)
+    return cumulative, excess
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """Serves reserved work, and tells which runs are safe.
+
+    A run is safe if the remaining reserved work of its server can still meet all deadlines when the
+    server is blocked for the longest duration that the profile can have. Real blocking is never
+    longer than that, and earliest deadline first is optimal on one divisible resource; so if every
+    accepted run is safe and the reserved tasks are jointly feasible at first, none ever fails.
+
+    Attributes
+    ----------
+    order, offset
+        Reserved tasks by server and deadline, see `edgeopt.instances.edf.edf_order`.
+    start, end
+        Windows, shape [H], both ends inclusive.
+    demand
+        Work that every task asked for, TMAC, shape [H].
+    capacity
+        Shape [K, T].
+    longest
+        Longest duration of every profile, in slots; shape [L].
+    """
+
+    order: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    demand: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    longest: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, instance: RescueInstance) -> Guard:
+        """Prepare the guard of an instance."""
+        tasks = instance.reserved
+        order, offset = edf_order(tasks.server, tasks.end, instance.servers)
+        tables = tasks.start, tasks.end, tasks.demand, instance.capacity, instance.longest
+        return cls(order, offset, *tables)
+
+    def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
+        """Tell whether a run may begin on an idle server.
+
+        Parameters
+        ----------
+        server, profile, slot
+            The run.
+        remaining
+            Reserved work left at the start of `slot`, shape [H], in TMAC.
+        """
+        return bool(
+            edf_feasible(
+                self.order[self.offset[server] : self.offset[server + 1]],
+                self.start,
+                self.end,
+                self.demand,
+                remaining,
+                self.capacity[server],
+                slot,
+                slot + self.longest[profile],
+            )
+        )
+
+    def permitted(
+        self, idle: NDArray[np.bool_], slot: int, remaining: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Tell for all servers and profiles whether a run may begin; shape [K, L]."""
+        profiles = range(self.longest.size)
+        return np.array(
+            [
+                [bool(free) and self.safe(k, profile, slot, remaining) for profile in profiles]
+                for k, free in enumerate(idle)
+            ]
+        )
+
+    def serve(
+        self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Let idle servers work for a slot, changing `remaining`; return what each did, [K]."""
+        work = np.zeros(idle.size)
+        for k in np.flatnonzero(idle):
+            mine = self.order[self.offset[k] : self.offset[k + 1]]
+            room = float(self.capacity[k, slot])
+            work[k] = edf_serve(mine, self.start, self.end, remaining, slot, room)
+        return work
+
+    def failed(
+        self, slot: int, remaining: NDArray[np.float64], tolerance: float = VIOLATED
+    ) -> NDArray[np.bool_]:
+        """Tell which tasks miss their deadline at the end of a slot by more than a share, [H]."""
+        return np.asarray((remaining > tolerance * self.demand) & (self.end == slot))
+
+    def elapse(
+        self,
+        slot: int,
+        idle: NDArray[np.bool_],
+        remaining: tuple[float, ...],
+        tolerance: float = VIOLATED,
+    ) -> tuple[tuple[float, ...], int]:
+        """Return what is left after a slot, 0 of what is past, and the number of tasks that fail.
+
+        What is left of a past task changes nothing any more.
+        """
+        left = np.array(remaining)
+        self.serve(slot, idle, left)
+        failures = np.count_nonzero(self.failed(slot, left, tolerance))
+        left[self.end <= slot] = 0.0
+        return tuple(left.tolist()), int(failures)

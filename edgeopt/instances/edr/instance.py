@@ -23,7 +23,6 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 __all__ = ["EdrInstance"]
 
 

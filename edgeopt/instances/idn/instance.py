@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
-
 __all__ = ["IdnInstance"]
 
 

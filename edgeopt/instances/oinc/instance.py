@@ -25,7 +25,6 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-
 __all__ = ["OincInstance"]
 
 _PER_REQUEST = ("slot", "device")

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.bundles import efficient
+from edgeopt.models.tapfinger.starts import efficient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,6 +23,7 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 __all__ = ["EdrInstance"]
 
 

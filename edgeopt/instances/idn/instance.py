@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
+
 __all__ = ["IdnInstance"]
 
 

@@ -25,6 +25,7 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+
 __all__ = ["OincInstance"]
 
 _PER_REQUEST = ("slot", "device")

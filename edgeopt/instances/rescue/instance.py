@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+
 __all__ = ["RescueInstance"]
 
 

@@ -22,6 +22,7 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 __all__ = ["TapFingerInstance"]
 
 

@@ -19,6 +19,7 @@ from edgeopt.online.tapfinger.state import (
 if TYPE_CHECKING:
     from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
 
+
 __all__ = ["NOISE", "arrive", "missing", "over", "pass_slot", "place", "refill"]
 
 NOISE: Final = -1

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+
 __all__ = ["compute_cells", "run_cells", "tabulate"]
 
 

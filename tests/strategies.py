@@ -17,8 +17,8 @@ from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
-from edgeopt.models.tapfinger.bundles import efficient
 from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
+from edgeopt.models.tapfinger.starts import efficient
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

@@ -106,7 +106,7 @@ def test_a_closure_follows_names_to_where_they_stand() -> None:
     assert "edgeopt.rounding.kernels" in found
     assert "edgeopt.rounding" not in found
     assert "edgeopt.solvers.backend.highs" in closure(frozenset({"edgeopt.solvers.dispatch"}))
-    assert "edgeopt.solvers.infeasibility" not in closure(frozenset({"edgeopt.solvers.kinds"}))
+    assert "edgeopt.solvers.infeasibility" not in closure(frozenset({"edgeopt.solvers.program"}))
 
 
 @pytest.mark.parametrize("system", ["rescue", "idn", "oinc", "edr", "tapfinger"])

@@ -25,7 +25,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     """Route the first slot, which the others follow."""
     from edgeopt.instances.edr import generate
     from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
-    from edgeopt.models.edr.routing.generation import RoutingColumns
+    from edgeopt.models.edr.routing.highs import RoutingColumns
 
     instance = generate(frames=1, slots=SLOTS, tasks=1, reuse="none", **size)
     price = float(instance.price[0])

@@ -27,7 +27,7 @@ def slots(devices: int, sites: int, count: int, duty: float) -> list[Any]:
 
 
 def bounds(size: Mapping[str, Any], candidate: str) -> Candidate:
-    from edgeopt.models.oinc.cones import slot_misocp
+    from edgeopt.models.oinc.programs import slot_misocp
     from edgeopt.models.oinc.slot import solve_slot
     from edgeopt.models.oinc.slot.columns import slot_bound
     from edgeopt.solvers import solve

@@ -23,7 +23,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
     from edgeopt import simulate
     from edgeopt.instances.oinc import generate
     from edgeopt.models.oinc.slot import slot_problem
-    from edgeopt.models.oinc.slot.assignment import assign
+    from edgeopt.models.oinc.slot.solve import assign
     from edgeopt.online.oinc import Oinc, OincEnvironment
 
     instance = generate(**size)

@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict, worst_verdict
 from edgeopt.errors import EdgeOptError, OptionError
 from edgeopt.options import check_fields, check_kind, check_real, refused
-from edgeopt.solvers.gap import rounding_floor
+from edgeopt.solvers.tolerance import rounding_floor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

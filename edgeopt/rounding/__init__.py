@@ -2,8 +2,7 @@
 
 from edgeopt.rounding.depround import depround
 from edgeopt.rounding.exact import Law, depround_law, pairwise_law
-from edgeopt.rounding.independent import independent
-from edgeopt.rounding.pairwise import pairwise, reduced_limit
+from edgeopt.rounding.pairwise import independent, pairwise, reduced_limit
 
 __all__ = [
     "Law",

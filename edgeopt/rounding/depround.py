@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, generator
 from edgeopt.rounding.chain import SNAP
-from edgeopt.rounding.filling import FITS, fill_rows
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, fill_row
 from edgeopt.rounding.rows import depround_rows
-from edgeopt.rounding.validate import budget_rows, fraction_rows, weight_rows
+from edgeopt.rounding.validate import as_rows, budget_rows, check_range, fraction_rows, weight_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.rounding.filling import Gain
-
-__all__ = ["depround"]
+__all__ = ["FITS", "depround"]
 
 _RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
 
@@ -31,7 +30,7 @@ def depround(
     rng: int | np.random.Generator,
     residual: Literal["bernoulli", "drop", "fill", "half"] = "bernoulli",
     order: Literal["index", "random"] = "index",
-    gain: Gain | None = None,
+    gain: _Gain | None = None,
     budget: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
     r"""Round fractions to dependent 0/1 decisions.
@@ -169,7 +168,7 @@ def depround(
         _check_half(values, np.broadcast_to(sizes, rows.shape), limits)
     chosen = depround_rows(rows, sizes, _RESIDUAL[residual], order == "random", generator(rng))
     if filling:
-        fill_rows(chosen, sizes, limits, rows if gain is None else gain)
+        _fill_rows(chosen, sizes, limits, rows if gain is None else gain)
     return chosen.reshape(values.shape)
 
 
@@ -208,3 +207,60 @@ def _check_half(
         rule = f"alone exceeds the budget {limits[b]:.17g}: residual='half' needs y = 0 here"
         index = (i,) if values.ndim == 1 else (b, i)
         raise InputError("weights", rule, index=index, value=float(sizes[b, i]))
+
+
+_Gain: TypeAlias = "ArrayLike | Callable[[NDArray[np.bool_]], ArrayLike]"
+"""Gain of adding each entry: fixed numbers, or a function of the current decisions."""
+
+FITS = 1e-12
+"""Share of the budget that sums of weights may be off by."""
+
+
+def _fill_rows(
+    chosen: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    budget: NDArray[np.float64],
+    gain: _Gain,
+) -> None:
+    """Add to every row, in place, the entry of most gain per weight until none of gain fits."""
+    fixed = None if callable(gain) else _gains(gain, chosen.shape)
+    for b, row in enumerate(chosen):
+        sizes = weights[b % len(weights)]
+        room = budget[b] * (1 + FITS) - sizes[row].sum()
+        if callable(gain):
+            _fill_by_function(row, sizes, room, gain)
+        else:
+            assert fixed is not None
+            fill_row(fixed[b % len(fixed)], sizes, room, row)
+
+
+def _gains(gain: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = as_rows("gain", gain)
+    if array.shape not in (shape, shape[-1:]):
+        raise InputError(
+            "gain",
+            f"must have shape {shape[-1:]}, or that of the batch, {shape}",
+            value=f"array of shape {array.shape}",
+        )
+    largest = np.finfo(np.float64).max
+    check_range("gain", array, -largest, largest, "must be finite")
+    return array.reshape(-1, shape[-1])
+
+
+def _fill_by_function(
+    chosen: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    room: float,
+    gain: Callable[[NDArray[np.bool_]], ArrayLike],
+) -> None:
+    while True:
+        fitting = ~chosen & (weights <= room)
+        if not fitting.any():
+            return
+        gains = _gains(gain(chosen.copy()), chosen.shape)[0]
+        fitting &= gains > 0
+        if not fitting.any():
+            return
+        best = int(np.argmax(np.where(fitting, gains / weights, -np.inf)))
+        chosen[best] = True
+        room -= weights[best]

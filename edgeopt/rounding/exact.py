@@ -1,32 +1,172 @@
-"""Exact output laws of the roundings, for small inputs: what a theorem can be checked on."""
+"""Exact output laws of the roundings, for small inputs: what a theorem can be checked on.
+
+All paths of the chain of pair steps are followed in exact arithmetic; input is any real numbers,
+taken for what they are exactly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from numbers import Rational
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice
-from edgeopt.rounding.chain_law import Law, Order, chain_law
-from edgeopt.rounding.exact_input import (
-    Numbers,
-    exact_fractions,
-    exact_number,
-    exact_numbers,
-    exact_weights,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.rounding.chain_law import Ending
+__all__ = ["Law", "chain_law", "depround_law", "pairwise_law"]
 
-__all__ = ["Law", "depround_law", "pairwise_law"]
+Numbers: TypeAlias = Iterable[Fraction] | Iterable[float]
+
+_SLACK = Fraction(1, 10**9)
+
+
+def _exact_number(field: str, value: object, index: tuple[int, ...] | None = None) -> Fraction:
+    """Return the number as a fraction; a float becomes the binary fraction that it is."""
+    if isinstance(value, Rational):
+        return Fraction(value)
+    if isinstance(value, (float, np.floating, Decimal)):
+        if math.isfinite(value):
+            return Fraction(value if isinstance(value, Decimal) else float(value))
+        raise InputError(field, "must be finite", index=index, value=value)
+    raise InputError(field, "must be a real number", index=index, value=repr(value))
+
+
+def _exact_numbers(field: str, values: object, count: int | None = None) -> tuple[Fraction, ...]:
+    """Return a row of numbers as fractions."""
+    if not isinstance(values, Iterable):
+        raise InputError(field, "must be a row of numbers", value=repr(values))
+    row = tuple(_exact_number(field, value, (i,)) for i, value in enumerate(values))
+    if not row:
+        raise InputError(field, "needs at least one entry")
+    if count is not None and len(row) != count:
+        raise InputError(field, f"must have {count} entries, has {len(row)}")
+    return row
+
+
+def _exact_fractions(field: str, values: object) -> tuple[Fraction, ...]:
+    """Return a row of numbers in [0, 1]; what exceeds them by less than 1e-9 is cut off."""
+    row = _exact_numbers(field, values)
+    for i, value in enumerate(row):
+        if not -_SLACK <= value <= 1 + _SLACK:
+            raise InputError(field, "must lie in [0, 1]", index=(i,), value=value)
+    return tuple(min(max(value, Fraction(0)), Fraction(1)) for value in row)
+
+
+def _exact_weights(
+    values: object, count: int, *, zero: bool = False, field: str = "weights"
+) -> tuple[Fraction, ...]:
+    """Return `count` positive weights, or ones for None; `zero` allows zeros as well."""
+    if values is None:
+        return (Fraction(1),) * count
+    row = _exact_numbers(field, values, count)
+    for i, value in enumerate(row):
+        if value < 0 or (value == 0 and not zero):
+            rule = "must be at least 0" if zero else "must be positive"
+            raise InputError(field, rule, index=(i,), value=value)
+    return row
+
+
+Law: TypeAlias = dict[tuple[int, ...], Fraction]
+"""Probability of every outcome that is possible."""
+
+Order: TypeAlias = Literal["index", "random"]
+
+_LARGEST = {"index": 18, "random": 8}
+"""Number of fractional entries up to which the paths are followed, by order."""
+
+
+class Ending(NamedTuple):
+    """Where a path of pair steps ends: decisions, and at most one entry without.
+
+    Parameters
+    ----------
+    bits
+        Decisions; 0 at the entry without.
+    last
+        Index of the last fractional entry, or -1.
+    fraction
+        What is left of it.
+    """
+
+    bits: tuple[int, ...]
+    last: int
+    fraction: Fraction
+
+
+class _State(NamedTuple):
+    """Decisions so far (-1 where none is), and the entry that the next one is paired with."""
+
+    bits: tuple[int, ...]
+    carry: int
+    fraction: Fraction
+
+
+def chain_law(
+    values: Sequence[Fraction],
+    weights: Sequence[Fraction],
+    order: Order,
+    field: str,
+) -> dict[Ending, Fraction]:
+    """Return the probability of every ending of the chain of pair steps."""
+    check_choice("order", order, _LARGEST)
+    bits = tuple(-1 if 0 < value < 1 else int(value) for value in values)
+    count = bits.count(-1)
+    if count > _LARGEST[order]:
+        raise InputError(
+            field,
+            f"the exact law takes at most {_LARGEST[order]} fractional entries with "
+            f"order={order!r}, here are {count}; sample instead",
+        )
+    law = {_State(bits, -1, Fraction(0)): Fraction(1)}
+    for _ in range(count):
+        following: dict[_State, Fraction] = {}
+        for state, chance in law.items():
+            untouched = [i for i, bit in enumerate(state.bits) if bit < 0 and i != state.carry]
+            if order == "index":
+                untouched = untouched[:1]
+            for i in untouched:
+                for reached, share in _meet(state, i, values, weights):
+                    add = chance * share / len(untouched)
+                    following[reached] = following.get(reached, Fraction(0)) + add
+        law = following
+    endings: dict[Ending, Fraction] = {}
+    for state, chance in law.items():
+        ending = Ending(tuple(max(bit, 0) for bit in state.bits), state.carry, state.fraction)
+        endings[ending] = endings.get(ending, Fraction(0)) + chance
+    return endings
+
+
+def _meet(
+    state: _State, new: int, values: Sequence[Fraction], weights: Sequence[Fraction]
+) -> Iterator[tuple[_State, Fraction]]:
+    """Yield the states after the carry has met entry `new`, with their probabilities."""
+    if state.carry < 0:
+        yield _State(state.bits, new, values[new]), Fraction(1)
+        return
+    old, ratio = state.carry, weights[new] / weights[state.carry]
+    up = min(1 - state.fraction, ratio * values[new])
+    down = min(state.fraction, ratio * (1 - values[new]))
+    for change, chance in ((up, down), (-down, up)):
+        bits = list(state.bits)
+        carry, fraction = -1, Fraction(0)
+        ends = (old, state.fraction + change), (new, values[new] - change / ratio)
+        for i, value in ends:
+            if 0 < value < 1:
+                carry, fraction = i, value
+            else:
+                bits[i] = int(value)
+        yield _State(tuple(bits), carry, fraction), chance / (up + down)
+
 
 Gain: TypeAlias = Numbers | Callable[["NDArray[np.bool_]"], Numbers]
 
@@ -85,10 +225,10 @@ def depround_law(
     (1, 0, 0) 1/8
     (1, 0, 1) 3/8
     """
-    values = exact_fractions("y", y)
-    sizes = exact_weights(weights, len(values))
+    values = _exact_fractions("y", y)
+    sizes = _exact_weights(weights, len(values))
     total = sum((s * v for s, v in zip(sizes, values, strict=True)), Fraction(0))
-    limit = total if budget is None else exact_number("budget", budget)
+    limit = total if budget is None else _exact_number("budget", budget)
     check_choice("residual", residual, ("bernoulli", "drop", "fill", "half"))
     if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
         raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
@@ -143,15 +283,15 @@ def pairwise_law(
     (3, 0) 1/2
     (2, 1) 1/2
     """
-    numbers = exact_numbers("x", x)
+    numbers = _exact_numbers("x", x)
     for i, number in enumerate(numbers):
         if number < 0:
             raise InputError("x", "must be at least 0", index=(i,), value=number)
-    sizes = exact_weights(weights, len(numbers), zero=True)
+    sizes = _exact_weights(weights, len(numbers), zero=True)
     check_choice("residual", residual, ("floor", "bernoulli"))
     if margin is not None and residual == "floor":
         raise OptionError("margin goes with 'bernoulli': 'floor' needs none")
-    room = None if margin is None else exact_number("margin", margin)
+    room = None if margin is None else _exact_number("margin", margin)
     if room is not None and room < 0:
         raise InputError("margin", "must be at least 0", value=room)
     whole = [number.numerator // number.denominator for number in numbers]
@@ -210,7 +350,7 @@ def _filled(
     left = limit - sum((s for s, bit in zip(sizes, bits, strict=True) if bit), Fraction(0))
     while True:
         marginal = gain(np.array(bits, dtype=np.bool_)) if callable(gain) else gain
-        gains = exact_numbers("gain", marginal, len(bits))
+        gains = _exact_numbers("gain", marginal, len(bits))
         fitting = [i for i, bit in enumerate(bits) if not bit and sizes[i] <= left and gains[i] > 0]
         if not fitting:
             return bits

@@ -1,4 +1,4 @@
-"""Pairwise rounding of nonnegative numbers under a weighted cap, and what it takes to keep it."""
+"""Independent and pairwise rounding: a coin for every entry, and pairs under a weighted cap."""
 
 from __future__ import annotations
 
@@ -9,12 +9,57 @@ import numpy as np
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, generator
 from edgeopt.rounding.rows import pairwise_rows
-from edgeopt.rounding.validate import as_rows, check_range, weight_rows
+from edgeopt.rounding.validate import as_rows, check_range, fraction_rows, weight_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["pairwise", "reduced_limit"]
+__all__ = ["independent", "pairwise", "reduced_limit"]
+
+
+def independent(y: ArrayLike, *, rng: int | np.random.Generator) -> NDArray[np.bool_]:
+    r"""Round every entry on its own: 1 with probability `y`.
+
+    Parameters
+    ----------
+    y
+        Fractions in [0, 1], up to 1e-9 beyond, shape [n], or [B, n] for a batch.
+    rng
+        Seed or generator; one uniform is taken per entry.
+
+    Returns
+    -------
+    Decisions, bool, of the shape of `y`.
+
+    Raises
+    ------
+    InputError
+        If an entry is NaN or outside [0, 1], there is none at all, or `y` has other axes.
+
+    See Also
+    --------
+    edgeopt.rounding.depround : Keeps the weighted sum as well.
+
+    Notes
+    -----
+    =============  =======================  ===========  ====================
+    :math:`E\,x`   :math:`s\cdot x`         x in budget  negative correlation
+    =============  =======================  ===========  ====================
+    :math:`y`      :math:`s\cdot y` in the  no           with equality
+                   mean only
+    =============  =======================  ===========  ====================
+
+    By definition; its variance :math:`\sum_i s_i^2 y_i(1-y_i)` is what dependent rounding avoids.
+
+    Examples
+    --------
+    >>> from edgeopt.rounding import independent
+    >>> independent([0.0, 1.0, 0.5], rng=0)[:2]
+    array([False,  True])
+    """
+    values = fraction_rows("y", y)
+    return np.asarray(generator(rng).random(values.shape) < values)
+
 
 _LARGEST = 2.0**52
 """Beyond, a float has no fraction to round."""

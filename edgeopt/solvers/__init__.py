@@ -11,13 +11,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.solvers.dispatch import solve
-from edgeopt.solvers.kinds import Kind
 from edgeopt.solvers.nonlinear import CasadiNlp
 from edgeopt.solvers.program import LabelBlock, LinearProgram
 from edgeopt.solvers.registry import Backend, backends
-from edgeopt.solvers.request import Progress
-from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.request import Kind, Progress
+from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 from edgeopt.solvers.tolerance import DEFAULT, LOOSE, TIGHT
 
 if TYPE_CHECKING:

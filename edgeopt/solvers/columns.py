@@ -13,27 +13,39 @@ instead of at an arbitrary vertex, and it need not finish before pricing goes on
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from edgeopt.errors import SolverError
 from edgeopt.options import check_real
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.certificates import linear
+from edgeopt.solvers.interior_point import InteriorPoint, approach
 from edgeopt.solvers.request import Progress
-from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from edgeopt.solvers.program import Sense
+    from edgeopt.solvers.interior_point import Point, StandardForm
+    from edgeopt.solvers.program import LinearProgram, Sense
     from edgeopt.solvers.request import ProgressCallback
+    from edgeopt.solvers.reusable import Reusable
+    from edgeopt.solvers.tolerance import Sum
 
-__all__ = ["Master", "Priced", "Restricted", "Round", "generate_columns"]
+__all__ = [
+    "GeneratedProgram",
+    "InteriorMaster",
+    "Priced",
+    "Restricted",
+    "ReusableMaster",
+    "generate_columns",
+]
 
 Columns = TypeVar("Columns")
+FormT = TypeVar("FormT", bound="StandardForm")
 Contra = TypeVar("Contra", contravariant=True)
 
 
@@ -73,7 +85,7 @@ class Priced(Generic[Columns]):
 
 
 @dataclass(frozen=True)
-class Round:
+class _Round:
     """One round of the loop: the master's objective, the best bound so far, columns added, time."""
 
     objective: float
@@ -82,7 +94,7 @@ class Round:
     seconds: float
 
 
-class Master(Protocol[Contra]):
+class _Master(Protocol[Contra]):
     """A restricted master problem that can be solved and can grow."""
 
     sense: Sense
@@ -103,7 +115,7 @@ class Master(Protocol[Contra]):
 
 
 def generate_columns(
-    master: Master[Columns],
+    master: _Master[Columns],
     pricing: Callable[[Any], Priced[Columns]],
     *,
     gap: float = 1e-6,
@@ -135,7 +147,7 @@ def generate_columns(
             if not converged and priced.columns is not None:
                 added = master.add(priced.columns)
             seconds = time.perf_counter() - began
-            state.rounds.append(Round(restricted.objective, state.bound, added, seconds))
+            state.rounds.append(_Round(restricted.objective, state.bound, added, seconds))
             if converged:
                 status = Status.CONVERGENCE_CRITERIA_SATISFIED
                 break
@@ -167,7 +179,7 @@ class _State:
     bound: float
     best: Restricted | None = None
     prices: Any = None
-    rounds: list[Round] = field(default_factory=list)
+    rounds: list[_Round] = field(default_factory=list)
 
     def take(self, restricted: Restricted, bound: float) -> float:
         """Record a round and return the proven relative gap."""
@@ -180,7 +192,7 @@ class _State:
     def solution(
         self,
         status: Status,
-        master: Master[Any],
+        master: _Master[Any],
         pricing: Callable[[Any], Priced[Any]],
         seconds: float,
         gap: float,
@@ -207,3 +219,110 @@ class _State:
             evidence=tuple(self.rounds),
             sense=master.sense,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedProgram:
+    """The whole problem behind a restricted master: its generated part, and pricing for the rest.
+
+    It gives a `Solution` what it needs to be certified against all columns, not only the generated.
+    """
+
+    program: LinearProgram
+    pricing: Callable[[Any], Priced[Any]]
+
+    def primal_residual(self, solution: Solution) -> float:
+        """Return the largest violation in the generated program."""
+        return linear.primal_violation(self.program, solution.values)
+
+    def dual_residual(self, solution: Solution) -> float:
+        """Return the largest wrong-signed dual or reduced cost of a generated column."""
+        return linear.dual_violation(self.program, solution.duals)
+
+    def dual_bound(self, solution: Solution) -> float:
+        """Return the bound that pricing proves with the duals of the solution."""
+        return self.pricing(solution.duals).bound
+
+    def objective(self, solution: Solution) -> Sum:
+        """Return the objective at the values, columns that were not generated being 0."""
+        return linear.objective(replace(solution, problem=self.program))
+
+
+class ReusableMaster:
+    """What masters share that stay loaded in HiGHS, to be minimised.
+
+    Parameters
+    ----------
+    model
+        The program with the columns to begin with.
+    """
+
+    sense: Sense = "min"
+    name = "column generation"
+
+    def __init__(self, model: Reusable) -> None:
+        self._model = model
+        self.version = ""
+
+    def solved(self) -> Solution:
+        """Solve on the columns so far."""
+        solution = self._model.solve()
+        self.version = f"{solution.solver} {solution.version}"
+        return solution
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Solve on the columns so far; a vertex is exact, whatever the gap."""
+        solution = self.solved()
+        return Restricted(solution.objective, solution.values, solution.duals)
+
+    def complete(self, values: Any) -> Any:
+        """Return values found earlier, columns that joined later at 0."""
+        return np.pad(values, (0, self._model.program.shape[1] - values.size))
+
+    def whole(self, pricing: Callable[[Any], Priced[Any]]) -> GeneratedProgram:
+        """Return the program so far with pricing for all other columns."""
+        return GeneratedProgram(self._model.program, pricing)
+
+
+class InteriorMaster(Generic[FormT]):
+    """What masters share that are solved by an interior-point method of their own.
+
+    Every solve goes on from the last point.
+
+    Parameters
+    ----------
+    form, point
+        The program, and where to start.
+    correctors, max_iterations
+        Of `InteriorPoint` and `approach`.
+    """
+
+    sense: Sense = "max"
+    name = "edgeopt structured interior point"
+
+    def __init__(self, form: FormT, point: Point, *, correctors: int, max_iterations: int) -> None:
+        from edgeopt import __version__
+
+        self.version = __version__
+        self.form, self.point = form, point
+        self.correctors, self.max_iterations = correctors, max_iterations
+        self.iterations = 0
+
+    def approach(self, gap: float, time_limit: float | None) -> Iterator[float]:
+        """Go on until the relative gap is reached; yield that of every point."""
+        walk = approach(
+            InteriorPoint(self.form, correctors=self.correctors),
+            self.point,
+            gap,
+            max_iterations=self.max_iterations,
+            time_limit=time_limit,
+        )
+        self.iterations -= 1  # the start is no step
+        for point, reached in walk:
+            self.point = point
+            self.iterations += 1
+            yield reached
+
+    def complete(self, values: Any) -> Any:
+        """Return the values: they have a place for every column from the start."""
+        return values

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import QualityWarning, SolverError
-from edgeopt.solvers.certificates import recomputed_objective
-from edgeopt.solvers.kinds import Kind, kind_of
 from edgeopt.solvers.registry import Backend, route
-from edgeopt.solvers.request import ProgressCallback, Request
+from edgeopt.solvers.request import Kind, ProgressCallback, Request, kind_of
 from edgeopt.solvers.scaling import solve_scaled
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.solution import Quality, Status, recomputed_objective
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ def solve(
         Seconds after which the solver returns the best it has.
     gap
         Relative gap at which it may stop; 1e-6 for mixed-integer programs by default. It has no
-        unit: see `edgeopt.solvers.gap.relative_gap`.
+        unit: see `edgeopt.solvers.tolerance.relative_gap`.
     absolute_gap
         Difference of bound and objective, in the objective's unit, at which it may stop whatever
         the relative gap. An optimum that is exactly 0 is only called optimal if it is proven to

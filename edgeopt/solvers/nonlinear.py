@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.solvers.labels import Labels
+from edgeopt.solvers.program import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.solvers.program import Sense
-
 
 __all__ = ["CasadiNlp"]
 

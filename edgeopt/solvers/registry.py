@@ -15,13 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt import plugins
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
-from edgeopt.solvers.kinds import Kind
-from edgeopt.solvers.request import Request
+from edgeopt.solvers.request import Kind, Request
 
 if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["ENTRY_POINTS", "Backend", "BackendSolve", "backends", "find_backend", "route"]
+__all__ = [
+    "ENTRY_POINTS",
+    "Backend",
+    "BackendSolve",
+    "backends",
+    "find_backend",
+    "route",
+]
+
 
 ENTRY_POINTS: Final = "edgeopt.solvers"
 
@@ -108,9 +115,9 @@ _SCIPY = {kind: f"{_ROOM}.scipy:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTE
 _SCIP = {kind: f"{_ROOM}.scip:solve" for kind in (Kind.LINEAR, Kind.MIXED_INTEGER)}
 _MODEL = {Kind.PYOMO: f"{_ROOM}.pyomo:solve"}
 _CONVEX = {Kind.CVXPY: f"{_ROOM}.cvxpy:solve"}
-_CONVEX_LINEAR = {Kind.LINEAR: f"{_ROOM}.cvxpy_linear:solve"}
-_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_ROOM}.cvxpy_linear:solve"}
-_SMOOTH = {Kind.LINEAR: f"{_ROOM}.casadi_linear:solve", Kind.CASADI: f"{_ROOM}.casadi:solve"}
+_CONVEX_LINEAR = {Kind.LINEAR: f"{_ROOM}.cvxpy:solve_linear"}
+_CONVEX_INTEGER = _CONVEX_LINEAR | {Kind.MIXED_INTEGER: f"{_ROOM}.cvxpy:solve_linear"}
+_SMOOTH = {Kind.LINEAR: f"{_ROOM}.casadi:solve_linear", Kind.CASADI: f"{_ROOM}.casadi:solve"}
 
 _TABLE: Final[tuple[Backend, ...]] = (
     Backend("highs", "highspy", "highspy", _HIGHS | _MODEL | _CONVEX),

@@ -1,18 +1,22 @@
-"""A solution that carries its own proof."""
+"""A solution that carries its own proof: why a solver stopped, what is in hand, how good it is.
+
+The words of `Status` and `Quality` are those of Pyomo's solver interface, their separation is
+MathOptInterface's.
+"""
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from edgeopt.errors import ProblemTypeError
-from edgeopt.solvers.certificates import certificate_for, proven_bound, recomputed_objective
-from edgeopt.solvers.gap import gap_closed, relative_gap
 from edgeopt.solvers.program import LinearProgram
-from edgeopt.solvers.status import Quality, Status
-from edgeopt.solvers.tolerance import DEFAULT
+from edgeopt.solvers.request import Kind, kind_of
+from edgeopt.solvers.tolerance import DEFAULT, Sum, gap_closed, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +25,36 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import Sense
 
-__all__ = ["Seconds", "Solution"]
+__all__ = ["Quality", "Seconds", "Solution", "Status", "recomputed_objective"]
+
+
+class Status(Enum):
+    """Why the solver stopped."""
+
+    CONVERGENCE_CRITERIA_SATISFIED = "convergence criteria satisfied"
+    MAX_TIME_LIMIT = "time limit"
+    ITERATION_LIMIT = "iteration limit"
+    OBJECTIVE_LIMIT = "objective limit"
+    PROVEN_INFEASIBLE = "proven infeasible"
+    PROVEN_UNBOUNDED = "proven unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
+    INTERRUPTED = "interrupted"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+class Quality(Enum):
+    """What is in hand, judged from the data of the problem."""
+
+    NO_SOLUTION = "no solution"
+    INFEASIBLE = "infeasible"
+    FEASIBLE = "feasible"
+    OPTIMAL = "optimal"
+
+    @property
+    def usable(self) -> bool:
+        """Whether the values satisfy the constraints."""
+        return self in (Quality.FEASIBLE, Quality.OPTIMAL)
 
 
 class Seconds(NamedTuple):
@@ -100,14 +133,14 @@ class Solution:
         """Return the largest constraint violation, relative to what meets in the constraint."""
         if self.values is None:
             return float("inf")
-        return certificate_for(self.problem).primal_residual(self)
+        return _certificate_for(self.problem).primal_residual(self)
 
     def dual_residual(self) -> float:
         """Return the largest violation of dual feasibility, relative to the costs.
 
         It is nan where the problem has no duals (mixed-integer) or they are not known.
         """
-        return certificate_for(self.problem).dual_residual(self)
+        return _certificate_for(self.problem).dual_residual(self)
 
     def duality_gap(self) -> float:
         """Return ``|bound - objective| / max(|bound|, |objective|)``, a number without a unit.
@@ -170,7 +203,7 @@ class Solution:
         -------
         The same solution with objective, bound and quality settled.
         """
-        bound = proven_bound(self)
+        bound = _proven_bound(self)
         checked = replace(self, bound=bound.value, sizes=(self.sizes[0], bound.size))
         if self.values is None:
             return replace(checked, quality=Quality.NO_SOLUTION)
@@ -208,3 +241,55 @@ class Solution:
             f"{self.seconds.total:.3g} s",
         ]
         return ", ".join(parts)
+
+
+_MODULES = {
+    Kind.LINEAR: "edgeopt.solvers.certificates.linear",
+    Kind.MIXED_INTEGER: "edgeopt.solvers.certificates.linear",
+    Kind.PYOMO: "edgeopt.solvers.certificates.pyomo",
+    Kind.CVXPY: "edgeopt.solvers.certificates.cvxpy",
+    Kind.CASADI: "edgeopt.solvers.certificates.casadi",
+}
+
+
+class _Certificate(Protocol):
+    """How the claims of a solution are recomputed for one kind of problem."""
+
+    def primal_residual(self, solution: Solution) -> float:
+        """Return the largest violation of a constraint, relative to what meets in it."""
+
+    def dual_residual(self, solution: Solution) -> float:
+        """Return the largest violation of dual feasibility; nan where there are no duals."""
+
+    def dual_bound(self, solution: Solution) -> Sum | float:
+        """Return the bound that the duals prove; infinite where they prove none."""
+
+    def objective(self, solution: Solution) -> Sum | float:
+        """Return the objective at the values."""
+
+
+def _certificate_for(problem: Any) -> _Certificate:
+    """Return the functions that check solutions of this kind of problem.
+
+    A problem that is never written out in full, such as one solved by column generation, may
+    bring the functions as its own methods; without `objective` the stated one is taken.
+    """
+    if all(hasattr(problem, name) for name in ("primal_residual", "dual_residual", "dual_bound")):
+        return cast("_Certificate", problem)
+    kind = kind_of(problem)
+    return cast("_Certificate", importlib.import_module(_MODULES[kind]))
+
+
+def _proven_bound(solution: Solution) -> Sum:
+    """Return the bound that the data of the problem support."""
+    return _sum(_certificate_for(solution.problem).dual_bound(solution))
+
+
+def recomputed_objective(solution: Solution) -> Sum:
+    """Return the objective at the values of a solution."""
+    evaluate = getattr(_certificate_for(solution.problem), "objective", None)
+    return _sum(evaluate(solution) if callable(evaluate) else solution.objective)
+
+
+def _sum(number: Sum | float) -> Sum:
+    return number if isinstance(number, Sum) else Sum(float(number), abs(number))

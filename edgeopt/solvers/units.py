@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -23,8 +23,6 @@ from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgeopt.solvers.program import LinearProgram
 
     Vector = NDArray[np.float64]
     Integers = NDArray[np.int32]
@@ -41,6 +39,25 @@ WIDE: Final = 40
 
 _NONE: Final = np.int32(-(2**30))
 """Smaller than any exponent."""
+
+
+class Coefficients(Protocol):
+    """The parts of a `LinearProgram` that tell its units."""
+
+    @property
+    def cost(self) -> Vector: ...
+    @property
+    def matrix(self) -> sparse.csc_array: ...
+    @property
+    def row_lower(self) -> Vector: ...
+    @property
+    def row_upper(self) -> Vector: ...
+    @property
+    def lower(self) -> Vector: ...
+    @property
+    def upper(self) -> Vector: ...
+    @property
+    def integer(self) -> Mask: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +80,9 @@ class Units:
         """Units of the columns, shape [n]."""
         return np.ldexp(1.0, self.columns)
 
-    def row_size(self, program: LinearProgram) -> Vector:
+    def row_size(self, program: Coefficients) -> Vector:
         """Return what one unit of a row's columns adds to it at most, shape [m]."""
-        matrix, size = program.matrix, np.zeros(program.shape[0])
+        matrix, size = program.matrix, np.zeros(program.matrix.shape[0])
         entries = np.abs(matrix.data) * np.repeat(self.column_unit, np.diff(matrix.indptr))
         by_row = sparse.csc_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
         by_row = by_row.tocsr()
@@ -86,7 +103,7 @@ def objective_exponent(cost: Vector, columns: Integers) -> int:
     return -int((_exponent(cost[some]) + columns[some]).max()) if some.any() else 0
 
 
-def column_exponents(program: LinearProgram, rows: Integers) -> Integers:
+def column_exponents(program: Coefficients, rows: Integers) -> Integers:
     """Return exponents for the columns of a program whose rows have theirs."""
     entries = _Entries(program.matrix)
     level, filled = entries.largest(entries.by_column, rows)
@@ -152,7 +169,7 @@ class _Entries:
         return int(now.max() - now.min()) if now.size else 0
 
 
-def units_of(program: LinearProgram) -> Units:
+def units_of(program: Coefficients) -> Units:
     """Return factors that bring the entries of a program as close to 1 as powers of two can.
 
     They are the same for every statement of a program that differs by powers of two in the units of
@@ -173,7 +190,7 @@ def units_of(program: LinearProgram) -> Units:
     return found
 
 
-def _balanced(program: LinearProgram, entries: _Entries, columns: Integers) -> Units:
+def _balanced(program: Coefficients, entries: _Entries, columns: Integers) -> Units:
     """Return factors that bring the largest entry of each row and column to about 1."""
     level, filled = entries.largest(entries.by_row, columns)
     # Beside a whole number may stand an entry as large as can be, against small ones that count.
@@ -194,7 +211,7 @@ def _largest(low: Vector, high: Vector) -> tuple[Integers, Mask]:
     return np.where(there, _exponent(np.where(there, size, 1.0)), 0), there
 
 
-def _first_columns(program: LinearProgram, entries: _Entries) -> Integers:
+def _first_columns(program: Coefficients, entries: _Entries) -> Integers:
     """Return a unit for each column that follows every change of its unit by a power of two."""
     size, known = _largest(program.lower, program.upper)
     side, sided = _largest(program.row_lower, program.row_upper)
@@ -214,7 +231,7 @@ def _first_columns(program: LinearProgram, entries: _Entries) -> Integers:
         columns, known = _spread(entries, columns, known, rows, sided)
     if not known.all():
         # Nothing at all does: only sizes against each other matter.
-        loose, count = entries.matrix[:, ~known].tocoo(), program.shape[0]
+        loose, count = entries.matrix[:, ~known].tocoo(), program.matrix.shape[0]
         graph = sparse.coo_array(
             (np.ones(loose.nnz), (loose.row, count + loose.col)),
             shape=(count + loose.shape[1],) * 2,

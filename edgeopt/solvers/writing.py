@@ -14,8 +14,7 @@ from edgeopt.writing import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from edgeopt.solvers.labels import Labels
-    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.program import Labels, LinearProgram
 
 __all__ = ["write_program"]
 

@@ -8,8 +8,7 @@ the next one that writes there.
 
 from __future__ import annotations
 
-from edgeopt.writing.files import placed, target_of, write_file
+from edgeopt.writing.files import placed, printable, target_of, write_file
 from edgeopt.writing.folders import MARKER, Folder, checked_name
-from edgeopt.writing.texts import printable
 
 __all__ = ["MARKER", "Folder", "checked_name", "placed", "printable", "target_of", "write_file"]

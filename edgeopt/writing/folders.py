@@ -9,8 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from edgeopt.errors import OutputError
-from edgeopt.writing.drafts import PREFIX, refused, remove_drafts
-from edgeopt.writing.files import place, target_of
+from edgeopt.writing.files import PREFIX, place, refused, remove_drafts, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt import solve
-from edgeopt.models.edr.comparators import frame_comparator, training_comparator
+from edgeopt.models.edr.comparators import frame_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.offline import solve_offline
-from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
-from edgeopt.models.edr.served import served_cap
 from tests.draws import draws
 from tests.edr.cases import Case, cases
 from tests.oracles.edr import account, offline, programs, routing
@@ -124,18 +123,3 @@ def test_the_best_frame_by_itself(case):
     assert found.cost == pytest.approx(expected, rel=0, abs=limit)
     assert found.bound <= expected + limit
     assert found.bound >= expected - limit
-
-
-@given(paid(**TINY))
-def test_the_best_training_of_every_frame_by_itself(case):
-    plain = case.plain
-    minimum = [float(plain.a(i)) for i in range(plain.I)]
-    found = training_comparator(case.instance)
-    for t in range(plain.T):
-        try:
-            expected = offline.training_optimum(plain, t, minimum)
-        except programs.InfeasibleError:
-            assert not found.feasible[t]
-            continue
-        assert found.feasible[t]
-        assert found.cost[t] == pytest.approx(expected, rel=1e-9, abs=1e-9)

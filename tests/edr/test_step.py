@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from edgeopt import solve
 from edgeopt.errors import InputError
-from edgeopt.models.edr.step_programs import step_nlp, step_program
-from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
+from edgeopt.models.edr.programs import step_nlp, step_program
+from edgeopt.models.edr.training import take_step
 from tests.oracles.edr import step as oracle
 
 INFINITY = float("inf")
@@ -100,18 +100,16 @@ def test_the_oracle_is_optimal(given_step):
 
 
 @given(steps())
-def test_closed_form_and_bisection_are_exact(given_step):
+def test_closed_form_is_exact(given_step):
     expected = exact(given_step)
     limit = 1e-12 * given_step.scale
-    for method in (take_step, bisect_step):
-        found = method(*given_step.data)
-        assert found.rounds == pytest.approx([float(v) for v in expected.rounds], rel=0, abs=limit)
-        assert (found.rounds >= 0).all()
-        assert (found.rounds <= given_step.upper).all()
-        # the sum itself is rounded, in whatever order it is taken
-        slack = 1e-15 * len(given_step.point) * max(1.0, given_step.cap)
-        assert np.array(given_step.energy) @ found.rounds <= given_step.cap + slack
-        assert step_residual(found, *given_step.data) <= 1e-12
+    found = take_step(*given_step.data)
+    assert found.rounds == pytest.approx([float(v) for v in expected.rounds], rel=0, abs=limit)
+    assert (found.rounds >= 0).all()
+    assert (found.rounds <= given_step.upper).all()
+    # the sum itself is rounded, in whatever order it is taken
+    slack = 1e-15 * len(given_step.point) * max(1.0, given_step.cap)
+    assert np.array(given_step.energy) @ found.rounds <= given_step.cap + slack
     assert oracle.bisect(*given_step.data).rounds == pytest.approx(
         [float(v) for v in expected.rounds], rel=0, abs=limit
     )
@@ -140,18 +138,6 @@ def test_the_price_of_energy_is_that_of_the_cap(given_step):
     assert residual <= 1e-11 * largest * given_step.scale / given_step.step
 
 
-@given(steps(wild=False), st.integers(0, 7))
-def test_the_residual_sees_what_is_not_optimal(given_step, which):
-    """There is one optimum: no other point within the limits passes for it."""
-    found = take_step(*given_step.data)
-    i = which % len(given_step.point)
-    top = min(given_step.upper[i], 10.0)
-    moved = found.rounds.copy()
-    moved[i] += (-0.01 if moved[i] > top / 2 else 0.01) * top
-    residual = step_residual(Step(moved, found.energy_price), *given_step.data)
-    assert residual > 1e-6 or top == 0
-
-
 # To stay where one is costs nothing: optima of 0 are told by an absolute gap.
 # Where a multiplier and its slack are both 0, which ties bring about, interior points come only as
 # near as the square root of their tolerance.
@@ -176,7 +162,6 @@ def test_the_smooth_program_agrees(given_step):
     assert rounds == pytest.approx(expected, rel=0, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", [take_step, bisect_step])
 @pytest.mark.parametrize(
     ("data", "field"),
     [
@@ -189,7 +174,7 @@ def test_the_smooth_program_agrees(given_step):
         (([1.0], [0.0, 1.0], [1.0], 1.0, [2.0], 1.0), "gradient"),
     ],
 )
-def test_wrong_data_are_named(method, data, field):
+def test_wrong_data_are_named(data, field):
     with pytest.raises(InputError) as caught:
-        method(*data)
+        take_step(*data)
     assert caught.value.field.startswith(field)

@@ -103,7 +103,6 @@ METHODS: tuple[tuple[Callable[..., Any], tuple[str, ...], dict[str, Any]], ...] 
     ),
     (edr_models.frame_comparator, ("edr",), {"frame": 0, "cap": 5.0}),
     (edr_models.take_step, (), STEP),
-    (edr_models.bisect_step, (), STEP),
     (edr_models.step_nlp, (), STEP),
     (edr_models.step_program, (), STEP),
     (routing.conditions, ("edr",), {"frame": 0, "slot": 0}),

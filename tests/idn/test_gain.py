@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from edgeopt.models.idn import (
     Demand,
     average_gain,
-    average_supergradient,
     gain,
     serving_cost,
     supergradient,
@@ -144,13 +143,6 @@ def test_averages_over_the_slots_of_a_demand(case):
     demand = Demand.of(case.instance, potential=potential)
     exact = programs.average_gain(case.plain, slots, y)
     assert average_gain(case.instance, demand, array(y)) == pytest.approx(float(exact), **CLOSE)
-    slope = sum(
-        float(slot.weight)
-        * array(gains.supergradient(case.plain, slot.requests, slot.potential, y))
-        for slot in slots
-    )
-    assert average_supergradient(case.instance, demand, array(y)) == pytest.approx(slope, **CLOSE)
-
     per_request = Demand.of(case.instance, potential=potential, normalised=True)
     ratio = sum(
         float(slot.weight)

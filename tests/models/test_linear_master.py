@@ -9,7 +9,7 @@ from edgeopt.instances.rescue import generate
 from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
 from edgeopt.solvers import LinearProgram, Quality
 from edgeopt.solvers.columns import Priced, generate_columns
-from edgeopt.solvers.linear_master import LinearColumns, LinearMaster
+from tests.solvers.masters import LinearColumns, LinearMaster
 
 PER_ROW = 2
 

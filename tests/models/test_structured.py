@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.rescue import LogProfit, RescueInstance, ReservedTasks, generate, small
 from edgeopt.models.rescue import P1Relaxation, p1_lp_matrix, solve_p1_lp
-from edgeopt.models.rescue.critical import critical_slots, touching
-from edgeopt.models.rescue.structured import master as master_module
-from edgeopt.models.rescue.structured.columns import (
+from edgeopt.models.rescue import structured as master_module
+from edgeopt.models.rescue.columns import (
     ColumnSet,
     every_column,
     find_columns,
     merge_columns,
     promising_columns,
 )
-from edgeopt.models.rescue.structured.master import StructuredMaster
+from edgeopt.models.rescue.structured import StructuredMaster
+from edgeopt.models.rescue.unsafe import critical_slots, touching
 from edgeopt.solvers import Quality, Status
 
 if TYPE_CHECKING:
-    from edgeopt.models.rescue.structured.form import BandForm
+    from edgeopt.models.rescue.band_form import BandForm
 
 SMALL = {"servers": 3, "devices": 4, "profiles": 3, "horizon": 30, "reserved": 6}
 
@@ -37,7 +37,7 @@ def dense_rows(form: BandForm) -> np.ndarray:
 
 def form_of(instance: RescueInstance) -> BandForm:
     problem = P1Relaxation(instance)
-    return StructuredMaster(problem, every_column(problem), correctors=3)._form
+    return StructuredMaster(problem, every_column(problem), correctors=3).form
 
 
 @pytest.mark.parametrize("reserved", [0, 2, 6])  # 2: long windows, the border of the band

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from edgeopt.models.oinc.cones import slot_misocp
+from edgeopt.models.oinc.programs import slot_misocp
 from edgeopt.models.oinc.slot import assign, assignment_cost, evaluate, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound, solve_by_columns
 from tests.draws import draws

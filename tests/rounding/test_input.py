@@ -7,7 +7,7 @@ import pytest
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.rounding import chain, depround, depround_law, independent
-from edgeopt.rounding.filling import FITS
+from edgeopt.rounding.depround import FITS
 
 HALF = {"residual": "half"}
 FILL = {"residual": "fill"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.rounding import depround_law
-from edgeopt.rounding.chain_law import chain_law
+from edgeopt.rounding.exact import chain_law
 from tests.rounding.draws import coverage, fractions, rational_rows
 
 F = Fraction

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import ProblemTypeError, QualityWarning, SolverError
 from edgeopt.solvers import LinearProgram, Quality, Status, solve
-from edgeopt.solvers.certificates import recomputed_objective
 from edgeopt.solvers.certificates.linear import (
     bound_from_duals,
     dual_violation,
@@ -19,6 +18,7 @@ from edgeopt.solvers.certificates.linear import (
 )
 from edgeopt.solvers.dispatch import settle
 from edgeopt.solvers.request import Request
+from edgeopt.solvers.solution import recomputed_objective
 from tests.solvers.programs import bounded_programs, glass, market_split
 
 INF = np.inf

@@ -11,7 +11,7 @@ from scipy import sparse
 from edgeopt.errors import OptionError, SolverError
 from edgeopt.solvers import LinearProgram, Quality, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
-from edgeopt.solvers.linear_master import LinearColumns, LinearMaster
+from tests.solvers.masters import LinearColumns, LinearMaster
 
 ROLL = 100
 LENGTHS = np.array([45, 36, 31, 14, 11])

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.errors import ProblemTypeError, SolverError
-from edgeopt.solvers import LabelBlock, LinearProgram, explain, solve
-from edgeopt.solvers.infeasibility import conflict
-from edgeopt.solvers.infeasibility.conflict import (
+from edgeopt.solvers import LabelBlock, LinearProgram, conflict, explain, solve
+from edgeopt.solvers.conflict import (
+    cheapest_point,
     find_conflict,
     is_infeasible,
+    is_irreducible,
     restricted,
+    shrink,
 )
-from edgeopt.solvers.infeasibility.relaxation import cheapest_point
-from edgeopt.solvers.infeasibility.shrinking import is_irreducible, shrink
 from tests.draws import draws
 from tests.solvers.programs import bounded_programs, glass
 

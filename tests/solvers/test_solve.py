@@ -23,7 +23,7 @@ from edgeopt.errors import (
     SolverError,
 )
 from edgeopt.solvers import Backend, Kind, LinearProgram, Quality, Status, backends, solve
-from edgeopt.solvers.interruption import run_interruptibly
+from edgeopt.solvers.backend.assembly import run_interruptibly
 from tests.solvers.programs import bounded_programs, crowded, glass, market_split
 
 INFEASIBLE = LinearProgram([1, 1], [[1, 1]], 5, np.inf, 0, 1)

@@ -6,26 +6,17 @@ Response for Sustainable Edge AI.
 
 from __future__ import annotations
 
-from edgeopt.models.edr.comparators import (
-    FrameComparator,
-    TrainingComparator,
-    frame_comparator,
-    training_comparator,
-)
+from edgeopt.models.edr.comparators import FrameComparator, frame_comparator
 from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.offline import OfflinePlan, solve_offline
-from edgeopt.models.edr.penalties import late_price, unserved_price
-from edgeopt.models.edr.programs import colocation
-from edgeopt.models.edr.served import served_cap
-from edgeopt.models.edr.step_programs import step_nlp, step_program
-from edgeopt.models.edr.training import Step, bisect_step, step_residual, take_step
+from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
+from edgeopt.models.edr.programs import colocation, step_nlp, step_program
+from edgeopt.models.edr.training import Step, take_step
 
 __all__ = [
     "FrameComparator",
     "OfflinePlan",
     "Step",
-    "TrainingComparator",
-    "bisect_step",
     "colocation",
     "colocation_matrix",
     "frame_comparator",
@@ -34,8 +25,6 @@ __all__ = [
     "solve_offline",
     "step_nlp",
     "step_program",
-    "step_residual",
     "take_step",
-    "training_comparator",
     "unserved_price",
 ]

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError
+from edgeopt.models.edr.penalties import check_cap
 from edgeopt.models.edr.recourse import FrameRecourse, Served
-from edgeopt.models.edr.served import check_cap
 from edgeopt.solvers import LinearProgram, solve
-from edgeopt.solvers.gap import gap_closed
+from edgeopt.solvers.tolerance import gap_closed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FrameComparator", "TrainingComparator", "frame_comparator", "training_comparator"]
+__all__ = ["FrameComparator", "frame_comparator"]
 
 ROUNDING = 1e-12
 """Share of a limit by which rounded sums may exceed it."""
@@ -33,24 +33,6 @@ GAP = 1e-9
 """Share of the terms of a cost by which it may lie above its bound."""
 MOST = 500
 """Cuts of one frame; a handful is usual."""
-
-
-class TrainingComparator(NamedTuple):
-    """The cheapest training of each frame by itself.
-
-    Parameters
-    ----------
-    rounds
-        Rounds by frame and task, nan in frames without a feasible point, shape [T, I].
-    cost
-        Cost of the training of each frame, nan as above, shape [T].
-    feasible
-        Whether the minimum fits under the cap of a frame, shape [T].
-    """
-
-    rounds: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    feasible: NDArray[np.bool_]
 
 
 class FrameComparator(NamedTuple):
@@ -78,65 +60,6 @@ class FrameComparator(NamedTuple):
     unserved: NDArray[np.float64]
 
 
-def training_comparator(
-    instance: EdrInstance,
-    *,
-    minimum: ArrayLike | None = None,
-    upper: ArrayLike | None = None,
-    cap: ArrayLike | None = None,
-) -> TrainingComparator:
-    r"""Find the cheapest training of each frame with the whole cap for itself.
-
-    .. math:: X^{t*} = \arg\min_x\ (c^t)^\top x
-        \quad \text{s.t.} \quad a \le x \le u, \quad (e^t)^\top x \le R^t
-
-    Parameters
-    ----------
-    instance
-        What is given.
-    minimum
-        Rounds a of each task in each frame of its window, the even rate by default, shape [I].
-    upper
-        Most rounds u of a task in a frame, all that it needs by default, shape [I]. It matters only
-        where a negative price makes rounds pay.
-    cap
-        Energy of each frame, Wh, shape [T]; the instance's by default.
-
-    Returns
-    -------
-    The comparator of every frame. The paper assumes that there always is one.
-
-    Raises
-    ------
-    InputError
-        If a number is negative or no number, a minimum exceeds its upper limit, or a shape differs.
-
-    Notes
-    -----
-    Zhu et al., problem P1 of one frame, as in the regret of Lemma 4.
-    """
-    least, most = _limits(instance, minimum, upper)
-    limit = check_cap(instance, cap)
-    energy, cost = instance.round_energy, instance.round_cost
-    rounds = np.where(instance.active, least, 0.0)
-    used = (energy * rounds).sum(axis=1)
-    feasible = used <= limit * (1.0 + ROUNDING)
-    for t in np.flatnonzero(feasible & (instance.active & (cost < 0.0)).any(axis=1)):
-        left = limit[t] - used[t]
-        # What pays most per Wh comes first; what needs no energy comes before all.
-        worth = np.divide(cost[t], energy[t], out=np.full(least.size, -np.inf), where=energy[t] > 0)
-        for i in np.argsort(worth, kind="stable"):
-            if instance.active[t, i] and cost[t, i] < 0.0:
-                more = most[i] - least[i]
-                if energy[t, i] > 0.0:
-                    more = min(more, max(left, 0.0) / energy[t, i])
-                    left -= more * energy[t, i]
-                rounds[t, i] += more
-    value = (cost * rounds).sum(axis=1)
-    rounds[~feasible] = np.nan
-    return TrainingComparator(rounds, np.where(feasible, value, np.nan), feasible)
-
-
 @checked(cap="[-inf, inf]")
 def frame_comparator(
     instance: EdrInstance,
@@ -157,8 +80,11 @@ def frame_comparator(
         What is given.
     frame
         The frame.
-    minimum, upper
-        As for `training_comparator`.
+    minimum
+        Rounds a of each task in each frame of its window, the even rate by default, shape [I].
+    upper
+        Most rounds u of a task in a frame, all that it needs by default, shape [I]. It matters only
+        where a negative price makes rounds pay.
     cap
         Energy of the frame, Wh; the instance's by default.
 
@@ -169,7 +95,8 @@ def frame_comparator(
     Raises
     ------
     InputError
-        As for `training_comparator`, or if there is no such frame.
+        If a number is negative or no number, a minimum exceeds its upper limit, a shape differs, or
+        there is no such frame.
 
     Notes
     -----

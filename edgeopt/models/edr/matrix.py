@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from edgeopt.checked import checked
-from edgeopt.models.edr.matrix_rows import (
-    Columns,
-    Places,
-    all_rounds,
-    all_served,
-    spread_out,
-    training,
-    within_caps,
-    within_frames,
-    within_slots,
-)
-from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.penalties import check_cap, late_price, unserved_price
 from edgeopt.models.edr.routing import conditions, find_routes
-from edgeopt.models.edr.served import check_cap
 from edgeopt.solvers import LabelBlock, LinearProgram
 
 if TYPE_CHECKING:
@@ -30,11 +19,204 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
 __all__ = ["colocation_columns", "colocation_matrix"]
 
 
-def colocation_columns(instance: EdrInstance) -> Columns:
+class _Block(NamedTuple):
+    """Rows of one equation.
+
+    Parameters
+    ----------
+    labels
+        Their labels.
+    lower, upper
+        Their sides.
+    entries
+        Rows counted within the block, columns, and coefficients.
+    """
+
+    labels: LabelBlock
+    lower: Floats | float
+    upper: Floats | float
+    entries: list[tuple[Integers, Integers, Floats]]
+
+
+class _Columns(NamedTuple):
+    """Which columns a program over all frames has, in the order of the program.
+
+    Parameters
+    ----------
+    rounds
+        Frame and task of each x, shape [X, 2]; then one column per task for missing rounds.
+    route
+        Frame, slot, origin, site and type of each y, shape [A, 5].
+    seconds
+        Delay of each route, s, shape [A].
+    asked
+        Frame, slot, origin and type of each number of unserved requests, shape [U, 4].
+    row
+        Place in `asked` of what each route serves, shape [A].
+    """
+
+    rounds: Integers
+    route: Integers
+    seconds: Floats
+    asked: Integers
+    row: Integers
+
+
+class _Places(NamedTuple):
+    """Where columns are, and which frames, slots and sites training or requests use.
+
+    Parameters
+    ----------
+    x, missing, y, unserved, z, z_slot
+        Numbers of the columns; no z where training is eliminated.
+    width
+        Number of all columns.
+    trains
+        Whether a frame may train on a site, shape [T, J].
+    held, spread
+        These frames and sites, shape [H, 2], and each with every slot, shape [H D, 3].
+    used
+        Whether requests, or z, may use a site in a slot, shape [T, D, J].
+    """
+
+    x: Integers
+    missing: Integers
+    y: Integers
+    unserved: Integers
+    z: Integers
+    z_slot: Integers
+    width: int
+    trains: NDArray[np.bool_]
+    held: Integers
+    spread: Integers
+    used: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, instance: EdrInstance, columns: _Columns, *, eliminate: bool) -> _Places:
+        """Count the columns; training has some of its own unless it is eliminated."""
+        frame, task = columns.rounds.T
+        trains = np.zeros((instance.frames, instance.sites), dtype=bool)
+        np.logical_or.at(trains, frame, instance.round_work[task] > 0)
+        held = np.argwhere(trains)
+        used = np.zeros((instance.frames, instance.slots, instance.sites), dtype=bool)
+        t, s, _, k, _ = columns.route.T
+        used[t, s, k] = True
+        spread = np.repeat(held, instance.slots, axis=0)
+        spread = np.insert(spread, 1, np.tile(np.arange(instance.slots), len(held)), axis=1)
+        sizes = [frame.size, instance.tasks, len(columns.route), len(columns.asked), 0, 0]
+        if not eliminate:
+            used |= trains[:, np.newaxis]
+            sizes[4:] = [len(held), len(spread)]
+        ends = np.cumsum([0, *sizes]).tolist()
+        x, missing, y, unserved, z, z_slot = (np.arange(a, b) for a, b in pairwise(ends))
+        return cls(x, missing, y, unserved, z, z_slot, ends[-1], trains, held, spread, used)
+
+
+def _all_rounds(instance: EdrInstance, columns: _Columns, place: _Places) -> _Block:
+    """Return (1a): rounds of all frames, and those that are missing, are what a task needs."""
+    labels = LabelBlock("eq_1a", ("task",), (instance.tasks,))
+    entries = [
+        (columns.rounds[:, 1], place.x, np.ones(place.x.size)),
+        (np.arange(instance.tasks), place.missing, np.ones(instance.tasks)),
+    ]
+    needed = instance.rounds.astype(np.float64)
+    return _Block(labels, needed, needed, entries)
+
+
+def _within_caps(instance: EdrInstance, columns: _Columns, place: _Places, limit: Floats) -> _Block:
+    """Return (1b): the energy of requests and training is within the cap of a frame."""
+    frame, task = columns.rounds.T
+    t, _, _, k, n = columns.route.T
+    # A cap on nothing is no row.
+    busy = np.isin(np.arange(instance.frames), np.concatenate([frame, t]))
+    capped = np.flatnonzero(np.isfinite(limit) & busy)
+    row = _numbers(instance.frames, capped)
+    trained, served = np.flatnonzero(row[frame] >= 0), np.flatnonzero(row[t] >= 0)
+    energy = instance.round_energy[frame, task], instance.request_energy[k, n]
+    entries = [
+        (row[frame[trained]], place.x[trained], energy[0][trained]),
+        (row[t[served]], place.y[served], energy[1][served]),
+    ]
+    labels = LabelBlock("eq_1b", ("frame",), capped[:, np.newaxis])
+    return _Block(labels, -np.inf, limit[capped], entries)
+
+
+def _all_served(instance: EdrInstance, columns: _Columns, place: _Places) -> _Block:
+    """Return (1d): requests are served or counted as unserved."""
+    labels = LabelBlock("eq_1d", ("frame", "slot", "origin", "type"), columns.asked)
+    entries = [
+        (columns.row, place.y, np.ones(place.y.size)),
+        (np.arange(place.unserved.size), place.unserved, np.ones(place.unserved.size)),
+    ]
+    asked = instance.requests[tuple(columns.asked.T)]
+    return _Block(labels, asked, asked, entries)
+
+
+def _within_slots(instance: EdrInstance, columns: _Columns, place: _Places) -> _Block:
+    """Return (1h): a site has the capacity for what it does in a slot."""
+    t, s, _, k, n = columns.route.T
+    busy = np.argwhere(place.used)
+    row = _numbers(place.used.shape, place.used)
+    entries = [(row[t, s, k], place.y, instance.request_work[n])]
+    if place.z_slot.size:
+        entries.append((row[tuple(place.spread.T)], place.z_slot, np.ones(place.z_slot.size)))
+    labels = LabelBlock("eq_1h", ("frame", "slot", "site"), busy)
+    return _Block(labels, -np.inf, instance.capacity[busy[:, 2]], entries)
+
+
+def _within_frames(instance: EdrInstance, columns: _Columns, place: _Places) -> _Block:
+    """Return (1g) without z: training and requests of a frame fit into a site."""
+    frame, task = columns.rounds.T
+    t, _, _, k, n = columns.route.T
+    row = _numbers(place.trains.shape, place.trains)
+    work = instance.round_work[task]
+    which, site = np.nonzero(work)
+    shared = np.flatnonzero(place.trains[t, k])
+    entries = [
+        (row[frame[which], site], place.x[which], work[which, site]),
+        (row[t[shared], k[shared]], place.y[shared], instance.request_work[n[shared]]),
+    ]
+    labels = LabelBlock("eq_1g", ("frame", "site"), place.held)
+    return _Block(labels, -np.inf, instance.slots * instance.capacity[place.held[:, 1]], entries)
+
+
+def _spread_out(place: _Places) -> _Block:
+    """Return (1g): the training of a frame is that of its slots."""
+    row = np.arange(place.z.size)
+    slots = place.used.shape[1]
+    entries = [
+        (row, place.z, np.ones(row.size)),
+        (np.repeat(row, slots), place.z_slot, -np.ones(place.z_slot.size)),
+    ]
+    return _Block(LabelBlock("eq_1g", ("frame", "site"), place.held), 0.0, 0.0, entries)
+
+
+def _training(instance: EdrInstance, columns: _Columns, place: _Places) -> _Block:
+    """Return (1f): the training on a site is that of its rounds."""
+    frame, task = columns.rounds.T
+    row = _numbers(place.trains.shape, place.trains)
+    work = instance.round_work[task]
+    which, site = np.nonzero(work)
+    entries = [
+        (np.arange(place.z.size), place.z, np.ones(place.z.size)),
+        (row[frame[which], site], place.x[which], -work[which, site]),
+    ]
+    return _Block(LabelBlock("eq_1f", ("frame", "site"), place.held), 0.0, 0.0, entries)
+
+
+def _numbers(shape: int | tuple[int, ...], where: NDArray[Any]) -> Integers:
+    """Count the places named, -1 elsewhere."""
+    numbers = np.full(shape, -1)
+    numbers[where] = np.arange(numbers[where].size)
+    return numbers
+
+
+def colocation_columns(instance: EdrInstance) -> _Columns:
     """List what can be decided: rounds in windows, and requests on routes within the objectives."""
     asked = np.argwhere(instance.requests > 0)
     counts, sites, seconds = [], [], []
@@ -47,7 +229,7 @@ def colocation_columns(instance: EdrInstance) -> Columns:
     row = np.repeat(np.arange(len(asked)), each)
     site = np.concatenate(sites).astype(np.int64)
     route = np.column_stack([asked[row, :3], site, asked[row, 3]])
-    return Columns(np.argwhere(instance.active), route, np.concatenate(seconds), asked, row)
+    return _Columns(np.argwhere(instance.active), route, np.concatenate(seconds), asked, row)
 
 
 @checked()
@@ -97,17 +279,17 @@ def colocation_matrix(
     """
     limit = check_cap(instance, cap)
     columns = colocation_columns(instance)
-    place = Places.of(instance, columns, eliminate=eliminate)
+    place = _Places.of(instance, columns, eliminate=eliminate)
     blocks = [
-        all_rounds(instance, columns, place),
-        within_caps(instance, columns, place, limit),
-        all_served(instance, columns, place),
-        within_slots(instance, columns, place),
+        _all_rounds(instance, columns, place),
+        _within_caps(instance, columns, place, limit),
+        _all_served(instance, columns, place),
+        _within_slots(instance, columns, place),
     ]
     if eliminate:
-        blocks.append(within_frames(instance, columns, place))
+        blocks.append(_within_frames(instance, columns, place))
     else:
-        blocks += [spread_out(place), training(instance, columns, place)]
+        blocks += [_spread_out(place), _training(instance, columns, place)]
     heights = [len(block.labels) for block in blocks]
     entries = [
         (first + row, column, value)
@@ -144,7 +326,7 @@ def colocation_matrix(
     )
 
 
-def _cost(instance: EdrInstance, columns: Columns, place: Places) -> Floats:
+def _cost(instance: EdrInstance, columns: _Columns, place: _Places) -> Floats:
     frame, task = columns.rounds.T
     t, _, _, k, n = columns.route.T
     cost = np.zeros(place.width)

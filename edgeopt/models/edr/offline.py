@@ -11,12 +11,10 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.matrix import colocation_matrix
-from edgeopt.models.edr.offline_master import RoundsMaster
-from edgeopt.models.edr.penalties import late_price, unserved_price
-from edgeopt.models.edr.recourse import FrameRecourse, Served
-from edgeopt.models.edr.served import check_cap, served_cap
+from edgeopt.models.edr.penalties import check_cap, late_price, served_cap, unserved_price
+from edgeopt.models.edr.recourse import FrameRecourse, RoundsMaster, Served
 from edgeopt.solvers import Quality, solve
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

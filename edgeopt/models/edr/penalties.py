@@ -1,7 +1,8 @@
-r"""What late training and unserved requests count, so that plans can be compared at all.
+"""What late training and unserved requests count, and caps that leave room to serve all.
 
 The penalised cost of a plan is its cost plus these prices times the rounds missing at a deadline
 and the requests not served. Energy beyond a cap has no price: it is always reported by itself.
+Where a cap asks for serving less than all, it yields.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgeopt.errors import InputError
+from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
+from edgeopt.models.edr.routing.network import solve_by_network
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
 
-__all__ = ["late_price", "unserved_price"]
+__all__ = ["check_cap", "late_price", "least_energy", "served_cap", "unserved_price"]
 
 FACTOR = 2.0
 """How much dearer than done it is not to do something."""
@@ -65,3 +70,62 @@ def unserved_price(instance: EdrInstance) -> Floats:
         instance.energy_weight * dearest * energy + instance.delay_weight * seconds
     )
     return price
+
+
+STEEP = 1e4
+"""Price of an unserved request, in units of the energy of the hungriest one."""
+
+
+def served_cap(instance: EdrInstance) -> Floats:
+    """Return the cap of each frame, raised to what serving alone needs at least, Wh, shape [T].
+
+    Parameters
+    ----------
+    instance
+        What is given.
+
+    Returns
+    -------
+    The caps; infinite where there is none. Training fits where a cap has not been raised.
+
+    Notes
+    -----
+    The paper does not say what becomes of frames whose requests alone need more energy than the
+    cap. Here requests come first.
+    """
+    cap = instance.cap.copy()
+    for t in np.flatnonzero(np.isfinite(cap)).tolist():
+        asked = instance.requests[t].sum(axis=(0, 1))
+        energy = np.where(instance.capable, instance.request_energy, 0.0).max(axis=0)
+        # Most caps hold however requests are routed.
+        if asked @ energy > cap[t]:
+            cap[t] = max(cap[t], least_energy(instance, t))
+    return cap
+
+
+def least_energy(instance: EdrInstance, frame: int) -> float:
+    """Return the least energy with which a frame's requests are served, as many as can be, Wh."""
+    total = 0.0
+    most = float(instance.request_energy.max(initial=0.0)) or 1.0
+    for slot in range(instance.slots):
+        problem = routing_problem(
+            instance, conditions(instance, frame, slot), price=1.0, energy_weight=1.0,
+            delay_weight=0.0,
+        )  # fmt: skip
+        total += solve_by_network(problem, Penalties(STEEP * most, np.inf)).energy
+    return total
+
+
+def check_cap(instance: EdrInstance, cap: ArrayLike | None) -> Floats:
+    """Return a cap for each frame, the instance's by default."""
+    if cap is None:
+        return instance.cap
+    limit = np.asarray(cap, dtype=np.float64)
+    if limit.shape != (instance.frames,):
+        rule = f"must have {instance.frames} entries, one per frame"
+        raise InputError("cap", rule, value=f"shape {limit.shape}")
+    sound = limit >= 0
+    if not sound.all():
+        first = int(np.argmin(sound))
+        raise InputError("cap", "must not be negative", index=(first,), value=float(limit[first]))
+    return limit

@@ -29,15 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Step",
-    "bisect_step",
     "check_step",
     "step_data",
-    "step_residual",
     "take_step",
 ]
-
-HALVINGS = 1100
-"""As many as a double has binary places, so that a bisection ends at neighbouring numbers."""
 
 
 class Step(NamedTuple):
@@ -111,99 +106,6 @@ def take_step(
     if price != price:
         check_step(vectors, cap, step)
     return Step(rounds, price)
-
-
-def bisect_step(
-    point: ArrayLike,
-    gradient: ArrayLike,
-    energy: ArrayLike,
-    cap: float,
-    upper: ArrayLike,
-    step: float,
-) -> Step:
-    """Take the step by halving an interval around the price of energy; see `take_step`.
-
-    Parameters
-    ----------
-    point, gradient, energy, cap, upper, step
-        As for `take_step`.
-
-    Returns
-    -------
-    The rounds and the price, from the side on which the cap holds.
-
-    Raises
-    ------
-    InputError
-        As `take_step`.
-
-    Notes
-    -----
-    Zhu et al., equation (7).
-    """
-    vectors = x, c, e, u = step_data(point, gradient, energy, upper)
-    check_step(vectors, cap, step)
-    target = x - step * c
-
-    def rounds_at(price: float) -> Floats:
-        with np.errstate(over="ignore"):
-            return np.clip(target - step * price * e, 0.0, u)
-
-    rounds = rounds_at(0.0)
-    if e @ rounds <= cap:
-        return Step(rounds, 0.0)
-    uses = (e > 0) & (rounds > 0)
-    # Above that price, rounding included, whatever needs energy rests.
-    low, high = 0.0, float((target[uses] / e[uses]).max() / step) * (1.0 + 1e-15)
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        low, high = (middle, high) if e @ rounds_at(middle) > cap else (low, middle)
-    return Step(rounds_at(high), high)
-
-
-def step_residual(
-    taken: Step,
-    point: ArrayLike,
-    gradient: ArrayLike,
-    energy: ArrayLike,
-    cap: float,
-    upper: ArrayLike,
-    step: float,
-) -> float:
-    """Return by how much a step misses the conditions of optimality, 0 at the optimum.
-
-    Parameters
-    ----------
-    taken
-        Rounds and price of energy to be checked, from whatever method.
-    point, gradient, energy, cap, upper, step
-        As for `take_step`.
-
-    Returns
-    -------
-    The largest of these: how far the rounds are from what the price asks for, relative to the most
-    that a task does, or would do at no price; energy beyond the cap, relative to the cap or
-    the energy of the most wanted; a negative price, as rounds that it moves; and, where energy is
-    left at a positive price, the smaller of both.
-
-    Notes
-    -----
-    Zhu et al., equation (7). The problem is convex: the conditions are sufficient.
-    """
-    x, c, e, u = step_data(point, gradient, energy, upper)
-    rounds, price = np.asarray(taken.rounds, dtype=np.float64), float(taken.energy_price)
-    free = x - step * c
-    wanted = free - step * price * e
-    most = float(e.max(initial=0.0))
-    scale = float(np.abs([free, rounds]).max(initial=0.0)) or 1.0  # all are 0
-    distance = float(np.abs(rounds - np.clip(wanted, 0.0, u)).max(initial=0.0)) / scale
-    pull = price * step * most / scale
-    if np.isinf(cap):
-        return max(distance, abs(pull))
-    left = (cap - float(e @ rounds)) / (max(cap, scale * most) or 1.0)
-    return max(distance, -left, -pull, min(left, pull))
 
 
 def step_data(

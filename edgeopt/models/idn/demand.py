@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.errors import InputError
 from edgeopt.kernels import compiled
 from edgeopt.models.idn import kernels
-from edgeopt.models.idn.checks import checked_allocation, checked_amounts
+from edgeopt.models.idn.gain import checked_allocation, checked_amounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Demand", "average_gain", "average_supergradient"]
+__all__ = ["Demand", "average_gain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,53 +221,9 @@ def average_gain(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -
     return float(demand.weight @ gains)
 
 
-def average_supergradient(instance: IdnInstance, demand: Demand, allocation: ArrayLike) -> Floats:
-    r"""Return the weighted supergradient :math:`\sum_t w_t\, g_t` at an allocation.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    demand
-        Slots and weights.
-    allocation
-        Where to take it, shape [V, M].
-
-    Returns
-    -------
-    Gain per unit of every entry, ms, shape [V, M].
-
-    Raises
-    ------
-    InputError
-        If an array has another shape or a number that is not allowed.
-
-    Notes
-    -----
-    Si Salem et al., Toward inference delivery networks, equation (18) and Proposition V.1.1.
-    """
-    ranking, demand = instance.ranking, demand.fitting(instance)
-    hosted = checked_allocation(instance, allocation).ravel().astype(np.float64)
-    total = np.zeros(instance.size.shape)
-    _add_supergradients(
-        ranking.first, ranking.cell, ranking.cost,
-        demand.requests, demand.potential, demand.weight, hosted, total.ravel(),
-    )  # fmt: skip
-    return total
-
-
 @compiled(writes="out")
 def _gains(first, cell, cost, permanent, requests, potential, hosted, out):  # type: ignore[no-untyped-def]
     for t in range(out.size):
         out[t] = kernels.gain_kernel(
             first, cell, cost, permanent, requests[t], potential[t], hosted
         )
-
-
-@compiled(writes="total")
-def _add_supergradients(first, cell, cost, requests, potential, weight, hosted, total):  # type: ignore[no-untyped-def]
-    one = np.empty(total.size)
-    for t in range(weight.size):
-        if weight[t] > 0.0:
-            kernels.supergradient_kernel(first, cell, cost, requests[t], potential[t], hosted, one)
-            total += weight[t] * one

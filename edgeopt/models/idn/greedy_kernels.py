@@ -1,22 +1,224 @@
-"""Compiled greedy loops: which cell to add next, plainly and lazily."""
+"""What adding one model to an allocation saves, and the greedy loops, lazy and plain.
+
+Serving in the order of cost, a model that is added with potential capacity l takes the l dearest
+requests of a type, as far as they cost more than with the model itself. That is the marginal gain
+of equation (32), without a sum over ranks. The state holds, per option and slot, the requests that
+it serves, and links the hosted options of each type in the order of cost.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.models.idn.displacement import Service, host, saving, saving_at_most
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.models.idn.demand import Demand
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["NOTHING", "all_savings", "grow_lazily", "grow_plainly", "saving_by_rank"]
+__all__ = [
+    "NOTHING",
+    "all_savings",
+    "grouped",
+    "grow_lazily",
+    "grow_plainly",
+    "service_of",
+    "weighted",
+]
+
+
+class _Service(NamedTuple):
+    """Who serves what while an allocation grows.
+
+    Attributes
+    ----------
+    cost
+        Of each option, ms per request, shape [P].
+    type
+        Of each option, shape [P].
+    cell_first
+        Where the options of each cell begin in `cell_option`, shape [V * M + 1].
+    cell_option
+        Options by cell, shape [P].
+    weight
+        Of each slot, shape [S].
+    potential
+        Potential capacity of each option in each slot, requests, shape [P, S].
+    served
+        Requests that each option serves in each slot, shape [P, S].
+    before
+        The hosted option before each hosted one in its type, -1 if there is none, shape [P].
+    tail
+        The last hosted option of each type, shape [R].
+    dearest
+        The last option that serves any request of a type in a slot, -1 if none does, shape [R, S].
+    highest
+        What the dearest request of a type costs in a slot, 0 if there is none, ms, shape [R, S].
+    """
+
+    cost: Floats
+    type: Ints
+    cell_first: Ints
+    cell_option: Ints
+    weight: Floats
+    potential: Floats
+    served: Floats
+    before: Ints
+    tail: Ints
+    dearest: Ints
+    highest: Floats
+
+
+def service_of(instance: IdnInstance, demand: Demand, hosted: Bools) -> _Service:
+    """Return the state in which an allocation of shape [V, M] serves a demand."""
+    ranking, slots = instance.ranking, len(demand)
+    options = ranking.cell.size
+    service = _Service(
+        ranking.cost,
+        ranking.type,
+        *grouped(ranking.cell, instance.size.size),
+        demand.weight,
+        demand.potential.T.copy(),
+        np.zeros((options, slots)),
+        np.full(options, -1),
+        np.full(instance.types, -1),
+        np.empty((instance.types, slots), dtype=np.int64),
+        np.zeros((instance.types, slots)),
+    )
+    _serve(ranking.first, ranking.cell, hosted.ravel(), demand.requests, *service)
+    return service
+
+
+@compiled
+def grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Return where each group of equal keys begins, and the positions by key, in order."""
+    first = np.zeros(groups + 1, dtype=np.int64)
+    for each in key:
+        first[each + 1] += 1
+    for group in range(groups):
+        first[group + 1] += first[group]
+    following = first[:-1].copy()
+    position = np.empty(key.size, dtype=np.int64)
+    for i, each in enumerate(key):
+        position[following[each]] = i
+        following[each] += 1
+    return first, position
+
+
+@compiled
+def weighted(weight: Floats, potential: Floats) -> Floats:
+    """Return the weighted potential capacity of each option over all slots, shape [P]."""
+    total = np.empty(potential.shape[0])
+    for k in range(total.size):
+        amount = 0.0
+        for t in range(weight.size):
+            amount += weight[t] * potential[k, t]
+        total[k] = amount
+    return total
+
+
+@compiled(writes="served before tail dearest highest")
+def _serve(  # type: ignore[no-untyped-def]
+    first, cell, hosted, requests, cost, type_, cell_first, cell_option,
+    weight, potential, served, before, tail, dearest, highest,
+):  # fmt: skip
+    left = np.empty(weight.size)
+    for n in range(tail.size):
+        waiting = 0
+        for t in range(weight.size):
+            left[t] = requests[t, n]
+            waiting += left[t] != 0.0
+        dearest[n] = -1
+        for k in range(first[n], first[n + 1]):
+            if not hosted[cell[k]]:
+                continue
+            before[k] = tail[n]
+            tail[n] = k
+            if waiting == 0:
+                continue
+            for t in range(weight.size):
+                amount = min(left[t], potential[k, t])
+                if amount > 0.0:
+                    served[k, t] = amount
+                    left[t] -= amount
+                    waiting -= left[t] == 0.0
+                    dearest[n, t] = k
+                    highest[n, t] = cost[k]
+
+
+@compiled
+def _saving(at: int, service: _Service) -> float:
+    """Return the weighted gain of adding a cell, ms."""
+    total = 0.0
+    for index in range(service.cell_first[at], service.cell_first[at + 1]):
+        option = service.cell_option[index]
+        own = service.cost[option]
+        dearest = service.dearest[service.type[option]]
+        for t in range(service.weight.size):
+            left = service.potential[option, t]
+            k = dearest[t]
+            gained = 0.0
+            while k >= 0 and left > 0.0 and service.cost[k] > own:
+                moved = min(left, service.served[k, t])
+                gained += moved * (service.cost[k] - own)
+                left -= moved
+                k = service.before[k]
+            total += service.weight[t] * gained
+    return total
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _saving_at_most(at: int, service: _Service) -> float:
+    """Return an upper bound on `_saving`: as if all requests moved cost as much as the dearest."""
+    total = 0.0
+    for index in range(service.cell_first[at], service.cell_first[at + 1]):
+        option = service.cell_option[index]
+        own, potential = service.cost[option], service.potential[option]
+        highest = service.highest[service.type[option]]
+        for t in range(service.weight.size):
+            total += service.weight[t] * potential[t] * max(0.0, highest[t] - own)
+    return total
+
+
+@compiled
+def _host(at: int, service: _Service) -> None:
+    """Add a cell: link its options and move requests to them."""
+    before, tail = service.before, service.tail
+    for index in range(service.cell_first[at], service.cell_first[at + 1]):
+        option = service.cell_option[index]
+        n = service.type[option]
+        behind = -1
+        k = tail[n]
+        while k > option:
+            behind, k = k, before[k]
+        before[option] = k
+        if behind < 0:
+            tail[n] = option
+        else:
+            before[behind] = option
+        for t in range(service.weight.size):
+            left = service.potential[option, t]
+            k = service.dearest[n, t]
+            while k > option:
+                moved = min(left, service.served[k, t])
+                service.served[k, t] -= moved
+                service.served[option, t] += moved
+                left -= moved
+                if service.served[k, t] > 0.0:
+                    break
+                k = before[k]
+            service.dearest[n, t] = k
+            if k >= 0:
+                service.highest[n, t] = service.cost[k]
+
 
 # Values this close to the best count as equal to it. It absorbs rounding both in ties and in lazy
 # bounds, which are sums over other options than the values that they bound.
@@ -28,106 +230,61 @@ ROUNDING = 1e-12
 
 
 @compiled(writes="out")
-def all_savings(service: Service, closed: Bools, out: Floats) -> None:
+def all_savings(service: _Service, closed: Bools, out: Floats) -> None:
     """Write the saving of every cell that is not closed, shape [V * M]."""
     for at in range(out.size):
         if not closed[at]:
-            out[at] = saving(at, service)
+            out[at] = _saving(at, service)
 
 
-@compiled
-def saving_by_rank(
-    at: int,
-    options: tuple[Ints, Ints],
-    ranking: tuple[Ints, Ints, Floats],
-    requests: Floats,
-    potential: Floats,
-    weight: Floats,
-    covered: Floats,
-) -> float:
-    """Return the saving of a cell as the sum over ranks in equation (32), ms."""
-    cell_first, cell_option = options
-    first, type_, cost = ranking
-    total = 0.0
-    for index in range(cell_first[at], cell_first[at + 1]):
-        option = cell_option[index]
-        n = type_[option]
-        for t in range(weight.size):
-            limit, own, gained = requests[t, n], potential[t, option], 0.0
-            for k in range(option, first[n + 1] - 1):
-                if covered[t, k] >= limit:
-                    break
-                more = min(limit, covered[t, k] + own) - covered[t, k]
-                gained += (cost[k + 1] - cost[k]) * more
-            total += weight[t] * gained
-    return total
-
-
-@compiled(writes="covered chosen")
+@compiled(writes="chosen")
 def grow_plainly(
-    options: tuple[Ints, Ints],
-    ranking: tuple[Ints, Ints, Floats],
-    requests: Floats,
-    potential: Floats,
-    weight: Floats,
-    covered: Floats,
+    service: _Service,
     size: Floats,
     unit: Floats,
     budget: Floats,
     task: Ints,
-    candidates: Ints,
+    cells: Ints,
     nothing: float,
     chosen: Bools,
 ) -> None:
     """Add cells until nothing gains; evaluate all candidates of the task touched last.
 
-    The first six parameters are those of `saving_by_rank`, the others those of `grow_lazily`, its
-    cells in ascending order.
+    `cells` are in ascending order.
     """
     models = task.size
-    left = budget.copy()
-    slack = ROUNDING * budget
-    gained = np.empty(candidates.size)
-    for i in range(candidates.size):
-        gained[i] = saving_by_rank(
-            candidates[i], options, ranking, requests, potential, weight, covered
-        )
+    left, slack = budget.copy(), ROUNDING * budget
+    gained = np.empty(cells.size)
+    for i, at in enumerate(cells):
+        gained[i] = _saving(at, service)
     while True:
         best = 0.0
-        for i, at in enumerate(candidates):
+        for i, at in enumerate(cells):
             v = at // models
             if gained[i] > nothing and size[at] <= left[v] + slack[v]:
                 best = max(best, gained[i] / unit[at])
         if best <= 0.0:
             return
         pick = -1
-        for i in range(candidates.size):  # in ascending order: the first is the smallest
-            at = candidates[i]
+        for i, at in enumerate(cells):  # in ascending order: the first is the smallest
             v = at // models
             if size[at] <= left[v] + slack[v] and gained[i] / unit[at] >= best * (1.0 - TIE):
                 pick = at
                 break
         chosen[pick] = True
         left[pick // models] -= size[pick]
-        for index in range(options[0][pick], options[0][pick + 1]):
-            option = options[1][index]
-            for t in range(weight.size):
-                for k in range(option, ranking[0][ranking[1][option] + 1]):
-                    covered[t, k] += potential[t, option]
-        for i in range(candidates.size):
-            at = candidates[i]
+        _host(pick, service)
+        for i, at in enumerate(cells):
             v = at // models
             if chosen[at] or size[at] > left[v] + slack[v]:
                 gained[i] = 0.0
             elif task[at % models] == task[pick % models]:
-                gained[i] = saving_by_rank(
-                    at, options, ranking, requests, potential, weight, covered
-                )
+                gained[i] = _saving(at, service)
 
 
 @compiled(writes="limit chosen")
 def grow_lazily(
-    service: Service,
+    service: _Service,
     size: Floats,
     unit: Floats,
     budget: Floats,
@@ -156,7 +313,7 @@ def grow_lazily(
         at = cells[top]
         fits = size[at] <= left[at // models] + slack[at // models]
         if not (fits and exact[top]):
-            limit[top] = _worth(saving(at, service), nothing) / unit[at] if fits else 0.0
+            limit[top] = _worth(_saving(at, service), nothing) / unit[at] if fits else 0.0
             exact[top] = True
             _find_leader(i, begin, limit, exact, leader, lead)
             continue
@@ -169,14 +326,14 @@ def grow_lazily(
                     continue
                 at = cells[c]
                 fits = size[at] <= left[at // models] + slack[at // models]
-                limit[c] = _worth(saving(at, service), nothing) / unit[at] if fits else 0.0
+                limit[c] = _worth(_saving(at, service), nothing) / unit[at] if fits else 0.0
                 exact[c] = True
                 if limit[c] >= best:
                     pick = at
             _find_leader(i, begin, limit, exact, leader, lead)
         chosen[pick] = True
         left[pick // models] -= size[pick]
-        host(pick, service)
+        _host(pick, service)
         i = task[pick % models]
         for c in range(begin[i], begin[i + 1]):
             at = cells[c]
@@ -185,7 +342,7 @@ def grow_lazily(
                 limit[c] = 0.0
             elif limit[c] > 0.0:
                 # Any earlier saving is a bound as well.
-                limit[c] = min(limit[c], saving_at_most(at, service) / unit[at])
+                limit[c] = min(limit[c], _saving_at_most(at, service) / unit[at])
         _find_leader(i, begin, limit, exact, leader, lead)
 
 

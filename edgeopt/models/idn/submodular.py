@@ -8,9 +8,16 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError
-from edgeopt.models.idn.checks import checked_allocation
-from edgeopt.models.idn.displacement import grouped, service_of, weighted
-from edgeopt.models.idn.greedy_kernels import NOTHING, all_savings, grow_lazily, grow_plainly
+from edgeopt.models.idn.gain import checked_allocation
+from edgeopt.models.idn.greedy_kernels import (
+    NOTHING,
+    all_savings,
+    grouped,
+    grow_lazily,
+    grow_plainly,
+    service_of,
+    weighted,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -78,9 +85,9 @@ def greedy(
     demand
         Slots and weights.
     lazy
-        Keep earlier marginal gains as upper bounds, evaluate a model again only when its bound
-        leads, and do that by moving the dearest requests. Otherwise evaluate every candidate of the
-        task just touched by equation (32). The allocation is the same.
+        Keep earlier marginal gains as upper bounds, and evaluate a model again only when its bound
+        leads. Otherwise evaluate every candidate of the task just touched. The allocation is the
+        same.
     per_size
         Compare gain per MB; otherwise gain.
 
@@ -118,16 +125,7 @@ def greedy(
         cells = cells[order]
         grow_lazily(service, *room, cells, begin, bound[cells] / unit[cells], nothing, chosen)
     else:
-        covered = np.where(ranking.permanent, demand.potential, 0.0)
-        for n in range(instance.types):
-            own = ranking.options(n)
-            np.cumsum(covered[:, own], axis=1, out=covered[:, own])
-        grow_plainly(
-            (service.cell_first, service.cell_option),
-            (ranking.first, ranking.type, ranking.cost),
-            demand.requests, demand.potential, demand.weight, covered, *room,
-            cells, nothing, chosen,
-        )  # fmt: skip
+        grow_plainly(service, *room, cells, nothing, chosen)
     allocation: NDArray[np.bool_] = chosen.reshape(instance.size.shape) | instance.empty
     return allocation
 

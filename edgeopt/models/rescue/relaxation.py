@@ -1,4 +1,4 @@
-r"""P1-LP without a matrix: residuals and proven bounds computed from the instance, block by block.
+r"""P1-LP without a matrix: its solutions, and residuals and bounds proven from the instance.
 
 For any price :math:`\mu_k(t) \ge 0` of a busy slot, weak duality gives
 
@@ -15,20 +15,18 @@ so a bound is as good as its prices and as true as this arithmetic, whoever comp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
-from edgeopt.models.rescue.critical import critical_slots, touching
 from edgeopt.models.rescue.matrix import reserved_pairs
-from edgeopt.models.rescue.solution import DENSE_COLUMNS
-from edgeopt.models.rescue.unsafe import unsafe_cells
+from edgeopt.models.rescue.unsafe import critical_slots, touching, unsafe_cells
 from edgeopt.options import check_fields
-from edgeopt.solvers.gap import Sum
+from edgeopt.solvers.tolerance import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,12 +34,71 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.rescue import RescueInstance
-    from edgeopt.models.rescue.solution import Allocation, P1Duals
     from edgeopt.solvers import Solution
 
     Floats = NDArray[np.float64]
 
-__all__ = ["P1Relaxation", "PricedBound"]
+__all__ = ["DENSE_COLUMNS", "Allocation", "P1Duals", "P1Relaxation", "P1Solution", "PricedBound"]
+
+DENSE_COLUMNS = 10_000_000
+"""Up to this many columns T*J*K*L an allocation is a dense array."""
+
+Allocation: TypeAlias = Any
+"""y as an array of shape [T, J, K, L], or as a `scipy.sparse.csr_array` of shape [T*J, K*L]."""
+
+
+@dataclass(frozen=True)
+class P1Duals:
+    r"""Derivatives of OPT(LP) by the right-hand sides.
+
+    Parameters
+    ----------
+    arrival
+        By :math:`p_j(t)` in (3a), nonnegative, shape [T, J].
+    occupancy
+        By the server's time in (3b), nonnegative, shape [K, T].
+    reserved
+        By the demand :math:`\phi_i` in (2d), nonpositive, profit per TMAC, shape [H].
+    """
+
+    arrival: NDArray[np.float64]
+    occupancy: NDArray[np.float64]
+    reserved: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class P1Solution:
+    r"""A feasible point of P1-LP with a proven upper bound on OPT(LP).
+
+    Parameters
+    ----------
+    x
+        Share of the server's slot that serves a reserved task, shape [H, T].
+    y
+        Probability that device j arrives in slot t and is routed to server k under profile l: shape
+        [T, J, K, L], or beyond `DENSE_COLUMNS` a `csr_array` of shape [T*J, K*L].
+    objective
+        Expected profit of y in the relaxation.
+    bound
+        Proven upper bound on OPT(LP), from `duals` by weak duality.
+    duals
+        A dual feasible point.
+    solution
+        Status, residuals, timings and solver.
+    """
+
+    x: NDArray[np.float64]
+    y: Allocation = field(repr=False)
+    objective: float
+    bound: float
+    duals: P1Duals = field(repr=False)
+    solution: Solution = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """Proven relative gap ``(bound - objective) / bound``; 0 where that is rounding."""
+        return self.solution.gap
+
 
 # Entries of expected profit that are held at a time: 64 MB.
 BLOCK_ENTRIES = 8_000_000

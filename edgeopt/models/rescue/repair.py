@@ -14,8 +14,7 @@ from edgeopt.solvers import TIGHT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.rescue.relaxation import P1Relaxation
-    from edgeopt.models.rescue.solution import Allocation
+    from edgeopt.models.rescue.relaxation import Allocation, P1Relaxation
 
     Floats = NDArray[np.float64]
 

@@ -11,12 +11,11 @@ from threadpoolctl import threadpool_limits
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
+from edgeopt.models.rescue.columns import every_column, promising_columns
 from edgeopt.models.rescue.matrix import p1_lp_matrix
-from edgeopt.models.rescue.relaxation import P1Relaxation
+from edgeopt.models.rescue.relaxation import P1Duals, P1Relaxation, P1Solution
 from edgeopt.models.rescue.repair import feasible_point, serve_alone
-from edgeopt.models.rescue.solution import P1Duals, P1Solution
-from edgeopt.models.rescue.structured.columns import every_column, promising_columns
-from edgeopt.models.rescue.structured.master import (
+from edgeopt.models.rescue.structured import (
     StructuredMaster,
     compile_kernels,
     price_columns,
@@ -24,7 +23,7 @@ from edgeopt.models.rescue.structured.master import (
 from edgeopt.options import check_whole
 from edgeopt.solvers import DEFAULT, TIGHT, Quality, Solution, Status, solve
 from edgeopt.solvers.columns import Priced, generate_columns
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

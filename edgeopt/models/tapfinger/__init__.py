@@ -7,22 +7,30 @@ for Edge Machine Learning.
 from __future__ import annotations
 
 from edgeopt.models.tapfinger.bound import FlowBound, flow_bound
-from edgeopt.models.tapfinger.bundles import Bundles, allowed, efficient
 from edgeopt.models.tapfinger.exact import OptimalSchedule, optimal_schedule
-from edgeopt.models.tapfinger.horizon import horizon
 from edgeopt.models.tapfinger.listing import best_list, list_schedule
 from edgeopt.models.tapfinger.matrix import start_matrix
-from edgeopt.models.tapfinger.mixed import mixed_volume_bound, mixed_volumes
 from edgeopt.models.tapfinger.pooled import (
     PooledBound,
     pooled_bound,
     pooled_preemptive_bound,
 )
-from edgeopt.models.tapfinger.problem import SchedulingProblem, scheduling_problem
+from edgeopt.models.tapfinger.problem import (
+    Schedule,
+    SchedulingProblem,
+    scheduling_problem,
+    usage,
+    verify,
+)
 from edgeopt.models.tapfinger.programs import start_program
 from edgeopt.models.tapfinger.relaxation import Relaxation, SlotPrices, price_bound, relaxation
-from edgeopt.models.tapfinger.schedule import Schedule, usage, verify
-from edgeopt.models.tapfinger.volume import trivial_bound, volume_bound
+from edgeopt.models.tapfinger.starts import Bundles, allowed, efficient, horizon
+from edgeopt.models.tapfinger.volume import (
+    mixed_volume_bound,
+    mixed_volumes,
+    trivial_bound,
+    volume_bound,
+)
 
 __all__ = [
     "Bundles",

@@ -12,10 +12,9 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.models.tapfinger.listing import best_list
-from edgeopt.models.tapfinger.mixed import mixed_volume_bound
 from edgeopt.models.tapfinger.pooled import pooled_bound, pooled_preemptive_bound
 from edgeopt.models.tapfinger.problem import scheduling_problem
-from edgeopt.models.tapfinger.volume import trivial_bound, volume_bound
+from edgeopt.models.tapfinger.volume import mixed_volume_bound, trivial_bound, volume_bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,13 +10,12 @@ from scipy import sparse
 
 from edgeopt.models.tapfinger.pricing import Columns, joined, stacked
 from edgeopt.solvers import LinearProgram, Reusable
-from edgeopt.solvers.gap import gap_closed
+from edgeopt.solvers.tolerance import gap_closed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.tapfinger.limits import Limits
-    from edgeopt.models.tapfinger.pools import Classes
+    from edgeopt.models.tapfinger.limits import Classes, Limits
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -9,14 +9,14 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.bundles import efficient
-from edgeopt.models.tapfinger.schedule import Schedule
+from edgeopt.models.tapfinger.problem import Schedule
+from edgeopt.models.tapfinger.starts import efficient
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.models.tapfinger.bundles import Bundles
     from edgeopt.models.tapfinger.problem import SchedulingProblem
+    from edgeopt.models.tapfinger.starts import Bundles
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

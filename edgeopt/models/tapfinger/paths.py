@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.mixed import ENOUGH, largest_gain
-from edgeopt.models.tapfinger.pools import classify, pooled_profiles
+from edgeopt.models.tapfinger.limits import classify, pooled_profiles
 from edgeopt.models.tapfinger.pricing import Columns, joined
+from edgeopt.models.tapfinger.volume import ENOUGH, largest_gain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

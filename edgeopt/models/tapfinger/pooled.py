@@ -12,15 +12,15 @@ from edgeopt.checked import checked
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger.durations import shortest_durations
 from edgeopt.instances.validate import frozen, frozen_integers, require
-from edgeopt.models.tapfinger.bundles import efficient
 from edgeopt.models.tapfinger.generation import BestPrices, best_prices
 from edgeopt.models.tapfinger.limits import Prices, shared_limits
 from edgeopt.models.tapfinger.listing import best_list
 from edgeopt.models.tapfinger.paths import PathPricing, worthwhile
 from edgeopt.models.tapfinger.pricing import StartPricing
 from edgeopt.models.tapfinger.problem import scheduling_problem
+from edgeopt.models.tapfinger.starts import efficient
 from edgeopt.models.tapfinger.volume import fastest
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

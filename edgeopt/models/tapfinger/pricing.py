@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.bundles import efficient
-from edgeopt.models.tapfinger.pools import classify, pooled_profiles
+from edgeopt.models.tapfinger.limits import classify, pooled_profiles
+from edgeopt.models.tapfinger.starts import efficient
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

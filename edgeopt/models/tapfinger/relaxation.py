@@ -23,18 +23,16 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
-from edgeopt.models.tapfinger.horizon import horizon
 from edgeopt.models.tapfinger.listing import best_list
 from edgeopt.models.tapfinger.matrix import assembled, start_cost
-from edgeopt.models.tapfinger.starts import interchangeable, starts
+from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
 from edgeopt.solvers import solve
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.tapfinger.problem import SchedulingProblem
-    from edgeopt.models.tapfinger.schedule import Schedule
+    from edgeopt.models.tapfinger.problem import Schedule, SchedulingProblem
     from edgeopt.models.tapfinger.starts import Starts
 
     Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""What a time-indexed program chooses from: which task starts where, when, with what."""
+"""What a time-indexed program chooses from: which bundles, how many slots, which starts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.models.tapfinger import bundles as lists
-from edgeopt.models.tapfinger.horizon import horizon as enough
-from edgeopt.models.tapfinger.horizon import shortest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,12 +15,159 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Choice", "Groups", "Starts", "check_horizon", "counted", "interchangeable", "starts"]
+__all__ = [
+    "Bundles",
+    "Choice",
+    "Groups",
+    "Starts",
+    "allowed",
+    "check_horizon",
+    "counted",
+    "efficient",
+    "horizon",
+    "interchangeable",
+    "latest_completion",
+    "starts",
+]
+
+
+class Bundles:
+    """Lists of bundles with their durations, one for each cluster and kind of task.
+
+    Attributes
+    ----------
+    first
+        Where the bundles of a cluster and kind begin, shape [N * K + 1]: those of cluster n and
+        kind k are entries ``first[n * K + k]`` to ``first[n * K + k + 1] - 1``.
+    bundle
+        CPU cores and GPUs, shape [B, 2], by duration within a list, then by size.
+    duration
+        Slots, shape [B].
+    """
+
+    def __init__(self, first: Ints, bundle: Ints, duration: Ints, kinds: int) -> None:
+        self.first, self.bundle, self.duration = first, bundle, duration
+        self._kinds = kinds
+
+    def of(self, cluster: int, kind: int) -> tuple[Ints, Ints]:
+        """Return the bundles of a kind of task on a cluster, shape [b, 2], and durations [b]."""
+        place = cluster * self._kinds + kind
+        mine = slice(int(self.first[place]), int(self.first[place + 1]))
+        return self.bundle[mine], self.duration[mine]
+
+
+def allowed(duration: Ints) -> Bundles:
+    """Return all bundles with which a task can run.
+
+    Parameters
+    ----------
+    duration
+        Slots, shape [N, K, A, B]; 0 where a bundle is not allowed.
+    """
+    return _listed(duration, duration > 0)
+
+
+def efficient(duration: Ints) -> Bundles:
+    """Return the bundles without those that cost more of something and are not faster.
+
+    A bundle is left out if another one is at most as large in both resources and at most as slow;
+    no schedule needs it, since its holder could take the other and leave the rest idle.
+
+    Parameters
+    ----------
+    duration
+        Slots, shape [N, K, A, B]; 0 where a bundle is not allowed.
+    """
+    never = np.iinfo(np.int64).max
+    slots = np.where(duration > 0, duration, never)
+    best = np.minimum.accumulate(np.minimum.accumulate(slots, axis=2), axis=3)
+    before = np.full_like(best, never)  # the best of all smaller bundles, itself left out
+    before[:, :, 1:] = best[:, :, :-1]
+    before[:, :, :, 1:] = np.minimum(before[:, :, :, 1:], best[:, :, :, :-1])
+    return _listed(duration, (duration > 0) & (slots < before))
+
+
+def _listed(duration: Ints, kept: NDArray[np.bool_]) -> Bundles:
+    clusters, kinds = duration.shape[:2]
+    n, k, cpu, gpu = np.nonzero(kept)
+    slots = duration[n, k, cpu, gpu]
+    order = np.lexsort((gpu, cpu, cpu + gpu, slots, k, n))
+    count = np.bincount(n * kinds + k, minlength=clusters * kinds)
+    first = np.concatenate([[0], np.cumsum(count)])
+    bundle = np.stack([cpu, gpu], axis=1)[order]
+    return Bundles(first.astype(np.int64), bundle, slots[order], kinds)
+
+
+def horizon(problem: SchedulingProblem) -> int:
+    r"""Return a number of slots within which some optimal schedule ends.
+
+    .. math:: H = \max(\max_j a_j, L) + \sum_j \max_{n,x} d_{nk_jx}
+
+    over the eligible clusters and efficient bundles, L being the slots in which earlier tasks may
+    still run. Take an optimal schedule with efficient bundles and least sum of starts. From
+    :math:`\max(\max a, L)` on no slot of it is idle on all clusters, or all that starts later could
+    start a slot earlier; so the durations of all tasks together are enough. Where a cluster has
+    started a task in slot 0 already, L is at least 1.
+
+    Parameters
+    ----------
+    problem
+        The tasks.
+
+    Returns
+    -------
+    Slots; 0 where there is neither a task nor anything that runs.
+    """
+    assert problem.occupied is not None
+    assert problem.started is not None
+    released = int(problem.occupied.shape[0])
+    if problem.single_start and problem.started.any():
+        released = max(released, 1)
+    arrived = int(problem.arrival[-1]) if problem.tasks else 0
+    return max(arrived, released) + int(_extreme(problem, longest=True).sum())
+
+
+def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
+    r"""Return when each task is complete in all schedules that are at least as good as a value.
+
+    The other tasks take their shortest durations at least, which leaves task j a flow time of
+
+    .. math:: F_j \le \Big(V - \sum_{i \ne j} w_i \min_{n,x} d_{nk_ix}\Big) / w_j .
+    """
+    assert problem.weight is not None
+    least, weight = _shortest(problem), problem.weight
+    spare = value - float(weight @ least)
+    # A relative part in a billion is left to rounding.
+    spare += 1e-9 * abs(value)
+    end = horizon(problem)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(weight > 0, np.maximum(spare, 0.0) / weight, np.inf)
+    flow = least + np.minimum(np.floor(room), end)
+    return np.minimum(problem.arrival + flow.astype(np.int64), end)
+
+
+def _shortest(problem: SchedulingProblem) -> Ints:
+    """Return the shortest duration of each task on its eligible clusters, slots, shape [J]."""
+    return _extreme(problem, longest=False)
+
+
+def _extreme(problem: SchedulingProblem, *, longest: bool) -> Ints:
+    """Return the longest or shortest duration of each task with an efficient bundle, shape [J]."""
+    clusters, kinds = problem.duration.shape[:2]
+    bundles = efficient(problem.duration)
+    place = np.repeat(np.arange(clusters * kinds), np.diff(bundles.first))
+    never = -1 if longest else np.iinfo(np.int64).max
+    table = np.full(clusters * kinds, never)
+    (np.maximum if longest else np.minimum).at(table, place, bundles.duration)
+    of_task = table.reshape(clusters, kinds)[:, problem.kind].T
+    allowed = np.where(problem.eligible, of_task, never)
+    return np.asarray(allowed.max(axis=1, initial=-1) if longest else allowed.min(axis=1))
+
 
 Choice = Literal["efficient", "allowed"]
 """All bundles with which a task can run, or those that no smaller one equals in speed."""
 
-CHOICES = {"efficient": lists.efficient, "allowed": lists.allowed}
+CHOICES = {"efficient": efficient, "allowed": allowed}
 
 
 class Starts(NamedTuple):
@@ -120,8 +264,8 @@ def counted(many: Ints) -> Ints:
 def check_horizon(problem: SchedulingProblem, slots: int | None) -> int:
     """Return a number of slots in which every task can be complete; `horizon` by default."""
     if slots is None:
-        return enough(problem)
-    need = problem.arrival + shortest(problem)
+        return horizon(problem)
+    need = problem.arrival + _shortest(problem)
     late = np.flatnonzero(need > slots)
     if late.size:
         j = int(late[0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.models.oinc.slot.assignment import assign, assignment_cost
+from edgeopt.models.oinc.slot.solve import assign, assignment_cost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

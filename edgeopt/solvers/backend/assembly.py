@@ -1,20 +1,30 @@
-"""How every backend turns what it got into a Solution."""
+"""What backends share: from their log and Ctrl-C to the Solution that they return."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import io
+import logging
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.solution import Quality, Seconds, Solution, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.request import Request
 
-__all__ = ["assemble"]
+    Rows = NDArray[np.intp]
+
+__all__ = ["LogStream", "RowSides", "assemble", "run_interruptibly"]
 
 
 def assemble(
@@ -56,3 +66,114 @@ def assemble(
         evidence=evidence,
         sense="max" if sign < 0 else "min",
     )
+
+
+logger = logging.getLogger("edgeopt.solvers")
+
+
+class LogStream(io.TextIOBase):
+    """Passes every line written to it to the logger ``edgeopt.solvers``, level INFO."""
+
+    def __init__(self) -> None:
+        self._pending = ""
+
+    def writable(self) -> bool:
+        """Return True: that is all it is for."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Log the complete lines and keep the rest for later."""
+        *lines, self._pending = (self._pending + text).split("\n")
+        for line in lines:
+            if line.strip():
+                logger.info("%s", line)
+        return len(text)
+
+
+Result = TypeVar("Result")
+
+
+def run_interruptibly(work: Callable[[], Result], stop: threading.Event) -> Result:
+    """Run compiled work in a thread of its own, so that Python can hear Ctrl-C meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        # Python delivers Ctrl-C to the main thread only: nothing to listen for here.
+        return work()
+    results: list[Result] = []
+    failures: list[BaseException] = []
+    # Not Thread.join: interrupted, Python 3.11 takes the thread for finished.
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            done.set()
+
+    worker = threading.Thread(target=run, name="edgeopt-solver", daemon=True)
+    started = False
+    while not done.is_set():
+        try:
+            if not started:
+                started = True
+                worker.start()
+            done.wait()
+        except KeyboardInterrupt:
+            if stop.is_set():
+                raise
+            stop.set()
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+@dataclass(frozen=True, eq=False)
+class RowSides:
+    """Equations, upper sides and lower sides of the rows of a program.
+
+    Parameters
+    ----------
+    program
+        The program whose rows are split.
+    """
+
+    program: LinearProgram
+
+    @cached_property
+    def _by_row(self) -> sparse.csr_array:
+        return self.program.matrix.tocsr()
+
+    @cached_property
+    def equal(self) -> Rows:
+        """Rows whose sides are equal."""
+        return np.flatnonzero(self.program.row_lower == self.program.row_upper)
+
+    @cached_property
+    def upper(self) -> Rows:
+        """Other rows with a finite upper side."""
+        different = self.program.row_lower != self.program.row_upper
+        return np.flatnonzero(different & np.isfinite(self.program.row_upper))
+
+    @cached_property
+    def lower(self) -> Rows:
+        """Other rows with a finite lower side."""
+        different = self.program.row_lower != self.program.row_upper
+        return np.flatnonzero(different & np.isfinite(self.program.row_lower))
+
+    def matrix(self, rows: Rows) -> sparse.csr_array:
+        """Return the chosen rows of the matrix."""
+        return self._by_row[rows]
+
+    def duals(
+        self,
+        equal: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        lower: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return one dual for each row from derivatives by equations, upper and lower sides."""
+        joined = np.zeros(self.program.shape[0])
+        joined[self.equal] += np.reshape(equal, -1)
+        joined[self.upper] += np.reshape(upper, -1)
+        joined[self.lower] += np.reshape(lower, -1)
+        return joined

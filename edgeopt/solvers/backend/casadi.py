@@ -1,4 +1,4 @@
-"""Smooth nonlinear programs through CasADi, whose wheel carries Ipopt."""
+"""Nonlinear and linear programs through CasADi, whose wheel carries Ipopt."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import casadi
 import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError
-from edgeopt.solvers.backend.assembly import assemble
-from edgeopt.solvers.backend.casadi_watch import IterationWatch
-from edgeopt.solvers.log_stream import LogStream
-from edgeopt.solvers.status import Quality, Status
+from edgeopt.solvers.backend.assembly import LogStream, assemble
+from edgeopt.solvers.nonlinear import CasadiNlp
+from edgeopt.solvers.request import Progress
+from edgeopt.solvers.solution import Quality, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from edgeopt.solvers.nonlinear import CasadiNlp
-    from edgeopt.solvers.request import Request
+    from edgeopt.solvers.program import LinearProgram
+    from edgeopt.solvers.request import ProgressCallback, Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["STATUS", "Stop", "run", "solve"]
+__all__ = ["solve", "solve_linear"]
 
-STATUS: Final[Mapping[str, Status]] = MappingProxyType(
+_STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         "Solve_Succeeded": Status.CONVERGENCE_CRITERIA_SATISFIED,
         "Solved_To_Acceptable_Level": Status.UNKNOWN,
@@ -59,7 +59,7 @@ _INFEASIBLE: Final = "Infeasible_Problem_Detected"
 
 
 @dataclass(frozen=True)
-class Stop:
+class _Stop:
     """Where and why a nonlinear solver stopped.
 
     Parameters
@@ -89,7 +89,7 @@ class Stop:
 
 def solve(problem: CasadiNlp, request: Request) -> Solution:
     """Solve a smooth nonlinear program from its starting point."""
-    stop = run(problem, request)
+    stop = _run(problem, request)
     status = stop.status
     if stop.infeasible_point and problem.convex:
         status = Status.PROVEN_INFEASIBLE
@@ -122,7 +122,7 @@ def solve(problem: CasadiNlp, request: Request) -> Solution:
     return solution
 
 
-def run(problem: CasadiNlp, request: Request) -> Stop:
+def _run(problem: CasadiNlp, request: Request) -> _Stop:
     """Call the nonlinear solver on the minimisation form of a problem."""
     name = request.solver.rpartition(":")[2]
     if not casadi.has_nlpsol(name):
@@ -134,7 +134,7 @@ def run(problem: CasadiNlp, request: Request) -> Stop:
     rows = len(problem.row_lower)
     if rows:
         nlp["g"] = problem.constraints
-    watch = IterationWatch(len(problem.lower), rows, request.progress, problem.sign)
+    watch = _IterationWatch(len(problem.lower), rows, request.progress, problem.sign)
     options = _options(name, request) | {"iteration_callback": watch}
     try:
         solver = casadi.nlpsol("solver", name, nlp, options)
@@ -147,16 +147,16 @@ def run(problem: CasadiNlp, request: Request) -> Stop:
             found = solver(x0=problem.start, lbx=problem.lower, ubx=problem.upper, **sides)
         except KeyboardInterrupt:
             seconds = (built - start, time.perf_counter() - built)
-            return Stop(Status.INTERRUPTED, False, watch.values, None, *seconds, options[name])
+            return _Stop(Status.INTERRUPTED, False, watch.values, None, *seconds, options[name])
     seconds = (built - start, time.perf_counter() - built)
     reason = str(solver.stats()["return_status"])
-    status = STATUS.get(reason, Status.UNKNOWN)
+    status = _STATUS.get(reason, Status.UNKNOWN)
     values = np.array(found["x"]).reshape(-1)
     # CasADi adds multipliers times constraints to the objective: the derivative is their negative.
     multipliers = -np.array(found["lam_g"]).reshape(-1) if rows else np.zeros(0)
     if np.isnan(values).any():
-        return Stop(status, reason == _INFEASIBLE, None, None, *seconds, options[name])
-    return Stop(status, reason == _INFEASIBLE, values, multipliers, *seconds, options[name])
+        return _Stop(status, reason == _INFEASIBLE, None, None, *seconds, options[name])
+    return _Stop(status, reason == _INFEASIBLE, values, multipliers, *seconds, options[name])
 
 
 def _options(name: str, request: Request) -> dict[str, Any]:
@@ -171,3 +171,111 @@ def _options(name: str, request: Request) -> dict[str, Any]:
     elif request.time_limit is not None or request.tolerance is not None:
         raise OptionError(f"pass time_limit and tolerance to {name} under its own names")
     return {"print_time": False, "error_on_fail": False, name: own | request.options}
+
+
+_CONSTANT_DERIVATIVES = {
+    "hessian_constant": "yes",
+    "jac_c_constant": "yes",
+    "jac_d_constant": "yes",
+}
+
+
+def solve_linear(program: LinearProgram, request: Request) -> Solution:
+    """Solve a continuous linear program."""
+    point = casadi.MX.sym("x", program.shape[1])
+    matrix = program.matrix
+    # CasADi's interface counts with plain integers of the machine.
+    pattern = casadi.Sparsity(
+        *program.shape, matrix.indptr.astype(int).tolist(), matrix.indices.astype(int).tolist()
+    )
+    rows = None
+    if program.shape[0]:
+        rows = casadi.densify(casadi.mtimes(casadi.DM(pattern, matrix.data), point))
+    problem = CasadiNlp(
+        point,
+        casadi.dot(casadi.DM(program.cost), point),
+        rows,
+        program.row_lower,
+        program.row_upper,
+        program.lower,
+        program.upper,
+        sense=program.sense,
+        convex=True,
+    )
+    if request.solver.endswith("ipopt"):
+        request = replace(request, options=_CONSTANT_DERIVATIVES | request.options)
+    stop = _run(problem, request)
+    status = Status.PROVEN_INFEASIBLE if stop.infeasible_point else stop.status
+    unsolvable = status in (Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED)
+    values = None if unsolvable else stop.values
+    return assemble(
+        program,
+        request,
+        status,
+        sign=program.sign,
+        seconds=(stop.build, stop.solve),
+        version=f"CasADi {version('casadi')}",
+        objective=float("nan") if values is None else program.objective(np.asarray(values)),
+        values=values,
+        duals=None
+        if values is None or stop.multipliers is None
+        else program.sign * stop.multipliers,
+        settings=stop.settings,
+    )
+
+
+class _IterationWatch(casadi.Callback):
+    """Keeps the last iterate, and reports progress.
+
+    Parameters
+    ----------
+    columns, rows
+        Size of the problem.
+    progress
+        The caller's callback, or None.
+    sign
+        1 when minimising, -1 when maximising.
+    """
+
+    def __init__(
+        self, columns: int, rows: int, progress: ProgressCallback | None, sign: float
+    ) -> None:
+        casadi.Callback.__init__(self)
+        self.values: NDArray[np.float64] | None = None
+        self._sizes = {"x": columns, "lam_x": columns, "f": 1, "g": rows, "lam_g": rows}
+        self._progress = progress
+        self._sign = sign
+        self._iterations = 0
+        self._start = time.perf_counter()
+        self.construct("edgeopt_watch", {})
+
+    def get_n_in(self) -> int:
+        """Return how many results CasADi hands over."""
+        return int(casadi.nlpsol_n_out())
+
+    def get_n_out(self) -> int:
+        """Return 1: whether to stop."""
+        return 1
+
+    def get_name_in(self, position: int) -> str:
+        """Return the name of a result."""
+        return str(casadi.nlpsol_out(position))
+
+    def get_name_out(self, _: int) -> str:
+        """Return the name of the answer."""
+        return "stop"
+
+    def get_sparsity_in(self, position: int) -> Any:
+        """Return the shape of a result; empty for those that are not used."""
+        size = self._sizes.get(str(casadi.nlpsol_out(position)), 0)
+        return casadi.Sparsity.dense(size, 1) if size else casadi.Sparsity(0, 0)
+
+    def eval(self, results: Sequence[Any]) -> list[int]:
+        """Note the iterate and ask the caller whether to go on."""
+        self._iterations += 1
+        self.values = np.array(results[0]).reshape(-1)
+        if self._progress is None:
+            return [0]
+        seconds = time.perf_counter() - self._start
+        report = Progress.of(seconds, self._iterations, self._sign, float(results[1]))
+        return [1 if self._progress(report) else 0]

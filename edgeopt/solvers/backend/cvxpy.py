@@ -1,4 +1,4 @@
-"""Convex problems through CVXPY: Clarabel, OSQP, SCS and whatever else it finds installed."""
+"""Convex problems and linear programs through CVXPY: Clarabel, OSQP, SCS, whatever it finds."""
 
 from __future__ import annotations
 
@@ -14,20 +14,134 @@ import cvxpy
 import numpy as np
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError
-from edgeopt.solvers.backend.assembly import assemble
-from edgeopt.solvers.backend.cvxpy_evidence import cone_pair, search_bound
-from edgeopt.solvers.backend.cvxpy_options import translate
-from edgeopt.solvers.log_stream import LogStream
-from edgeopt.solvers.status import Status
+from edgeopt.solvers.backend.assembly import LogStream, RowSides, assemble
+from edgeopt.solvers.cone_program import cone_pair, search_bound
+from edgeopt.solvers.solution import Status
+from edgeopt.solvers.tolerance import DEFAULT, TIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from edgeopt.solvers.cone_program import ConePair
+    from edgeopt.solvers.program import LinearProgram
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["STATUS", "Run", "constraint_names", "run", "solve"]
+__all__ = ["STATUS", "constraint_names", "solve", "solve_linear"]
+
+_TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
+    {
+        "CLARABEL": {
+            "time_limit": ("time_limit",),
+            "tolerance": ("tol_feas", "tol_gap_abs", "tol_gap_rel"),
+            "threads": ("max_threads",),
+        },
+        "OSQP": {"time_limit": ("time_limit",), "tolerance": ("eps_abs", "eps_rel")},
+        "SCS": {"time_limit": ("time_limit_secs",), "tolerance": ("eps_abs", "eps_rel")},
+        "HIGHS": {
+            "algorithm": ("solver",),
+            "time_limit": ("time_limit",),
+            "gap": ("mip_rel_gap",),
+            "absolute_gap": ("mip_abs_gap",),
+            "tolerance": ("kkt_tolerance",),
+            "threads": ("threads",),
+        },
+        "SCIPY": {
+            "time_limit": ("scipy_options.time_limit",),
+            "gap": ("scipy_options.mip_rel_gap",),
+            "tolerance": (
+                "scipy_options.primal_feasibility_tolerance",
+                "scipy_options.dual_feasibility_tolerance",
+            ),
+        },
+        "SCIP": {
+            "time_limit": ("scip_params.limits/time",),
+            "gap": ("scip_params.limits/gap",),
+            "absolute_gap": ("scip_params.limits/absgap",),
+            "tolerance": ("scip_params.numerics/feastol",),
+            "threads": ("scip_params.parallel/maxnthreads",),
+        },
+        "GUROBI": {
+            "time_limit": ("TimeLimit",),
+            "gap": ("MIPGap",),
+            "absolute_gap": ("MIPGapAbs",),
+            "tolerance": ("FeasibilityTol", "OptimalityTol"),
+            "threads": ("Threads",),
+        },
+        "MOSEK": {
+            "time_limit": ("mosek_params.MSK_DPAR_OPTIMIZER_MAX_TIME",),
+            "gap": ("mosek_params.MSK_DPAR_MIO_TOL_REL_GAP",),
+            "tolerance": ("mosek_params.MSK_DPAR_INTPNT_CO_TOL_REL_GAP",),
+            "threads": ("mosek_params.MSK_IPAR_NUM_THREADS",),
+        },
+        "CPLEX": {
+            "time_limit": ("cplex_params.timelimit",),
+            "gap": ("cplex_params.mip.tolerances.mipgap",),
+            "tolerance": ("cplex_params.simplex.tolerances.feasibility",),
+            "threads": ("cplex_params.threads",),
+        },
+        "XPRESS": {
+            "time_limit": ("maxtime",),
+            "gap": ("miprelstop",),
+            "tolerance": ("feastol",),
+            "threads": ("threads",),
+        },
+        "COPT": {
+            "time_limit": ("TimeLimit",),
+            "gap": ("RelGap",),
+            "tolerance": ("FeasTol",),
+            "threads": ("Threads",),
+        },
+        "GLOP": {"time_limit": ("time_limit_sec",)},
+        "PDLP": {"time_limit": ("time_limit_sec",)},
+    }
+)
+"""A dot leads into a dictionary that CVXPY hands on."""
+
+_SINGLE_THREADED: Final = ("OSQP", "SCS", "SCIPY", "GLOP")
+
+_FIRST_ORDER: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "OSQP": {"max_iter": 1_000_000, "polishing": True},
+        "SCS": {"max_iters": 1_000_000, "acceleration_lookback": 20},
+    }
+)
+"""First-order methods need many cheap iterations for the accuracy of a certificate."""
+
+
+def _translate(solver: str, request: Request) -> dict[str, Any]:
+    """Return a request as the keywords of CVXPY's call of a solver."""
+    keywords: dict[str, Any] = dict(_FIRST_ORDER.get(solver, {}))
+    names = _TRANSLATIONS.get(solver, {})
+    for argument in ("algorithm", "time_limit", "gap", "tolerance", "threads"):
+        value = getattr(request, argument)
+        if argument == "tolerance" and value is None and solver in _FIRST_ORDER:
+            # The solver measures residuals of its own scaled problem: leave it room.
+            value = TIGHT
+        if argument == "gap" and value is None:
+            value = DEFAULT if argument in names else None
+        if value is None or (argument == "threads" and solver in _SINGLE_THREADED and value == 1):
+            continue
+        if argument == "gap" and argument not in names:
+            argument = "tolerance"
+        if argument not in names:
+            raise OptionError(f"{solver} through CVXPY has no {argument}; leave it out")
+        for name in names[argument]:
+            _put(keywords, name, value)
+    for name in names.get("absolute_gap", ()):
+        _put(keywords, name, float(request.absolute_gap))
+    return keywords | request.options
+
+
+def _put(keywords: dict[str, Any], name: str, value: Any) -> None:
+    nest, dot, inner = name.partition(".")
+    if dot:
+        keywords.setdefault(nest, {})[inner] = value
+    else:
+        keywords[name] = value
+
 
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
@@ -49,7 +163,7 @@ OBJECTIVE: Final = ("c", "q", "P")
 
 
 @dataclass(frozen=True)
-class Run:
+class _Run:
     """What one call of a solver through CVXPY left behind, apart from values in the problem.
 
     Parameters
@@ -94,7 +208,7 @@ def solve(problem: Any, request: Request) -> Solution:
     ``constraint[i]``. The dual of ``a <= b`` is the derivative of the optimum by its constant
     side, or by b where neither is constant.
     """
-    outcome = run(problem, request)
+    outcome = _run(problem, request)
     sign = -1.0 if isinstance(problem.objective, cvxpy.Maximize) else 1.0
     values = duals = None
     objective, bound = float("nan"), outcome.bound
@@ -121,14 +235,14 @@ def solve(problem: Any, request: Request) -> Solution:
     )
 
 
-def run(problem: Any, request: Request) -> Run:
+def _run(problem: Any, request: Request) -> _Run:
     """Compile a CVXPY problem, call the solver, and unpack the result into the problem."""
     name = request.solver.rpartition(":")[2].upper()
     if name not in cvxpy.installed_solvers():  # type: ignore[no-untyped-call]
         raise MissingDependencyError(f"CVXPY does not find the solver {name}: install its package")
     if request.progress is not None:
         raise OptionError("solvers behind CVXPY report no progress; leave progress out")
-    keywords = translate(name, request)
+    keywords = _translate(name, request)
     if name != "HIGHS" and request.algorithm is not None:
         raise OptionError(f"{name} through CVXPY has no choice of algorithm")
     start = time.perf_counter()
@@ -172,7 +286,7 @@ def run(problem: Any, request: Request) -> Run:
         pair = pair and replace(pair, dual=pair.dual * 2.0**-exponent)
     bound = search_bound(name, raw) * 2.0**-exponent + float(inverse[-1].get("offset", 0.0))
     seconds = (built - start, time.perf_counter() - built)
-    return Run(STATUS[problem.status], name, has_point, pair, bound, *seconds, keywords)
+    return _Run(STATUS[problem.status], name, has_point, pair, bound, *seconds, keywords)
 
 
 def _objective_exponent(data: Any) -> int:
@@ -195,9 +309,9 @@ def _restore(problem: Any, exponent: int) -> None:
 
 def _failed(
     name: str, status: Status, start: float, built: float, keywords: Mapping[str, Any]
-) -> Run:
+) -> _Run:
     seconds = (built - start, time.perf_counter() - built)
-    return Run(status, name, False, None, float("nan"), *seconds, keywords)
+    return _Run(status, name, False, None, float("nan"), *seconds, keywords)
 
 
 def constraint_names(problem: Any) -> list[str]:
@@ -219,3 +333,58 @@ def _duals(problem: Any, sign: float) -> dict[str, Any]:
         side = 1.0 if constant_left else -1.0
         duals[name] = side * sign * np.array(constraint.dual_value)
     return duals
+
+
+def solve_linear(program: LinearProgram, request: Request) -> Solution:
+    """Solve a linear program, or a mixed-integer one where the solver takes it."""
+    sides = RowSides(program)
+    whole = (np.flatnonzero(program.integer),) if program.is_mixed_integer else False
+    point = cvxpy.Variable(program.shape[1], integer=whole)
+    with_lower, with_upper = np.isfinite(program.lower), np.isfinite(program.upper)
+    by_rows = [
+        _rows(sides.matrix(rows), point, side[rows], relation)
+        for rows, side, relation in (
+            (sides.equal, program.row_upper, "=="),
+            (sides.upper, program.row_upper, "<="),
+            (sides.lower, program.row_lower, ">="),
+        )
+    ]
+    bounds = []
+    if with_lower.any():
+        bounds.append(point[with_lower] >= program.lower[with_lower])
+    if with_upper.any():
+        bounds.append(point[with_upper] <= program.upper[with_upper])
+    constraints = [rows for rows in by_rows if rows is not None] + bounds
+    objective = cvxpy.Minimize((program.sign * program.cost) @ point)
+    outcome = _run(cvxpy.Problem(objective, constraints), request)
+    values = np.array(point.value) if outcome.has_point else None
+    duals = None
+    if values is not None and outcome.pair is not None:
+        # CVXPY's multipliers: minus the derivative, except for lower sides.
+        equal, upper, lower = (_multipliers(rows) for rows in by_rows)
+        duals = program.sign * sides.duals(-equal, -upper, lower)
+    return assemble(
+        program,
+        request,
+        outcome.status,
+        sign=program.sign,
+        seconds=(outcome.build, outcome.solve),
+        version=outcome.version,
+        objective=float("nan") if values is None else program.objective(values),
+        bound=program.sign * outcome.bound + program.offset if program.is_mixed_integer else None,
+        values=values,
+        duals=duals,
+        settings=outcome.settings,
+    )
+
+
+def _rows(matrix: Any, point: Any, side: NDArray[np.float64], relation: str) -> Any:
+    if not len(side):
+        return None
+    if relation == "==":
+        return matrix @ point == side
+    return matrix @ point <= side if relation == "<=" else matrix @ point >= side
+
+
+def _multipliers(rows: Any) -> NDArray[np.float64]:
+    return np.zeros(0) if rows is None else np.asarray(rows.dual_value)

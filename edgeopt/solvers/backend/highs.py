@@ -13,11 +13,9 @@ import numpy as np
 from highspy import HighsModelStatus
 
 from edgeopt.errors import OptionError, SolverError
-from edgeopt.solvers.backend.assembly import assemble
-from edgeopt.solvers.interruption import run_interruptibly
+from edgeopt.solvers.backend.assembly import assemble, run_interruptibly
 from edgeopt.solvers.request import Progress
-from edgeopt.solvers.solution import Seconds
-from edgeopt.solvers.status import Status
+from edgeopt.solvers.solution import Seconds, Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
 __all__ = [
-    "ALGORITHMS",
     "STATUS",
     "configure",
     "load",
@@ -63,8 +60,6 @@ STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
     }
 )
 
-ALGORITHMS: Final = ("simplex", "ipm", "pdlp")
-"""Methods of the plain wheel; the option ``solver`` of HiGHS takes others where they are built."""
 
 _LARGEST_INT: Final = np.iinfo(np.int32).max
 _SECONDS_BETWEEN_REPORTS: Final = 0.1

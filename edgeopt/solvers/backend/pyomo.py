@@ -1,7 +1,8 @@
 """Pyomo models: compiled and handed over in memory when linear, otherwise by Pyomo's interfaces.
 
-A linear model that is to go through one of these interfaces goes without its units as well: as a
-model of its own, made of the compiled program.
+CPLEX, Xpress, MOSEK and executables are known to its older interfaces only. A linear model that is
+to go through one of these interfaces goes without its units as well: as a model of its own, made of
+the compiled program.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ import numpy as np
 from pyomo.contrib.solver.common.factory import SolverFactory
 from pyomo.contrib.solver.common.results import TerminationCondition
 from pyomo.contrib.solver.common.util import NoDualsError
+from pyomo.core.base.constraint import Constraint
 from pyomo.core.base.objective import Objective, maximize
+from pyomo.core.base.suffix import Suffix
 from pyomo.core.base.var import Var
+from pyomo.core.expr.numvalue import value
+from pyomo.opt import SolverFactory as OlderFactory
+from pyomo.opt import TerminationCondition as OlderCondition
 
 from edgeopt.errors import MissingDependencyError, OptionError, ProblemTypeError, SolverError
-from edgeopt.solvers.backend.assembly import assemble
-from edgeopt.solvers.backend.pyomo_legacy import solve_with_legacy_interface
-from edgeopt.solvers.log_stream import LogStream
+from edgeopt.solvers.backend.assembly import LogStream, assemble
 from edgeopt.solvers.pyomo_program import PyomoProgram, compile_model, flat_model
 from edgeopt.solvers.registry import find_backend
 from edgeopt.solvers.scaling import solve_scaled
-from edgeopt.solvers.solution import Seconds, Solution
-from edgeopt.solvers.status import Status
+from edgeopt.solvers.solution import Seconds, Solution, Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from edgeopt.solvers.registry import BackendSolve
     from edgeopt.solvers.request import Request
 
-__all__ = ["NATIVE", "STATUS", "solve"]
+__all__ = ["STATUS", "solve"]
 
 STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
     {
@@ -59,7 +62,7 @@ STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
     }
 )
 
-NATIVE: Final[Mapping[str, str]] = MappingProxyType(
+_NATIVE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "highs": "highs",
         "scip": "scip_direct",
@@ -98,13 +101,13 @@ def solve(model: Any, request: Request) -> Solution:
     seconds = time.perf_counter() - start
     if not library and request.solver in _COMPILED:
         if compiled is not None:
-            from edgeopt.solvers.kinds import kind_of
+            from edgeopt.solvers.request import kind_of
 
             run = find_backend(request.solver).solve_function(kind_of(compiled.program))
             return _solve_compiled(run, model, compiled, request, seconds)
-        if request.solver not in NATIVE:
+        if request.solver not in _NATIVE:
             raise ProblemTypeError(f"{request.solver} cannot take this model: {reason}")
-    name = native if library else NATIVE[request.solver]
+    name = native if library else _NATIVE[request.solver]
     reach = partial(_reach, name, _interface(name, request))
     if compiled is None:
         return reach(model, request)
@@ -167,7 +170,7 @@ def _interface(name: str, request: Request) -> Any:
 
 def _reach(name: str, solver: Any, model: Any, request: Request) -> Solution:
     if solver is None:
-        return solve_with_legacy_interface(model, name, request)
+        return _solve_with_older_interface(model, name, request)
     return _run(model, name, solver, request)
 
 
@@ -234,3 +237,101 @@ def _duals(loader: Any) -> dict[str, float] | None:
 def _sign(model: Any) -> float:
     objectives = model.component_data_objects(Objective, active=True, descend_into=True)
     return -1.0 if any(objective.sense == maximize for objective in objectives) else 1.0
+
+
+_OLDER_STATUS: Final[Mapping[OlderCondition, Status]] = MappingProxyType(
+    {
+        OlderCondition.optimal: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        OlderCondition.globallyOptimal: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        OlderCondition.locallyOptimal: Status.CONVERGENCE_CRITERIA_SATISFIED,
+        OlderCondition.maxTimeLimit: Status.MAX_TIME_LIMIT,
+        OlderCondition.maxIterations: Status.ITERATION_LIMIT,
+        OlderCondition.maxEvaluations: Status.ITERATION_LIMIT,
+        OlderCondition.minFunctionValue: Status.OBJECTIVE_LIMIT,
+        OlderCondition.infeasible: Status.PROVEN_INFEASIBLE,
+        OlderCondition.unbounded: Status.PROVEN_UNBOUNDED,
+        OlderCondition.infeasibleOrUnbounded: Status.INFEASIBLE_OR_UNBOUNDED,
+        OlderCondition.userInterrupt: Status.INTERRUPTED,
+        OlderCondition.resourceInterrupt: Status.INTERRUPTED,
+        OlderCondition.error: Status.ERROR,
+        OlderCondition.solverFailure: Status.ERROR,
+        OlderCondition.internalSolverError: Status.ERROR,
+        OlderCondition.licensingProblems: Status.ERROR,
+        OlderCondition.invalidProblem: Status.ERROR,
+        OlderCondition.noSolution: Status.UNKNOWN,
+        OlderCondition.intermediateNonInteger: Status.UNKNOWN,
+        OlderCondition.feasible: Status.UNKNOWN,
+        OlderCondition.minStepLength: Status.UNKNOWN,
+        OlderCondition.other: Status.UNKNOWN,
+        OlderCondition.unknown: Status.UNKNOWN,
+    }
+)
+
+
+def _solve_with_older_interface(model: Any, name: str, request: Request) -> Solution:
+    """Solve a model through ``pyomo.environ.SolverFactory``."""
+    solver = OlderFactory(name)
+    if solver is None or not solver.available(exception_flag=False):
+        raise MissingDependencyError(
+            f"Pyomo cannot reach the solver {name!r}: install it, or its Python package"
+        )
+    variables = list(model.component_data_objects(Var, descend_into=True))
+    suffix = None
+    if model.component("dual") is None and not any(not v.is_continuous() for v in variables):
+        suffix = model.dual = Suffix(direction=Suffix.IMPORT)
+    options = dict(request.options)
+    if request.threads is not None:
+        options.setdefault("threads", request.threads)
+    limit = {} if request.time_limit is None else {"timelimit": request.time_limit}
+    start = time.perf_counter()
+    try:
+        results = solver.solve(
+            model, load_solutions=False, tee=request.log, options=options, **limit
+        )
+        seconds = time.perf_counter() - start
+        status = _OLDER_STATUS[results.solver.termination_condition]
+        has_point = len(results.solution) > 0
+        if has_point:
+            model.solutions.load_from(results)
+        duals = _named_duals(model, suffix) if has_point else None
+    finally:
+        if suffix is not None:
+            model.del_component(suffix)
+    return _as_solution(model, request, status, variables, duals, results, seconds)
+
+
+def _named_duals(model: Any, suffix: Any) -> dict[str, float] | None:
+    if suffix is None or not suffix:
+        return None
+    rows = model.component_data_objects(Constraint, active=True, descend_into=True)
+    return {row.name: float(suffix[row]) for row in rows if row in suffix}
+
+
+def _as_solution(
+    model: Any,
+    request: Request,
+    status: Status,
+    variables: list[Any],
+    duals: dict[str, float] | None,
+    results: Any,
+    seconds: float,
+) -> Solution:
+    objectives = list(model.component_data_objects(Objective, active=True, descend_into=True))
+    maximised = bool(objectives) and objectives[0].sense == maximize
+    reported = results.problem.upper_bound if maximised else results.problem.lower_bound
+    values = None
+    if len(results.solution) > 0:
+        values = {v.name: float(v.value) for v in variables if v.value is not None}
+    known = values is not None and bool(objectives)
+    return assemble(
+        model,
+        request,
+        status,
+        sign=-1.0 if maximised else 1.0,
+        seconds=(0.0, seconds),
+        version=str(getattr(results.solver, "version", "")),
+        objective=float(value(objectives[0])) if known else float("nan"),
+        bound=float(reported) if isinstance(reported, float | int) else None,
+        values=values,
+        duals=duals,
+    )

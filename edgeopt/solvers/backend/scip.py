@@ -16,10 +16,9 @@ from pyscipopt.scip import PY_SCIP_PARAMSETTING as SCIP_PARAMSETTING
 from pyscipopt.scip import Term
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import assemble
-from edgeopt.solvers.log_stream import LogStream
+from edgeopt.solvers.backend.assembly import LogStream, assemble
 from edgeopt.solvers.request import Progress
-from edgeopt.solvers.status import Status
+from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import scipy
 from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, milp
 
 from edgeopt.errors import OptionError
-from edgeopt.solvers.backend.assembly import assemble
-from edgeopt.solvers.row_sides import RowSides
-from edgeopt.solvers.status import Status
+from edgeopt.solvers.backend.assembly import RowSides, assemble
+from edgeopt.solvers.solution import Status
 from edgeopt.solvers.tolerance import DEFAULT
 
 if TYPE_CHECKING:

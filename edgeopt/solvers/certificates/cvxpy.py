@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.solvers.gap import Sum
+from edgeopt.solvers.tolerance import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.sparse.linalg import lsqr
 
-from edgeopt.solvers.gap import EPSILON, ROUNDING_UNITS, Sum
-from edgeopt.solvers.tolerance import TIGHT
+from edgeopt.solvers.tolerance import EPSILON, ROUNDING_UNITS, TIGHT, Sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ import numpy as np
 from edgeopt.solvers.certificates import linear
 
 if TYPE_CHECKING:
-    from edgeopt.solvers.gap import Sum
     from edgeopt.solvers.solution import Solution
+    from edgeopt.solvers.tolerance import Sum
 
 __all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.tolerance import relative_gap
 from edgeopt.studies.entries import Benchmark, BenchmarkEntry, PolicyEntry, made
 from edgeopt.studies.files import write_plan
 from edgeopt.studies.wording import plural
@@ -75,7 +75,7 @@ def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
     The even rate; where that does not fit beside serving all requests, all tasks get the same share
     of it.
     """
-    from edgeopt.models.edr.served import least_energy
+    from edgeopt.models.edr.penalties import least_energy
 
     rate = np.where(instance.active, instance.even_rate, 0.0)
     needed = (instance.round_energy * rate).sum(axis=1)
@@ -92,7 +92,7 @@ def least_rounds(instance: EdrInstance) -> NDArray[np.float64]:
 def _framewise(instance: EdrInstance) -> Benchmark:
     """Solve every frame for itself."""
     from edgeopt.models.edr.comparators import frame_comparator
-    from edgeopt.models.edr.served import served_cap
+    from edgeopt.models.edr.penalties import served_cap
 
     began = time.perf_counter()
     cap, rates = served_cap(instance), least_rounds(instance)

@@ -164,7 +164,7 @@ def fewest_in_system(case: Case, slots: int) -> Ints:
     together cannot complete more tasks than one machine that serves the least remaining work
     first, each task taking as little of the resource as any mix of bundles allows.
     """
-    from edgeopt.models.tapfinger.mixed import mixed_volumes
+    from edgeopt.models.tapfinger.volume import mixed_volumes
 
     instance: TapFingerInstance = case.instance
     at = np.arange(slots)

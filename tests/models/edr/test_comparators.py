@@ -9,44 +9,11 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import small
-from edgeopt.models.edr.comparators import frame_comparator, training_comparator
+from edgeopt.models.edr.comparators import frame_comparator
 from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
 from edgeopt.solvers import solve
-from tests.certified import linprog
 from tests.draws import draws
 from tests.strategies import edr_instances
-
-
-@given(edr_instances(), st.sampled_from([1.0, 0.5, 0.0]))
-@settings(max_examples=draws(60))
-def test_the_training_comparator_is_the_cheapest_training(instance, share):
-    least = share * instance.even_rate
-    found = training_comparator(instance, minimum=least)
-    for t in range(instance.frames):
-        active = instance.active[t]
-        if not active.any():
-            assert found.feasible[t]
-            assert found.cost[t] == 0.0
-            continue
-        capped = np.isfinite(instance.cap[t])
-        best = linprog(
-            instance.round_cost[t, active],
-            A_ub=instance.round_energy[t, active][None] if capped else None,
-            b_ub=instance.cap[t : t + 1] if capped else None,
-            bounds=np.column_stack([least, instance.rounds])[active],
-        )
-        assert found.feasible[t] == (best.status == 0)
-        if best.status == 0:
-            rounds = found.rounds[t]
-            assert found.cost[t] == pytest.approx(best.fun, rel=1e-9, abs=1e-9)
-            assert instance.round_cost[t] @ rounds == pytest.approx(best.fun, rel=1e-9, abs=1e-9)
-            assert instance.round_energy[t] @ rounds <= instance.cap[t] * (1 + 1e-12)
-            assert (rounds[active] >= least[active]).all()
-            assert (rounds <= instance.rounds).all()
-            assert (rounds[~active] == 0).all()
-        else:
-            assert np.isnan(found.rounds[t]).all()
-            assert np.isnan(found.cost[t])
 
 
 @given(edr_instances(frames=2), st.data())
@@ -109,8 +76,6 @@ def test_wrong_limits_are_named(change, named):
         for name, value in change.items()
     }
     assert instance.tasks > 0
-    with pytest.raises(InputError, match=named):
-        training_comparator(instance, **arrays)
     with pytest.raises(InputError, match=named):
         frame_comparator(instance, 0, **arrays | ({"cap": -1.0} if "cap" in change else {}))
 

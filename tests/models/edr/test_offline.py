@@ -11,9 +11,8 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.edr import generate, small
 from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
 from edgeopt.models.edr.offline import solve_offline
-from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.recourse import FrameRecourse
-from edgeopt.models.edr.served import served_cap
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.strategies import edr_instances

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError
 from edgeopt.instances.edr import small
 from edgeopt.models.edr.matrix import colocation_columns, colocation_matrix
-from edgeopt.models.edr.penalties import late_price, unserved_price
+from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
-from edgeopt.models.edr.served import served_cap
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.models.twins import assert_twins

@@ -15,9 +15,8 @@ from edgeopt.models.edr.routing import (
     routing_problem,
     solve_routing,
 )
-from edgeopt.models.edr.routing.generation import RoutingColumns
-from edgeopt.models.edr.routing.highs import solve_by_columns, solve_whole
-from edgeopt.models.edr.routing.units import plan_of
+from edgeopt.models.edr.routing.highs import RoutingColumns, solve_by_columns, solve_whole
+from edgeopt.models.edr.routing.matrix import plan_of
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan, printed
 from tests.strategies import edr_instances

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import ScalingWarning
 from edgeopt.instances.edr import generate
-from edgeopt.models.edr import frame_comparator, solve_offline, take_step
+from edgeopt.models.edr import frame_comparator, solve_offline
 from edgeopt.models.edr.routing import solve_frame, solve_routing
-from edgeopt.models.edr.training import step_residual
 from tests.draws import draws
 from tests.models.edr.routing_cases import Case, cases
 from tests.scales import ANY, POWERS
@@ -136,18 +135,6 @@ def test_comparator_of_a_frame_keeps_every_bit(change, costs, instance, factor):
     assert (same.cost, same.bound) == (best.cost * unit, best.bound * unit)
     assert same.feasible == best.feasible
     np.testing.assert_array_equal(same.rounds, best.rounds)
-
-
-@pytest.mark.parametrize("rounds", [2.0**-40, 1.0, 2.0**40])
-@pytest.mark.parametrize("energy", [2.0**-40, 1.0, 2.0**40])
-def test_residual_of_a_step_knows_no_unit(rounds, energy):
-    point, gradient, upper = np.array([1.0, 2.0]), np.array([-1.0, 0.5]), np.array([3.0, 3.0])
-    data = point * rounds, gradient * rounds, np.array([1.0, 2.0]) * energy
-    limits = 2.0 * rounds * energy, upper * rounds, 1.0
-    taken = take_step(*data, *limits)
-    assert step_residual(taken, *data, *limits) <= 1e-15
-    off = taken._replace(rounds=taken.rounds * 1.01)
-    assert step_residual(off, *data, *limits) > 1e-3
 
 
 @given(instance=edr_instances(), factor=st.sampled_from((1.0, *POWERS)))

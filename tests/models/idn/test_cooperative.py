@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import generate
 from edgeopt.models.idn import Demand, cooperative_matrix
-from edgeopt.models.idn.cooperative import master as master_module
+from edgeopt.models.idn.cooperative import solve as solve_module
 from edgeopt.models.idn.cooperative import solve_cooperative
-from edgeopt.models.idn.cooperative.building import cooperative_program
-from edgeopt.models.idn.offers import offers
+from edgeopt.models.idn.cooperative.program import cooperative_program
+from edgeopt.models.idn.matrix import offers
 from edgeopt.solvers import Quality, Status, solve
 from tests.strategies import idn_instances
 
@@ -256,7 +256,7 @@ def test_special_cases_have_the_right_bound(name):
 def test_stopped_early_the_bound_holds(iterations, monkeypatch):
     instance = generate(topology=2, tasks=4, horizon=10, arrivals="multinomial")
     best = optimum(instance, Demand.of(instance))
-    monkeypatch.setattr(master_module, "MAX_ITERATIONS", iterations)
+    monkeypatch.setattr(solve_module, "MAX_ITERATIONS", iterations)
     plan = solve_cooperative(instance, method="structured", progress=lambda progress: True)
     assert plan.status is Status.INTERRUPTED
     assert plan.objective <= best * (1 + 1e-9)
@@ -266,7 +266,7 @@ def test_stopped_early_the_bound_holds(iterations, monkeypatch):
 
 
 def test_a_stuck_interior_point_hands_over_to_a_vertex_method(monkeypatch):
-    monkeypatch.setattr(master_module, "MAX_ITERATIONS", 2)
+    monkeypatch.setattr(solve_module, "MAX_ITERATIONS", 2)
     instance = generate(topology=2, tasks=4, horizon=60, arrivals="multinomial")
     assert solve_cooperative(instance, method="structured").status is Status.UNKNOWN
     plan = solve_cooperative(instance)

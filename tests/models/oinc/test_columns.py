@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
-from edgeopt.models.oinc.cones import slot_misocp
+from edgeopt.models.oinc.programs import slot_misocp
 from edgeopt.models.oinc.slot import (
     SlotProblem,
     allocate,
@@ -21,9 +21,9 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.columns import evidence, slot_bound, solve_by_columns
+from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
+from edgeopt.models.oinc.slot.columns.ascent import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import search
-from edgeopt.models.oinc.slot.columns.roots import roots_of
 from edgeopt.solvers import Status, solve
 from tests.certified import linprog
 from tests.draws import draws
@@ -118,9 +118,9 @@ def test_the_plan_is_the_best_of_all(problem, objectives):
 
 
 def test_the_plan_is_found_from_a_bad_one_and_rough_prices(monkeypatch):
-    monkeypatch.setattr(evidence, "_generate", lambda *_: False)
-    monkeypatch.setattr(evidence, "ROUNDS", 2)
-    monkeypatch.setattr(evidence, "assign", lambda problem: np.zeros(problem.requests, np.int64))
+    monkeypatch.setattr(master, "_generate", lambda *_: False)
+    monkeypatch.setattr(master, "ROUNDS", 2)
+    monkeypatch.setattr(master, "assign", lambda problem: np.zeros(problem.requests, np.int64))
     rng, n, J = np.random.default_rng(3), 7, 3
     every = np.array(list(product(range(J), repeat=n)))
     picked = 0

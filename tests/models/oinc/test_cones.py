@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
-from edgeopt.models.oinc.cones import allocation_program, slot_misocp
+from edgeopt.models.oinc.programs import allocation_program, slot_misocp
 from edgeopt.models.oinc.slot import SlotProblem, allocate, fits
 from edgeopt.solvers import Status, solve
 from tests.draws import draws

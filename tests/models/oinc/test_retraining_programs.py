@@ -17,8 +17,8 @@ from edgeopt.models.oinc.retraining import (
     flow_lp,
     flow_matrix,
 )
-from edgeopt.models.oinc.retraining.coarse import coarse_prices, grid_points
-from edgeopt.models.oinc.retraining.pricing import Pricing
+from edgeopt.models.oinc.retraining.generation import Pricing
+from edgeopt.models.oinc.retraining.matrix import coarse_prices, grid_points
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.strategies import retraining_problems

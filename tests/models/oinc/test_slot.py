@@ -21,8 +21,7 @@ from edgeopt.models.oinc.slot import (
     slot_problem,
     solve_slot,
 )
-from edgeopt.models.oinc.slot.exact_search import site_cost
-from edgeopt.models.oinc.slot.search import measure
+from edgeopt.models.oinc.slot.search import measure, site_cost
 from tests.draws import draws
 from tests.strategies import slot_problems
 

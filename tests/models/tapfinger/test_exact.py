@@ -22,8 +22,7 @@ from edgeopt.models.tapfinger import (
     verify,
 )
 from edgeopt.models.tapfinger.exact import schedule_of
-from edgeopt.models.tapfinger.horizon import latest_completion
-from edgeopt.models.tapfinger.starts import interchangeable, starts
+from edgeopt.models.tapfinger.starts import interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve
 from tests.draws import draws
 from tests.strategies import scheduling_problems

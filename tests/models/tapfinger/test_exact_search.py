@@ -20,12 +20,11 @@ from edgeopt.models.tapfinger import (
     verify,
 )
 from edgeopt.models.tapfinger import exact as exact_module
-from edgeopt.models.tapfinger.exact import promising, raised
+from edgeopt.models.tapfinger.exact import improved, promising, raised, replanned, value_step
 from edgeopt.models.tapfinger.listing import PRESSURES
 from edgeopt.models.tapfinger.matrix import assembled
 from edgeopt.models.tapfinger.relaxation import priced
 from edgeopt.models.tapfinger.starts import interchangeable, starts
-from edgeopt.models.tapfinger.windows import improved, replanned, value_step
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.strategies import scheduling_problems

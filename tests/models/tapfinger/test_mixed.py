@@ -18,7 +18,7 @@ from edgeopt.models.tapfinger import (
     scheduling_problem,
     volume_bound,
 )
-from edgeopt.models.tapfinger.mixed import largest_gain
+from edgeopt.models.tapfinger.volume import largest_gain
 from tests.draws import draws
 from tests.strategies import tapfinger_instances
 

@@ -19,7 +19,7 @@ from edgeopt.models.tapfinger import (
     relaxation,
     trivial_bound,
 )
-from edgeopt.models.tapfinger.windows import improved, value_step
+from edgeopt.models.tapfinger.exact import improved, value_step
 from tests.draws import draws
 from tests.scales import ANY, POWERS
 from tests.strategies import scheduling_problems, tapfinger_instances

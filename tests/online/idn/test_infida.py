@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, generate
-from edgeopt.models.idn.supergradient import supergradient
+from edgeopt.models.idn.gain import supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
 from edgeopt.online.idn.policies import infida

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotProblem
-from edgeopt.models.oinc.slot.assignment import assign
-from edgeopt.models.oinc.slot.solve import evaluate
+from edgeopt.models.oinc.slot.solve import assign, evaluate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.forecast import Forecast, needed_speed

@@ -125,18 +125,3 @@ def frame_optimum(
             program.row({("x", t, i): 1.0}, float(minimum[i]), INFINITY)
     optima, found = program.minimum(goal)
     return optima[0], found
-
-
-def training_optimum(plain: Plain, t: int, minimum: Sequence[float]) -> float:
-    """Do the same for training alone, with the whole cap for itself."""
-    program = Program()
-    goal = {}
-    for i in range(plain.I):
-        if plain.active(t, i):
-            name = program.column(("x", t, i), upper=plain.rounds[i])
-            goal[name] = float(plain.c(t, i))
-            program.row({name: 1.0}, float(minimum[i]), INFINITY)
-    if plain.cap[t] != INFINITY:
-        used = {name: float(plain.e(t, name[2])) for name in goal}
-        program.row(used, -INFINITY, float(plain.cap[t]))
-    return program.minimum(goal)[0][0]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from edgeopt.models.edr.routing.build import routing_problem
-from edgeopt.models.edr.routing.frame import solve_frame
 from edgeopt.models.edr.routing.matrix import routing_matrix
-from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
-from edgeopt.models.edr.routing.problem import Penalties, RoutingProblem
+from edgeopt.models.edr.routing.problem import (
+    Penalties,
+    Prices,
+    RoutingPlan,
+    RoutingProblem,
+    dual_bound,
+)
 from edgeopt.models.edr.routing.programs import routing_lp
-from edgeopt.models.edr.routing.routes import Conditions, Routes, conditions, find_routes
-from edgeopt.models.edr.routing.solve import solve_routing
+from edgeopt.models.edr.routing.routes import (
+    Conditions,
+    Routes,
+    conditions,
+    find_routes,
+    routing_problem,
+)
+from edgeopt.models.edr.routing.solve import solve_frame, solve_routing
 
 __all__ = [
     "Conditions",

@@ -1,28 +1,203 @@
-"""Routing by HiGHS: the whole linear program at once, or one priority after the other."""
+"""Routing by HiGHS: the whole program at once, on a few routes, or one priority after the other.
+
+Of a large problem a few routes of each origin come first; the others join when prices ask for them.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.edr.routing.generation import RoutingColumns
-from edgeopt.models.edr.routing.matrix import routing_matrix
-from edgeopt.models.edr.routing.units import Units, plan_of
+from edgeopt.models.edr.routing.kernels import cheapest_routes
+from edgeopt.models.edr.routing.matrix import Units, plan_of, routing_columns, routing_matrix
+from edgeopt.models.edr.routing.problem import Prices, dual_bound
 from edgeopt.solvers import LabelBlock, Reusable, solve
+from edgeopt.solvers.columns import Priced, Restricted, ReusableMaster, generate_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.edr.routing.plan import RoutingPlan
-    from edgeopt.models.edr.routing.problem import Elastic, Penalties, RoutingProblem
+    from edgeopt.models.edr.routing.problem import Elastic, Penalties, RoutingPlan, RoutingProblem
     from edgeopt.solvers import LinearProgram
 
     Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
 
-__all__ = ["solve_by_columns", "solve_in_order", "solve_whole"]
+__all__ = ["RoutingColumns", "solve_by_columns", "solve_in_order", "solve_whole"]
+
+FIRST: Final = 4
+"""Routes of each origin and type to begin with."""
+
+MORE: Final = 2
+"""Routes of each origin and type that join in a round at most."""
+
+FINE: Final = 1e-9
+"""Reduced costs within this share of the largest cost count as 0."""
+
+
+class RoutingColumns:
+    """Solve one routing problem after another by column generation.
+
+    The program stays loaded in HiGHS. A problem that follows, such as that of the next slot, may
+    have other demand, costs, capacities and routes: it starts from the last basis and with the
+    routes that the last one needed.
+
+    Parameters
+    ----------
+    gap
+        Proven relative gap at which to stop.
+    first
+        Routes of each origin and type to begin with, the cheapest ones.
+
+    Examples
+    --------
+    >>> solver = RoutingColumns()
+    >>> plans = [solver.solve(problem, problem.penalties()) for problem in slots]  # doctest: +SKIP
+    """
+
+    def __init__(self, *, gap: float = 1e-6, first: int = FIRST) -> None:
+        self.gap, self.first = gap, first
+        self._master: _Master | None = None
+
+    def solve(
+        self, problem: RoutingProblem, penalties: Penalties, start: RoutingPlan | None = None
+    ) -> RoutingPlan:
+        """Solve a problem, from the last one where that is alike."""
+        began = time.perf_counter()
+        if self._master is None or not self._master.fits(problem):
+            routes = self._few(problem, start)
+            self._master = _Master(problem, penalties, routes)
+        else:
+            self._master.move(problem, penalties)
+        master = self._master
+        solution = generate_columns(master, master.pricing, gap=self.gap)
+        flow = np.zeros(problem.routes)
+        alive = master.routes >= 0
+        values = solution.values[-master.routes.size :] if master.routes.size else np.empty(0)
+        flow[master.routes[alive]] = values[alive] * master.units.request
+        return plan_of(
+            problem,
+            penalties,
+            flow,
+            solution.duals,
+            seconds=time.perf_counter() - began,
+            method=f"columns, {master.path}",
+        )
+
+    def _few(self, problem: RoutingProblem, start: RoutingPlan | None) -> Integers:
+        price, energy_price = np.zeros(problem.capacity.shape), 0.0
+        if start is not None and start.prices.site.shape == price.shape:
+            price = start.prices.site + start.prices.room
+            energy_price = start.prices.energy
+        chosen = np.zeros(problem.routes, dtype=np.bool_)
+        surcharge = problem.surcharge(energy_price, price)
+        cheapest_routes(
+            problem.first, problem.site, problem.cost, surcharge, self.first, chosen, 0.0
+        )
+        return np.flatnonzero(chosen)
+
+
+class _Master(ReusableMaster):
+    """The program on the routes generated so far, in units around 1; a `columns.Master`."""
+
+    def __init__(self, problem: RoutingProblem, penalties: Penalties, routes: Integers) -> None:
+        self.problem, self.penalties = problem, penalties
+        self.units = Units.of(problem)
+        self.routes = routes
+        """Route of each column after u and excess; -1 where the problem has it no longer."""
+        self._key = _keys(problem, routes)
+        self._known = np.zeros(problem.routes, dtype=np.bool_)
+        self._known[routes] = True
+        program = routing_matrix(problem, elastic=penalties, routes=routes)
+        super().__init__(Reusable(self.units.program(problem, program)))
+        self.path = ""
+
+    def fits(self, problem: RoutingProblem) -> bool:
+        """Whether the rows are those of another problem, but for their sides."""
+        mine = self.problem
+        return (
+            mine.demand.shape == problem.demand.shape
+            and np.array_equal(mine.work, problem.work)
+            and np.array_equal(mine.energy, problem.energy)
+            and np.array_equal(np.isfinite(mine.room), np.isfinite(problem.room))
+            and np.isfinite(mine.budget) == np.isfinite(problem.budget)
+        )
+
+    def move(self, problem: RoutingProblem, penalties: Penalties) -> None:
+        """Turn into the master of another problem that fits; routes that it lacks are closed."""
+        self.problem, self.penalties, self.units = problem, penalties, Units.of(problem)
+        self.path = ""
+        every = _keys(problem, np.arange(problem.routes))
+        self.routes = np.full(self._key.size, -1)
+        if every.size:
+            at = np.minimum(np.searchsorted(every, self._key), every.size - 1)
+            self.routes = np.where(every[at] == self._key, at, -1)
+        alive = self.routes >= 0
+        self._known = np.zeros(problem.routes, dtype=np.bool_)
+        self._known[self.routes[alive]] = True
+        units, fixed = self.units, self._fixed
+        cost = np.zeros(fixed + alive.size)
+        cost[: problem.demand.size] = penalties.unserved
+        cost[problem.demand.size : fixed] = penalties.excess
+        cost[fixed:][alive] = problem.cost[self.routes[alive]]
+        scale = units.columns(problem, cost.size) / (units.request * units.cost)
+        self._model.change_cost(cost * scale)
+        closed = np.where(alive, np.inf, 0.0)
+        self._model.change_bounds(upper=closed, columns=range(fixed, cost.size))
+        side = [problem.demand.ravel(), problem.capacity.ravel()]
+        side.append(problem.room[np.isfinite(problem.room)])
+        if np.isfinite(problem.budget):
+            side.append(np.array([problem.budget]))
+        upper = np.concatenate(side) / units.rows(problem)
+        lower = np.full(upper.size, -np.inf)
+        lower[: problem.demand.size] = upper[: problem.demand.size]
+        self._model.change_sides(lower, upper)
+
+    @property
+    def _fixed(self) -> int:
+        """Number of columns of unserved requests and excess."""
+        return self.problem.demand.size + int(np.isfinite(self.problem.budget))
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Solve on the routes so far; a vertex is exact, whatever the gap."""
+        solution = self.solved()
+        self.path = self.path or solution.path
+        prices = self.units.prices(self.problem, solution.duals)
+        return Restricted(solution.objective, solution.values, prices)
+
+    def pricing(self, prices: Prices) -> Priced[Integers]:
+        """Return the bound that prices prove for all routes, and those that cost less by them."""
+        problem, units = self.problem, self.units
+        bound = dual_bound(problem, prices, self.penalties) / (units.request * units.cost)
+        return Priced(bound, self._cheaper(prices))
+
+    def _cheaper(self, prices: Prices) -> Integers | None:
+        problem, chosen = self.problem, self._known.copy()
+        surcharge = problem.surcharge(prices.energy, prices.site + prices.room)
+        fine = FINE * self.units.cost
+        cheapest_routes(problem.first, problem.site, problem.cost, surcharge, MORE, chosen, fine)
+        routes = np.flatnonzero(chosen & ~self._known)
+        return routes if routes.size else None
+
+    def add(self, columns: Integers) -> int:
+        """Add routes."""
+        problem, units = self.problem, self.units
+        matrix = routing_columns(problem, columns) * units.request
+        matrix = matrix / units.rows(problem)[:, np.newaxis]
+        self._model.add_columns(problem.cost[columns] / units.cost, matrix)
+        self.routes = np.concatenate([self.routes, columns])
+        self._key = np.concatenate([self._key, _keys(problem, columns)])
+        self._known[columns] = True
+        return int(columns.size)
+
+
+def _keys(problem: RoutingProblem, routes: Integers) -> Integers:
+    """Return numbers that tell routes by slot, origin, type and site, in the order of routes."""
+    return np.asarray(problem.row[routes] * problem.sites + problem.site[routes])
+
 
 SLACK = 1e-12
 """Share by which a later priority may fall behind what an earlier one has reached."""

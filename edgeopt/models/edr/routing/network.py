@@ -19,7 +19,7 @@ import numpy as np
 
 from edgeopt.errors import SolverError
 from edgeopt.models.edr.routing.kernels import cheapest_routes, weigh
-from edgeopt.models.edr.routing.plan import Prices, RoutingPlan, dual_bound
+from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
 from edgeopt.solvers.transport import TransportSimplex
 
 if TYPE_CHECKING:

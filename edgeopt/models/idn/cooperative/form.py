@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.linalg import blas, lapack
 
-from edgeopt.models.idn.cooperative import maps
-from edgeopt.models.idn.cooperative.normal import NormalEquations
+from edgeopt.models.idn.cooperative import kernels
 from edgeopt.solvers.interior_point import Point
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from edgeopt.models.idn.cooperative.program import CooperativeProgram
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 __all__ = ["CooperativeForm"]
 
@@ -96,7 +97,7 @@ class CooperativeForm:
         self.columns(self.cost).option[:] = -worth / self.scale
         self.right = np.ones(sum(int(np.prod(shape)) for shape in self._row_shapes))
         self.by_row(self.right).capacity[:] = 0.0
-        self.normal = NormalEquations(program, self.share, self.load)
+        self.normal = _NormalEquations(program, self.share, self.load)
 
     def columns(self, vector: Floats) -> Columns:
         """Return a vector of columns in its parts."""
@@ -147,7 +148,7 @@ class CooperativeForm:
         row = self.by_row(out)
         row.demand[:] = v.demand
         np.subtract(v.capacity, v.hosting, out=row.capacity)
-        maps.add_up(
+        kernels.add_up(
             program.option_first, program.cell, self.share, v.option, row.demand, row.capacity
         )
         np.add(v.hosting, v.absent, out=row.copies)
@@ -163,7 +164,7 @@ class CooperativeForm:
         program, row = self.program, self.by_row(multipliers)
         out = np.empty(self.cost.size)
         v = self.columns(out)
-        maps.price_options(
+        kernels.price_options(
             program.option_first, program.cell, self.share, row.demand, row.capacity, v.option
         )
         v.demand[:] = row.demand
@@ -195,3 +196,130 @@ def _split(vector: Floats, shapes: tuple[tuple[int, ...], ...]) -> list[Floats]:
         parts.append(vector[at : at + count].reshape(shape))
         at += count
     return parts
+
+
+# Relative lifts of the diagonal, tried in turn. The first is none: what a lift adds to the rows is
+# multiplied by the weights of hosting columns, which grow beyond all bounds.
+LIFTS = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)
+
+
+class _NormalEquations:
+    r"""Factorised normal matrix of one interior-point iteration.
+
+    Slots meet only in the hosting columns, and tasks only in the knapsack rows. So demand and
+    capacity rows are eliminated slot by slot; the Schur complement that is left in the hosting
+    columns is one dense block :math:`B_i` per task, bordered by one row per knapsack.
+
+    Parameters
+    ----------
+    program
+        What is to be decided.
+    share
+        Capacity coefficients of the options, shape [S, O].
+    load
+        Knapsack coefficient of each hosting column, shape [C].
+    """
+
+    def __init__(self, program: CooperativeProgram, share: Floats, load: Floats) -> None:
+        self._share, self._cell, self._requests = share, program.cell, program.requests
+        self._tasks = [_Task(program, i, load) for i in range(program.tasks)]
+        self._knapsacks = program.knapsack_size.size
+
+    def factorise(
+        self,
+        option: Floats,
+        demand: Floats,
+        capacity: Floats,
+        hosting: Floats,
+        absent: Floats,
+        room: Floats,
+    ) -> None:
+        """Assemble and factorise for column weights (primal over dual slack)."""
+        self._absent, self._hosting = absent, hosting
+        border = np.diag(room)
+        for task in self._tasks:
+            types, cells = task.types, task.cells
+            positive = kernels.eliminate(
+                task.options, self._cell, cells.start, self._share, self._requests[:, types],
+                option, demand[:, types], capacity[:, cells], task.total, task.factor, task.link,
+            )  # fmt: skip
+            if not positive:
+                raise FloatingPointError("a demand row has lost its weight")
+            stacked = task.link.reshape(-1, task.total.shape[1])
+            block = blas.dsyrk(1.0, stacked.T, lower=1)
+            diagonal = np.einsum("ii->i", block)
+            diagonal += (1.0 / task.total).sum(axis=0)
+            diagonal += 1.0 / hosting[cells] + 1.0 / absent[cells]
+            task.block = _cholesky(block)
+            if task.knapsacks.size:
+                task.swept, _ = lapack.dpotrs(task.block, task.outside, lower=1)
+                border[np.ix_(task.knapsacks, task.knapsacks)] += task.outside.T @ task.swept
+        self._border = _cholesky(border) if self._knapsacks else border
+
+    def solve(
+        self, demand: Floats, capacity: Floats, bound: Floats, knapsack: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return the multipliers for right-hand sides [S, R], [S, C], [C] and [K].
+
+        The last array returned is the price of the hosting columns, shape [C].
+        """
+        shift = bound / self._absent
+        knapsack = knapsack.copy()
+        for task in self._tasks:
+            types, cells = task.types, task.cells
+            part = capacity[:, cells]
+            kernels.forward(task.factor, task.link, demand[:, types], part, task.reduced)
+            stacked = task.link.reshape(-1, task.total.shape[1])
+            shift[cells] += task.reduced.ravel() @ stacked - (part / task.total).sum(axis=0)
+            shift[cells], _ = lapack.dpotrs(task.block, shift[cells], lower=1)
+            knapsack[task.knapsacks] -= task.outside.T @ shift[cells]
+        if self._knapsacks:
+            knapsack, _ = lapack.dpotrs(self._border, knapsack, lower=1)
+        demand_out, capacity_out = np.empty_like(demand), np.empty_like(capacity)
+        for task in self._tasks:
+            types, cells = task.types, task.cells
+            if task.knapsacks.size:
+                shift[cells] += task.swept @ knapsack[task.knapsacks]
+            own = shift[cells]
+            task.reduced -= (task.link @ own).reshape(task.reduced.shape)
+            kernels.return_multipliers(
+                task.total, task.factor, task.link, task.reduced, capacity[:, cells] + own,
+                demand_out[:, types], capacity_out[:, cells],
+            )  # fmt: skip
+        copies_out = (bound - shift) / self._absent
+        return demand_out, capacity_out, copies_out, knapsack, shift / self._hosting
+
+
+class _Task:
+    """One task's part of the equations, and the room to factorise it in."""
+
+    block: Floats
+    swept: Floats
+
+    def __init__(self, program: CooperativeProgram, index: int, load: Floats) -> None:
+        first, last = program.type_first[index : index + 2]
+        self.types = slice(int(first), int(last))
+        self.options = program.option_first[first : last + 1]
+        first, last = program.cell_first[index : index + 2]
+        self.cells = slice(int(first), int(last))
+        types, cells = self.types.stop - self.types.start, self.cells.stop - self.cells.start
+        self.total = np.empty((program.slots, cells))
+        self.factor = np.zeros((program.slots, types, types))
+        self.link = np.empty((program.slots, types, cells))
+        self.reduced = np.empty((program.slots, types))
+        # Knapsacks that hold cells of the task, and the coefficients in them as columns.
+        row = program.knapsack[self.cells]
+        self.knapsacks, place = np.unique(row[row >= 0], return_inverse=True)
+        self.outside = np.zeros((cells, self.knapsacks.size), order="F")
+        self.outside[np.flatnonzero(row >= 0), place] = load[self.cells][row >= 0]
+        self.swept = self.outside
+
+
+def _cholesky(matrix: Floats) -> Floats:
+    diagonal = np.einsum("ii->i", matrix)
+    for lift in LIFTS:
+        diagonal *= 1.0 + lift
+        factor, info = lapack.dpotrf(matrix, lower=1)
+        if info == 0:
+            return factor  # type: ignore[no-any-return]
+    raise FloatingPointError("the normal matrix has lost its positive definiteness")

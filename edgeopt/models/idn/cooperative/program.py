@@ -29,17 +29,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.models.idn.cooperative import evaluation, maps
+from edgeopt.models.idn.cooperative import kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.idn import IdnInstance
+    from edgeopt.models.idn.demand import Demand
+    from edgeopt.models.idn.matrix import Offers
     from edgeopt.solvers import Solution
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["CooperativeProgram"]
+__all__ = ["CooperativeProgram", "cooperative_program"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +152,7 @@ class CooperativeProgram:
         np.divide(self.budget, used, out=share, where=used > self.budget)
         hosted *= share[self.node]
         served = np.maximum(served, 0.0, order="C")
-        evaluation.fit(self.option_first, self.cell, self.requests, self.capacity * hosted, served)
+        kernels.fit(self.option_first, self.cell, self.requests, self.capacity * hosted, served)
         return hosted, served
 
     def bound(self, price: Floats) -> float:
@@ -161,9 +164,9 @@ class CooperativeProgram:
             Any numbers, ms per request of capacity, shape [S, C]; negative ones are taken as 0.
         """
         price = np.maximum(price, 0.0)
-        saved = evaluation.best_reduced_gain(self.option_first, self.cell, self.gain, price)
+        saved = kernels.best_reduced_gain(self.option_first, self.cell, self.gain, price)
         worth = self.weight @ (self.capacity * price)
-        knapsacks = evaluation.fill_knapsacks(
+        knapsacks = kernels.fill_knapsacks(
             np.argsort(-worth / self.size, kind="stable"),
             worth, self.size, self.copies, self.node, self.budget,
         )  # fmt: skip
@@ -176,7 +179,7 @@ class CooperativeProgram:
         hosted, served = solution.values["x"], solution.values["q"]
         demand, usage = np.zeros_like(self.requests), np.zeros_like(self.capacity)
         ones = np.ones_like(served)
-        maps.add_up(self.option_first, self.cell, ones, served, demand, usage)
+        kernels.add_up(self.option_first, self.cell, ones, served, demand, usage)
         used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
         finite = np.isfinite(self.budget)
         violations = (
@@ -207,3 +210,60 @@ def _share(violation: Floats, most: Floats) -> float:
     share = np.full(over.shape, np.inf)
     np.divide(over, most, out=share, where=most > 0.0)
     return float(np.where(over > 0.0, share, 0.0).max(initial=0.0))
+
+
+def cooperative_program(
+    instance: IdnInstance, demand: Demand, chosen: Offers
+) -> CooperativeProgram:
+    r"""Sort what can be hosted and served by task; leave out what has no capacity.
+
+    A model counts with no more than all requests that it could get, :math:`L_{tvg} =
+    \min(L_{vg}, \sum_\rho r_{t\rho})`, which excludes no placement of whole models and keeps
+    unlimited capacities finite.
+    """
+    capacity = instance.capacity[chosen.node, chosen.model]
+    useful = chosen.offer >= 0
+    useful[useful] = capacity[chosen.offer[useful]] > 0.0
+    # Types in the order of their tasks; within a type the cheapest option stays first.
+    task_of = instance.request_task[chosen.type]
+    option = np.lexsort((chosen.type, task_of))
+    option = option[useful[option]]
+    types, first_option, kind = _ranges(chosen.type[option])
+    task = instance.request_task[types]
+    tasks, first_type, _ = _ranges(task)
+
+    offer = np.unique(chosen.offer[option])
+    offer = offer[np.argsort(instance.task[chosen.model[offer]], kind="stable")]
+    cell_of = np.empty(chosen.node.size, dtype=np.int64)
+    cell_of[offer] = np.arange(offer.size)
+    cell = cell_of[chosen.offer[option]]
+    first_cell = np.searchsorted(instance.task[chosen.model[offer]], tasks)
+
+    requests = np.ascontiguousarray(demand.requests[:, types])
+    reach = np.zeros((len(demand), offer.size))
+    np.add.at(reach.T, cell, requests.T[kind])
+    reach[reach == 0.0] = 1.0  # nobody asks: any capacity is as good
+    ranking, place = instance.ranking, chosen.option[option]
+    return CooperativeProgram(
+        weight=demand.weight,
+        requests=requests,
+        type_first=first_type,
+        cell_first=np.append(first_cell, offer.size),
+        option_first=first_option,
+        cell=cell,
+        gain=ranking.repository_cost[chosen.type[option]] - ranking.cost[place],
+        capacity=np.minimum(capacity[offer], reach),
+        copies=chosen.copies[offer].astype(np.float64),
+        size=chosen.size[offer],
+        node=chosen.node[offer],
+        budget=instance.budget,
+        offer=offer,
+        option=option,
+    )
+
+
+def _ranges(key: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return runs of equal keys: the key of each, where each begins and ends, the run of each."""
+    begins = np.flatnonzero(np.diff(key, prepend=-1))
+    run = np.repeat(np.arange(begins.size), np.diff(np.append(begins, key.size)))
+    return key[begins], np.append(begins, key.size), run

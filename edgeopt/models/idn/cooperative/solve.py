@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,21 +12,77 @@ from threadpoolctl import threadpool_limits
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.models.idn.cooperative.building import cooperative_program
-from edgeopt.models.idn.cooperative.master import CooperativeMaster, compile_kernels
+from edgeopt.models.idn.cooperative.form import CooperativeForm
+from edgeopt.models.idn.cooperative.program import CooperativeProgram, cooperative_program
 from edgeopt.models.idn.demand import Demand
-from edgeopt.models.idn.matrix import assembled
-from edgeopt.models.idn.offers import Offers, offers
-from edgeopt.models.idn.solution import PlacementSolution
+from edgeopt.models.idn.matrix import Offers, assembled, offers
+from edgeopt.models.idn.solve import PlacementSolution
 from edgeopt.solvers import Quality, Seconds, Solution, Status, solve
-from edgeopt.solvers.columns import generate_columns
+from edgeopt.solvers.columns import InteriorMaster, Priced, Restricted, generate_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.models.idn.cooperative.program import CooperativeProgram
     from edgeopt.solvers.request import ProgressCallback
 
-__all__ = ["Method", "solve_cooperative"]
+    Floats = NDArray[np.float64]
+
+__all__ = ["compile_kernels", "solve_cooperative"]
+
+MAX_ITERATIONS = 200
+# Factorising the small blocks costs no more than solving with them: correctors do not pay.
+CORRECTORS = 0
+
+
+class CooperativeMaster(InteriorMaster[CooperativeForm]):
+    """The whole program, which has at least one option that is asked for."""
+
+    def __init__(self, program: CooperativeProgram) -> None:
+        form = CooperativeForm(program)
+        super().__init__(form, form.start(), correctors=CORRECTORS, max_iterations=MAX_ITERATIONS)
+        self.program = program
+
+    def solve(self, gap: float, time_limit: float | None) -> Restricted:
+        """Iterate until the relative gap of the two objectives is reached."""
+        for _ in self.approach(gap, time_limit):
+            pass
+        hosted, served = self.form.point_of(self.point)
+        hosted, served = self.program.repaired(hosted, served)
+        prices = self.form.prices_of(self.point)
+        return Restricted(self.program.value(served), {"x": hosted, "q": served}, prices)
+
+    def bound(self, prices: Floats) -> Priced[None]:
+        """Return the bound that capacity prices prove; nothing is ever left out of the master."""
+        return Priced(self.program.bound(prices), None)
+
+    def add(self, columns: None) -> int:
+        """Add nothing: all columns are there."""
+        return 0
+
+    def whole(self, pricing: Callable[[Any], Priced[Any]]) -> CooperativeProgram:
+        """Return the program, which certifies points and prices itself."""
+        return self.program
+
+
+@functools.cache
+def compile_kernels() -> None:
+    """Compile or load all kernels once per process, on the smallest of programs.
+
+    Called before a clock is started: the time of a solve should not depend on being the first.
+    """
+    zero, one = np.zeros(1, dtype=np.int64), np.ones(1)
+    ends = np.array([0, 1])
+    program = CooperativeProgram(
+        weight=one, requests=np.ones((1, 1)), type_first=ends, cell_first=ends, option_first=ends,
+        cell=zero, gain=one, capacity=np.ones((1, 1)), copies=one, size=2.0 * one, node=zero,
+        budget=one, offer=zero, option=zero,
+    )  # fmt: skip
+    master = CooperativeMaster(program)
+    master.bound(master.solve(0.1, None).duals)
+
 
 Method = Literal["auto", "direct", "structured"]
 

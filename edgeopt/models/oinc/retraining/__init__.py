@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from edgeopt.models.oinc.retraining.bounds import FlowBound, flow_bound
-from edgeopt.models.oinc.retraining.certificate import Certificate, certify, largest_theta
-from edgeopt.models.oinc.retraining.horizons import ServiceMode as ServiceMode
-from edgeopt.models.oinc.retraining.horizons import horizon
 from edgeopt.models.oinc.retraining.matrix import dual_matrix, flow_matrix
-from edgeopt.models.oinc.retraining.problem import RetrainingProblem, retraining_problem
+from edgeopt.models.oinc.retraining.problem import (
+    Certificate,
+    RetrainingProblem,
+    certify,
+    horizon,
+    largest_theta,
+    retraining_problem,
+)
+from edgeopt.models.oinc.retraining.problem import ServiceMode as ServiceMode
 from edgeopt.models.oinc.retraining.problem import Weights as Weights
 from edgeopt.models.oinc.retraining.programs import flow_dual, flow_lp
 

@@ -10,18 +10,23 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.models.oinc.retraining import horizons
-from edgeopt.models.oinc.retraining.certificate import certify, largest_theta
 from edgeopt.models.oinc.retraining.generation import optimum_by_patterns
 from edgeopt.models.oinc.retraining.matrix import flow_matrix
+from edgeopt.models.oinc.retraining.problem import (
+    certify,
+    check_horizon,
+    check_service,
+    first_come,
+    largest_theta,
+)
+from edgeopt.models.oinc.retraining.problem import horizon as slots_needed
 from edgeopt.solvers import solve
-from edgeopt.solvers.gap import relative_gap
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.models.oinc.retraining.horizons import ServiceMode
-    from edgeopt.models.oinc.retraining.problem import RetrainingProblem
+    from edgeopt.models.oinc.retraining.problem import RetrainingProblem, ServiceMode
 
     Floats = NDArray[np.float64]
     Prices = tuple[Floats, Floats, Floats]
@@ -151,12 +156,12 @@ def flow_bound(
     have less flow time than this.
     """
     began = time.perf_counter()
-    horizons.check_service(service)
+    check_service(service)
     if method not in (None, "patterns", "highs"):
         raise OptionError(f"method = {method!r}: must be 'patterns' or 'highs'")
     form = {"midpoint": _middle(problem, service, midpoint), "one_site": strong}
-    enough = int(np.ceil(horizons.first_come(problem)[2].max(initial=0.0))) + 1
-    end = None if horizon is None else horizons.check_horizon(problem, horizon)
+    enough = int(np.ceil(first_come(problem)[2].max(initial=0.0))) + 1
+    end = None if horizon is None else check_horizon(problem, horizon)
     slots = enough if end is None else min(enough, end)
     small = np.isfinite(problem.duration).sum() * slots <= SMALL
     few = problem.jobs == 0 or (method is None and small)
@@ -180,7 +185,7 @@ def flow_bound(
             seconds=time.perf_counter() - began,
             **form,
         )
-        last = horizons.horizon(problem, "slot") if end is None else end
+        last = slots_needed(problem, "slot") if end is None else end
         if bound.gap <= gap or slots >= last:
             return bound
         # A best point of the relaxation may need more slots than the first schedule in hand.

@@ -1,7 +1,8 @@
 """The relaxation over slots and what is done in each: patterns join as prices ask for them.
 
 A pattern says which job each site serves in a slot. The program over patterns has a row per job and
-a row per slot, where the one over services has a row per slot of each site and each job.
+a row per slot, where the one over services has a row per slot of each site and each job. Prices of
+jobs are judged slot by slot; the rest of what they prove is a sum.
 """
 
 from __future__ import annotations
@@ -11,26 +12,103 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.oinc.retraining.certificate import largest_theta
-from edgeopt.models.oinc.retraining.coarse import coarse_prices
-from edgeopt.models.oinc.retraining.horizons import first_come
-from edgeopt.models.oinc.retraining.pricing import Pricing, SlotPrices
+from edgeopt.models.oinc.retraining.kernels import price_slots
+from edgeopt.models.oinc.retraining.matrix import coarse_prices
+from edgeopt.models.oinc.retraining.problem import first_come, horizon, largest_theta
 from edgeopt.solvers import LinearProgram, Reusable
-from edgeopt.solvers.columns import Priced, Restricted, generate_columns
-from edgeopt.solvers.linear_master import GeneratedProgram
+from edgeopt.solvers.columns import Priced, ReusableMaster, generate_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.retraining.problem import RetrainingProblem
-    from edgeopt.solvers.program import Sense
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["optimum_by_patterns"]
+__all__ = ["Pricing", "optimum_by_patterns"]
+
+
+class _SlotPrices(NamedTuple):
+    """The best dual point with some prices on jobs.
+
+    Attributes
+    ----------
+    value
+        Its value, a lower bound.
+    theta
+        Price of each job, shape [K].
+    eta, zeta
+        Price of each slot of a site, [J, T], and of a job, [K, T].
+    served
+        Job that each site would serve at these prices, -1 for none, shape [J, T].
+    """
+
+    value: float
+    theta: Floats
+    eta: Floats
+    zeta: Floats
+    served: Ints
+
+
+class Pricing:
+    """Finds prices of slots for prices of jobs.
+
+    Parameters
+    ----------
+    problem
+        The jobs.
+    midpoint, one_site
+        Which program.
+    end
+        Look no further than this slot; by default as far as prices reach.
+    """
+
+    def __init__(
+        self, problem: RetrainingProblem, *, midpoint: bool, one_site: bool, end: int | None
+    ) -> None:
+        assert problem.weight is not None
+        self.problem, self.one_site, self.end = problem, one_site, end
+        self.weight: Floats = problem.weight
+        self.offset = 0.5 if midpoint else 0.0
+        self.rate = np.where(np.isfinite(problem.duration), 1.0 / problem.duration, 0.0)
+        # A job with this price is wanted in the first slot of all, if it were there; and one with
+        # its weight more, in the next.
+        alone = 0.5 * problem.duration.min(axis=1, initial=np.inf) + self.offset
+        self._least = self.weight * (alone - problem.arrival)
+        last = horizon(problem, "slot") if end is None else end
+        self.highest = np.maximum(self._least + self.weight * last, 0.0)
+        """Prices above this cannot be part of a best dual point: no slot is wanted so late."""
+
+    def __call__(self, theta: Floats) -> _SlotPrices:
+        """Price all slots; prices of jobs that cannot be best are cut first."""
+        problem = self.problem
+        theta = np.clip(theta, 0.0, self.highest)
+        slots = self._reach(theta)
+        eta, zeta = np.empty((problem.sites, slots)), np.empty((problem.jobs, slots))
+        served = np.empty((problem.sites, slots), dtype=np.int64)
+        price_slots(
+            theta,
+            self.weight,
+            problem.arrival,
+            self.rate,
+            self.offset,
+            self.one_site,
+            eta,
+            zeta,
+            served,
+        )
+        value = float(theta.sum() - eta.sum() - zeta.sum())
+        return _SlotPrices(value, theta, eta, zeta, served)
+
+    def _reach(self, theta: Floats) -> int:
+        """Return how many slots some job may be wanted in."""
+        if self.end is not None:
+            return self.end
+        positive = self.weight > 0.0
+        last = (theta - self._least)[positive] / self.weight[positive]
+        return max(int(np.ceil(last.max(initial=0.0))), 0) + 1
+
 
 PIECES: Final = 20
 """Into how many pieces the slots are cut for the first prices."""
@@ -83,16 +161,13 @@ def optimum_by_patterns(
     return (theta, eta, zeta), solution.objective
 
 
-class _Master:
+class _Master(ReusableMaster):
     """The restricted program over patterns, which stays in HiGHS."""
-
-    sense: Sense = "min"
-    name = "column generation"
 
     def __init__(self, pricing: Pricing, slots: int) -> None:
         problem = pricing.problem
         self._price, self.problem, self.slots = pricing, problem, slots
-        self.best: SlotPrices | None = None
+        self.best: _SlotPrices | None = None
         self._known: set[tuple[int, bytes]] = set()
         self._flat_rate = pricing.rate.ravel()
         start = self._columns(self._schedule())
@@ -104,25 +179,12 @@ class _Master:
             np.concatenate([needed, free]),
             np.concatenate([np.full(problem.jobs, np.inf), np.ones(slots)]),
         )
-        self._model = Reusable(program, threads=1)
-        self.version = ""
-
-    def solve(self, gap: float, time_limit: float | None) -> Restricted:
-        del gap, time_limit
-        solution = self._model.solve()
-        self.version = f"{solution.solver} {solution.version}"
-        return Restricted(solution.objective, solution.values, solution.duals)
+        super().__init__(Reusable(program, threads=1))
 
     def add(self, patterns: Patterns) -> int:
         if patterns.slot.size:
             self._model.add_columns(*self._columns(patterns))
         return int(patterns.slot.size)
-
-    def complete(self, values: Floats) -> Floats:
-        return np.pad(values, (0, self._model.program.shape[1] - values.size))
-
-    def whole(self, pricing: Callable[[Any], Priced[Patterns]]) -> GeneratedProgram:
-        return GeneratedProgram(self._model.program, pricing)
 
     def pricing(self, duals: Floats) -> Priced[Patterns]:
         """Price at the master's duals, and part of the way there from the best prices."""

@@ -1,4 +1,10 @@
-"""The linear programs of retraining as arrays: the compiled twins of the Pyomo models."""
+"""The linear programs of retraining as arrays, and prices on jobs from a coarse grid of slots.
+
+If the prices of slots are linear between the points of a grid, then so is everything in (9a), and
+it holds in between if it holds at the points. The best prices of this kind are the duals of a
+program over the points alone, in which a point may be used as much as its neighbourhood allows:
+its value is a lower bound too, and its prices are close to the best.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.checked import checked
-from edgeopt.models.oinc.retraining.horizons import check_horizon
-from edgeopt.solvers import LabelBlock, LinearProgram
+from edgeopt.models.oinc.retraining.problem import check_horizon
+from edgeopt.solvers import LabelBlock, LinearProgram, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,10 +25,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Service", "dual_matrix", "flow_matrix", "services", "unit_cost"]
+__all__ = ["coarse_prices", "dual_matrix", "flow_matrix", "grid_points"]
 
 
-class Service(NamedTuple):
+class _Service(NamedTuple):
     """What may be served where and when, each entry one column of a program.
 
     Attributes
@@ -36,17 +42,17 @@ class Service(NamedTuple):
     slot: Ints
 
 
-def services(problem: RetrainingProblem, horizon: int) -> Service:
+def _services(problem: RetrainingProblem, horizon: int) -> _Service:
     """List all services: a job at a site that can serve it, from its arrival to the horizon."""
     job, site = np.nonzero(np.isfinite(problem.duration))
     first = problem.arrival[job]
     length = np.maximum(horizon - first, 0)
     end = np.cumsum(length)
     slot = np.arange(end[-1] if end.size else 0) - np.repeat(end - length - first, length)
-    return Service(np.repeat(job, length), np.repeat(site, length), slot)
+    return _Service(np.repeat(job, length), np.repeat(site, length), slot)
 
 
-def unit_cost(problem: RetrainingProblem, service: Service, *, midpoint: bool) -> Floats:
+def _unit_cost(problem: RetrainingProblem, service: _Service, *, midpoint: bool) -> Floats:
     """Return what serving through a whole slot costs, shape [n]."""
     assert problem.weight is not None
     job, site, slot = service
@@ -95,7 +101,7 @@ def flow_matrix(
     in Pyomo and says what it bounds.
     """
     slots = check_horizon(problem, horizon)
-    service = services(problem, slots)
+    service = _services(problem, slots)
     job, site, slot = service
     jobs, count = problem.jobs, job.size
     at = np.arange(count)
@@ -116,7 +122,7 @@ def flow_matrix(
     row_lower, row_upper = np.full(height, -np.inf), np.ones(height)
     row_lower[:jobs], row_upper[:jobs] = 1.0, np.inf
     return LinearProgram(
-        unit_cost(problem, service, midpoint=midpoint),
+        _unit_cost(problem, service, midpoint=midpoint),
         sparse.csc_array((values, (rows, columns)), shape=(height, count)),
         row_lower,
         row_upper,
@@ -172,3 +178,50 @@ def dual_matrix(
         row_names=[LabelBlock("eq_9a", served.dims, served.index)],
         column_names=columns,
     )
+
+
+def grid_points(problem: RetrainingProblem, slots: int, step: int) -> tuple[Ints, Floats]:
+    """Choose points at most `step` slots apart, and at every arrival and in the slot before it."""
+    arrival = np.unique(problem.arrival)
+    fixed = np.unique(np.clip(np.concatenate([[0, slots - 1], arrival, arrival - 1]), 0, slots - 1))
+    pieces = np.maximum(1, np.ceil(np.diff(fixed) / step).astype(np.int64))
+    between = [
+        np.round(np.linspace(a, b, n, endpoint=False)).astype(np.int64)
+        for a, b, n in zip(fixed[:-1], fixed[1:], pieces, strict=True)
+    ]
+    point = np.concatenate([*between, fixed[-1:]])
+    # The sum over all slots of the function that is 1 at a point and 0 at its neighbours.
+    gap = np.diff(point)
+    share = np.ones(point.size)
+    share[:-1] += (gap - 1) / 2.0
+    share[1:] += (gap - 1) / 2.0
+    return point, share
+
+
+def coarse_prices(
+    problem: RetrainingProblem, slots: int, step: int, *, midpoint: bool, one_site: bool
+) -> Floats:
+    """Return the prices of jobs that are best with prices of slots linear on a grid, shape [K]."""
+    point, share = grid_points(problem, slots, step)
+    job, site = np.nonzero(np.isfinite(problem.duration))
+    count = point.size
+    job, site = np.repeat(job, count), np.repeat(site, count)
+    at = np.tile(np.arange(count), job.size // count)
+    known = point[at] >= problem.arrival[job]
+    job, site, at = job[known], site[known], at[known]
+    column = np.arange(job.size)
+    blocks = [(job, 1.0 / problem.duration[job, site])]
+    height = problem.jobs
+    for owner, owners in ((site, problem.sites), (job, problem.jobs))[: 1 + one_site]:
+        blocks.append((height + owner * count + at, np.ones(job.size)))
+        height += owners * count
+    rows, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    matrix = sparse.csc_array(
+        (values, (rows, np.tile(column, len(blocks)))), shape=(height, job.size)
+    )
+    lower, upper = np.full(height, -np.inf), np.full(height, np.inf)
+    lower[: problem.jobs] = 1.0
+    upper[problem.jobs :] = np.tile(share, (height - problem.jobs) // count)
+    cost = _unit_cost(problem, _Service(job, site, point[at]), midpoint=midpoint)
+    duals: Floats = solve(LinearProgram(cost, matrix, lower, upper), threads=1).duals
+    return duals[: problem.jobs]

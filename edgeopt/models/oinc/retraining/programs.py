@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.models.oinc.retraining.horizons import check_horizon
+from edgeopt.models.oinc.retraining.problem import check_horizon
 
 if TYPE_CHECKING:
     from edgeopt.models.oinc.retraining.problem import RetrainingProblem

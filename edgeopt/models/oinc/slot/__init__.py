@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from edgeopt.models.oinc.slot.allocation import Allocation, allocate, closed_form_cost
-from edgeopt.models.oinc.slot.assignment import assign, assignment_cost
-from edgeopt.models.oinc.slot.feasibility import Fit, fits
-from edgeopt.models.oinc.slot.plan import SlotPlan
-from edgeopt.models.oinc.slot.problem import SlotProblem, slot_problem
-from edgeopt.models.oinc.slot.solve import evaluate, solve_slot
+from edgeopt.models.oinc.slot.allocation import Allocation, Fit, allocate, closed_form_cost, fits
+from edgeopt.models.oinc.slot.problem import SlotPlan, SlotProblem, slot_problem
+from edgeopt.models.oinc.slot.solve import assign, assignment_cost, evaluate, solve_slot
 
 __all__ = [
     "Allocation",

@@ -1,14 +1,16 @@
-"""The requests of one slot, waiting for a site, a band share and a CPU share."""
+"""The requests of one slot, waiting for a site, a band share and a CPU share; and their plan."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.instances.validate import frozen_array, frozen_integers, require
+from edgeopt.instances.validate import frozen, frozen_array, frozen_integers, require
 from edgeopt.options import real_array
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
 
-__all__ = ["SlotProblem", "slot_problem"]
+__all__ = ["SlotPlan", "SlotProblem", "slot_problem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +131,56 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
         device=device,
     )
     return problem.beside(reserved)
+
+
+@dataclass(frozen=True, eq=False)
+class SlotPlan:
+    """Site, band share and CPU share of every request of a slot.
+
+    Parameters
+    ----------
+    problem
+        The requests.
+    site
+        Site of each request, -1 where it is refused, shape [n].
+    band, cpu
+        Shares of the band and of the whole CPU of its site, shape [n]; 0 where refused.
+    bound
+        Lower bound on the objective of any plan that answers the same requests and meets the
+        objectives that are met here, s; NaN where none is known.
+    """
+
+    problem: SlotProblem
+    site: NDArray[np.int64]
+    band: NDArray[np.float64]
+    cpu: NDArray[np.float64]
+    bound: float = math.nan
+
+    @cached_property
+    def latency(self) -> NDArray[np.float64]:
+        """Latency of each request, s, shape [n]; NaN where refused, infinite without a share."""
+        problem, served = self.problem, self.site >= 0
+        latency = np.full(problem.requests, np.nan)
+        request, site = np.flatnonzero(served), self.site[served]
+        latency[served] = _quotient(problem.transmission[request, site], self.band[served])
+        latency[served] += _quotient(problem.computation[request, site], self.cpu[served])
+        return frozen(latency)
+
+    @cached_property
+    def met(self) -> NDArray[np.bool_]:
+        """Whether each request is answered within its objective, shape [n]."""
+        with np.errstate(invalid="ignore"):
+            return frozen(self.latency <= self.problem.slo * (1.0 + 1e-9))
+
+    @property
+    def objective(self) -> float:
+        """Weighted sum of the latencies of answered requests, s."""
+        served = self.site >= 0
+        assert self.problem.weight is not None
+        return float(self.problem.weight[served] @ self.latency[served])
+
+
+def _quotient(amount: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide; nothing takes no time even without a share."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(amount > 0, amount / share, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
-from edgeopt.models.tapfinger.bundles import efficient
+from edgeopt.models.tapfinger.starts import efficient
 from edgeopt.online.simulate import Titled
 
 if TYPE_CHECKING:

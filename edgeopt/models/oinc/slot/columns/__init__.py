@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from edgeopt.models.oinc.slot.columns.bound import SlotBound, slot_bound
-from edgeopt.models.oinc.slot.columns.exact import ProvenPlan, solve_by_columns
+from edgeopt.models.oinc.slot.columns.exact import (
+    ProvenPlan,
+    SlotBound,
+    slot_bound,
+    solve_by_columns,
+)
 
 __all__ = ["ProvenPlan", "SlotBound", "slot_bound", "solve_by_columns"]

@@ -1,30 +1,36 @@
-"""The master problem of a slot: which columns, in which shares, answer every request."""
+"""The master problem of a slot, and columns and prices gathered until they prove a bound."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import sparse
 
-from edgeopt.models.oinc.slot.columns.ascent import price_sites
-from edgeopt.models.oinc.slot.columns.cost import column_cost
+from edgeopt.models.oinc.slot.columns.ascent import (
+    Roots,
+    ascend,
+    price_sites,
+    roots_of,
+    start_prices,
+)
+from edgeopt.models.oinc.slot.columns.pricing import column_cost
+from edgeopt.models.oinc.slot.solve import assign, own_assignment, solve_slot
 from edgeopt.solvers import LinearProgram, Reusable
-from edgeopt.solvers.columns import Priced, Restricted
-from edgeopt.solvers.linear_master import GeneratedProgram
+from edgeopt.solvers.columns import Priced, ReusableMaster, generate_columns
+from edgeopt.solvers.tolerance import relative_gap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from edgeopt.models.oinc.slot.columns.roots import Roots
-    from edgeopt.solvers.program import Sense
+    from edgeopt.models.oinc.slot.problem import SlotProblem
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Pool", "SlotMaster"]
+__all__ = ["MANY", "Evidence", "Pool", "gap_of", "gather"]
 
 SHARES: Final = (0.5, 1.0)
 """How far to go from the best prices so far to those of the master, one after the other."""
@@ -112,7 +118,7 @@ class Pool:
         return sparse.csc_array((np.ones(row.size), (row, column)), shape=(n + sites, len(sets)))
 
 
-class SlotMaster:
+class _SlotMaster(ReusableMaster):
     r"""The best mix of known columns; a `columns.Master`.
 
     .. math::
@@ -130,34 +136,26 @@ class SlotMaster:
         Number of sets that pricing looks at on each site at most.
     """
 
-    sense: Sense = "min"
-    name = "column generation"
-
     def __init__(self, pool: Pool, unanswered: float, limit: int) -> None:
         self.pool, self.limit = pool, limit
         sites, n = pool.roots.a.shape
         self._held = pool.count
         self.centre(np.zeros(n), 0.0, np.zeros(sites))
         alone = sparse.vstack([sparse.eye_array(n), sparse.csc_array((sites, n))])
-        self._model = Reusable(
-            LinearProgram(
-                np.concatenate([np.full(n, unanswered), pool.cost[: pool.count]]),
-                sparse.hstack([alone, pool.matrix()], format="csc"),
-                np.concatenate([np.ones(n), np.full(sites, -np.inf)]),
-                np.concatenate([np.full(n, np.inf), np.ones(sites)]),
+        super().__init__(
+            Reusable(
+                LinearProgram(
+                    np.concatenate([np.full(n, unanswered), pool.cost[: pool.count]]),
+                    sparse.hstack([alone, pool.matrix()], format="csc"),
+                    np.concatenate([np.ones(n), np.full(sites, -np.inf)]),
+                    np.concatenate([np.full(n, np.inf), np.ones(sites)]),
+                )
             )
         )
-        self.version = ""
 
     def centre(self, prices: Floats, bound: float, reduced: Floats) -> None:
         """Take prices as the best so far, with their bound and the part of each site in it."""
         self.prices, self.bound, self.reduced = prices, bound, reduced
-
-    def solve(self, gap: float, time_limit: float | None) -> Restricted:
-        """Solve on the columns so far; a vertex is exact, whatever the gap."""
-        solution = self._model.solve()
-        self.version = f"{solution.solver} {solution.version}"
-        return Restricted(solution.objective, solution.values, solution.duals)
 
     def pricing(self, duals: Floats) -> Priced[Ints]:
         """Return what prices prove for all columns, and the columns that cost less than they bring.
@@ -189,10 +187,144 @@ class SlotMaster:
         self._held = self.pool.count
         return int(columns.size)
 
-    def complete(self, values: Floats) -> Floats:
-        """Return values found earlier, columns that joined later at 0."""
-        return np.pad(values, (0, self._model.program.shape[1] - values.size))
 
-    def whole(self, pricing: Callable[[Any], Priced[Any]]) -> GeneratedProgram:
-        """Return the program so far with pricing for all other columns."""
-        return GeneratedProgram(self._model.program, pricing)
+ROUNDS: Final = 30
+"""Steps of the ascent at most; from there on, a linear program raises the bound faster."""
+
+FEW, MANY = 20_000, 1_000_000
+"""Sets that pricing looks at on a site before it makes do with what it has proven.
+
+Few while prices are rough, many in the end.
+"""
+
+GUESS: Final = 1.1
+"""Cost to begin with where no assignment is known that meets the objectives, relatively."""
+
+DEARER: Final = 100.0
+"""Factor on the cost of an unanswered request when the columns cannot do without."""
+
+ROUNDING: Final = 1e-9
+"""How much more than possible a bound has to be, relatively, before nothing is possible."""
+
+TINY: Final = 2.0**-200
+"""Makes times vanish beside prices, while their ratios stay what they are."""
+
+
+@dataclass
+class Evidence:
+    """What is known about the cost of a slot, measured in its unit.
+
+    Parameters
+    ----------
+    unit
+        The unit, s.
+    site
+        A good assignment, shape [n].
+    known
+        What it costs, infinite where objectives cannot be met.
+    pool
+        Columns.
+    prices, reduced
+        Prices of requests, shape [n], and what each site's sets cost less these, shape [J].
+    bound
+        Their sum, which no assignment falls below.
+    upper
+        What the bound could rise to at most, infinite if unknown or nothing is possible.
+    """
+
+    unit: float
+    site: Ints
+    known: float
+    pool: Pool
+    prices: Floats
+    reduced: Floats
+    bound: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        """Relative gap between bound and upper."""
+        return gap_of(self.upper, self.bound)
+
+
+def gap_of(upper: float, bound: float) -> float:
+    """Return the gap by which a solver stops: 0 where both say that nothing is possible."""
+    if upper == bound == np.inf:
+        return 0.0
+    return 0.0 if upper <= bound else relative_gap(upper, bound)
+
+
+def gather(
+    problem: SlotProblem,
+    *,
+    objectives: bool,
+    gap: float,
+    site: Ints | None,
+    time_limit: float | None,
+) -> Evidence:
+    """Raise prices, then generate columns, until the gap is proven or time is over."""
+    began = time.perf_counter()
+    roots, unit = roots_of(problem, objectives)
+    if site is None:
+        site = solve_slot(problem, late=np.inf).site if objectives else assign(problem)
+    site = own_assignment(problem, site)
+    evidence = _raise_prices(roots, unit, site, gap)
+    dear = 2.0 * float(evidence.prices.max(initial=0.0)) + evidence.bound + 1.0
+    for _ in range(4):
+        left = None if time_limit is None else time_limit - (time.perf_counter() - began)
+        if evidence.gap <= gap or (left is not None and left <= 0.0):
+            break
+        if not _generate(evidence, dear, gap, left):
+            break
+        if _impossible(evidence):
+            evidence.bound = evidence.upper = np.inf
+            break
+        dear *= DEARER
+    return evidence
+
+
+def _impossible(evidence: Evidence) -> bool:
+    """Whether the prices prove that no assignment meets all objectives.
+
+    They do if they prove a cost above the sum of objectives. Where a request has none, they do if
+    they prove a positive cost even if sites cost nothing: with times and objectives so small that
+    they are lost beside prices, but not beside each other.
+    """
+    a, e, s = evidence.pool.roots
+    if s.max() < np.inf:
+        return evidence.bound > float(s.sum()) * (1.0 + ROUNDING)
+    small = Pool(Roots(a * TINY, e * TINY, s * TINY**2), 0)
+    prices = evidence.prices / (float(evidence.prices.max()) or 1.0)
+    proven = float(prices.sum() + small.price(prices, MANY).sum())
+    return proven > ROUNDING * float(prices.sum())
+
+
+def _raise_prices(roots: Roots, unit: float, site: Ints, gap: float) -> Evidence:
+    sites = roots.a.shape[0]
+    pool = Pool(roots, (ROUNDS + 1) * sites)
+    pool.add(site)
+    upper = float(pool.cost[: pool.count].sum())
+    prices, reduced = start_prices(*roots, site), np.empty(sites)
+    target = upper
+    if not np.isfinite(upper):
+        pool.count, target = 0, GUESS * float(prices.sum()) / 2.0
+    bound, pool.count, _, pool.looked = ascend(
+        *roots, prices, target, gap, ROUNDS, FEW, pool.sets, pool.cost, pool.count, reduced
+    )
+    return Evidence(unit, site, upper, pool, prices, reduced, bound, upper)
+
+
+def _generate(evidence: Evidence, dear: float, gap: float, time_limit: float | None) -> bool:
+    """Generate columns; return whether the best mix leaves requests unanswered."""
+    master = _SlotMaster(evidence.pool, dear, MANY)
+    master.centre(evidence.prices, evidence.bound, evidence.reduced)
+    solution = generate_columns(
+        master, master.pricing, gap=gap, time_limit=time_limit, raises=False
+    )
+    evidence.prices, evidence.reduced, evidence.bound = master.prices, master.reduced, master.bound
+    if solution.values is None:
+        return False
+    unanswered = solution.values[: evidence.prices.size].max(initial=0.0) > 1e-9
+    if not unanswered:
+        evidence.upper = min(evidence.upper, float(solution.objective))
+    return bool(unanswered)

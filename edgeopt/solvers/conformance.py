@@ -1,0 +1,326 @@
+"""Small problems with known answers that every backend must reproduce.
+
+A user's own backend can be run through them: ``conformance("mine")`` lists what it gets wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.solvers.dispatch import solve
+from edgeopt.solvers.program import LinearProgram
+from edgeopt.solvers.registry import Backend, find_backend
+from edgeopt.solvers.request import kind_of
+from edgeopt.solvers.solution import Quality, Status
+from edgeopt.solvers.tolerance import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.solvers.solution import Solution
+
+__all__ = ["CASES", "Case", "check_derivatives", "check_solution", "conformance"]
+
+INF: Final = np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A problem and what is known of its answer.
+
+    Parameters
+    ----------
+    name
+        What is peculiar about it.
+    program
+        The problem.
+    source
+        Where the answer comes from.
+    objective
+        The optimum; nan if there is none.
+    duals
+        The dual of each row where it is unique.
+    statuses
+        How a solver may end.
+    differentiable
+        Whether the optimum changes linearly while any side moves a little both ways.
+    absolute_gap
+        Distance from the optimum that is near enough, where it is 0 and no relative one is.
+    """
+
+    name: str
+    program: LinearProgram
+    source: str
+    objective: float = float("nan")
+    duals: tuple[float, ...] | None = None
+    statuses: tuple[Status, ...] = (Status.CONVERGENCE_CRITERIA_SATISFIED,)
+    differentiable: bool = True
+    absolute_gap: float = 0.0
+
+
+_GLASS = LinearProgram([3, 5], [[1, 0], [0, 2], [3, 2]], -INF, [4, 12, 18], sense="max")
+_COLUMN_SCALES, _ROW_SCALES = np.array([1e4, 1e-3]), np.array([1e-2, 1e3, 1.0])
+
+CASES: Final[tuple[Case, ...]] = (
+    Case(
+        "maximisation",
+        _GLASS,
+        "Hillier, Lieberman: Introduction to Operations Research, the Wyndor Glass example",
+        36.0,
+        (0.0, 1.5, 1.0),
+    ),
+    Case(
+        "minimisation above lower sides",
+        LinearProgram([2, 3], [[1, 1], [1, 3]], [4, 6], INF),
+        "by hand: the vertex (3, 1)",
+        9.0,
+        (1.5, 0.5),
+    ),
+    Case(
+        "two-sided row at its upper side",
+        LinearProgram(
+            [3, 2, -1], [[1, 1, 0], [1, 0, 0], [1, -1, 1]], [1, -INF, 1], [4, 2, 1],
+            [0, 0, -INF], [INF, INF, 5], sense="max", offset=7,
+        ),
+        "by hand: x = (2, 2, 1)",
+        16.0,
+        (1.0, 3.0, -1.0),
+    ),
+    Case(
+        "two-sided row at its lower side",
+        LinearProgram([1, 2], [[1, 1], [1, -1]], [2, -5], [6, 5], 0, [1.5, 9]),
+        "by hand: x = (1.5, 0.5)",
+        2.5,
+        (2.0, 0.0),
+    ),
+    Case(
+        "free column and equation",
+        LinearProgram([1, 2], [[1, 1], [1, -1]], [3, 1], [3, INF], [-INF, 0], INF),
+        "by hand: x = (3, 0)",
+        3.0,
+        (1.0, 0.0),
+    ),
+    Case(
+        "degenerate start, cycles under Dantzig's rule",
+        LinearProgram(
+            [-0.75, 20, -0.5, 6], [[0.25, -8, -1, 9], [0.5, -12, -0.5, 3], [0, 0, 1, 0]],
+            -INF, [0, 0, 1],
+        ),
+        "Beale: Cycling in the dual simplex algorithm, Naval Research Logistics 2, 1955",
+        -1.25,
+        (0.0, -1.5, -1.25),
+    ),
+    Case(
+        "degenerate optimum, duals not unique",
+        LinearProgram([1, 1], [[1, 1], [1, 0], [0, 1], [2, 1]], -INF, [2, 1, 1, 3], sense="max"),
+        "by hand: four constraints meet in (1, 1)",
+        2.0,
+    ),
+    Case(
+        "many optima",
+        LinearProgram([1, 1, 1], [[1, 1, 1]], 1, 1, 0, 1),
+        "by hand: every point is optimal",
+        1.0,
+        (1.0,),
+    ),
+    Case(
+        "badly scaled",
+        LinearProgram(
+            _GLASS.cost * _COLUMN_SCALES,
+            _ROW_SCALES[:, None] * _GLASS.matrix.toarray() * _COLUMN_SCALES,
+            -INF,
+            _ROW_SCALES * _GLASS.row_upper,
+            sense="max",
+        ),
+        "the Wyndor Glass example in other units",
+        36.0,
+        (0.0, 1.5e-3, 1.0),
+        differentiable=False,
+    ),
+    Case(
+        "fixed column, free row, empty row",
+        LinearProgram(
+            [1, 1, -1], [[1, 1, 1], [1, 2, 0], [0, 0, 0]], [2, -INF, -1], [INF, INF, 1],
+            [0, 3, 0], [INF, 3, 4],
+        ),
+        "by hand: x = (0, 3, 4)",
+        -1.0,
+        (0.0, 0.0, 0.0),
+    ),
+    Case(
+        "an optimum of 0",
+        LinearProgram([1, 2], [[1, 1], [1, -1]], [-INF, -2], [3, 2], 0, [4, 4]),
+        "by hand: x = (0, 0)",
+        0.0,
+        (0.0, 0.0),
+        absolute_gap=1e-6,
+    ),
+    Case(
+        "an integer optimum of 0",
+        LinearProgram([3, -3], [[1, -1]], 0, INF, 0, 5, True),
+        "by hand: x1 = x2",
+        0.0,
+        absolute_gap=1e-6,
+    ),
+    Case(
+        "no rows",
+        LinearProgram([1, -2], np.zeros((0, 2)), [], [], [1, 0], [3, 4], offset=0.5),
+        "by hand: x = (1, 4)",
+        -6.5,
+        (),
+    ),
+    Case(
+        "infeasible",
+        LinearProgram([1, 1], [[1, 1], [1, 0]], [5, -INF], [INF, 1], 0, [9, 3]),
+        "by hand: x1 <= 1 and x2 <= 3",
+        statuses=(Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED),
+    ),
+    Case(
+        "unbounded",
+        LinearProgram([1, 1], [[1, -1]], -INF, 1, sense="max"),
+        "by hand: along (1, 1)",
+        statuses=(Status.PROVEN_UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED),
+    ),
+    Case(
+        "integer",
+        LinearProgram([60, 100, 120], [[10, 20, 30]], -INF, 50, 0, 1, True, "max"),
+        "Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 0-1 knapsack",
+        220.0,
+    ),
+    Case(
+        "mixed integer, minimised",
+        LinearProgram(
+            [-5, -4, -3], [[2, 3, 1], [4, 1, 2], [3, 4, 2]], -INF, [5, 11, 8], 0, 3,
+            [True, True, False], offset=2,
+        ),
+        "by hand: x = (2, 0, 1)",
+        -11.0,
+    ),
+    Case(
+        "integer infeasible",
+        LinearProgram([1, 1], [[2, 2]], 3, 3, 0, 5, True),
+        "by hand: parity",
+        statuses=(Status.PROVEN_INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED),
+    ),
+)  # fmt: skip
+
+
+def conformance(solver: str | Backend, **arguments: Any) -> dict[str, list[str]]:
+    """Run a backend through all cases of the kinds that it takes.
+
+    Parameters
+    ----------
+    solver
+        Its name, or itself.
+    **arguments
+        Further arguments of `solve`.
+
+    Returns
+    -------
+    For each case what went wrong, in words; empty lists if nothing did.
+    """
+    takes = find_backend(solver).routes
+    failures = {}
+    for case in CASES:
+        if kind_of(case.program) not in takes:
+            continue
+        limits = {"absolute_gap": case.absolute_gap} | arguments
+        solution = solve(case.program, solver, raises=False, **limits)
+        found = check_solution(case, solution)
+        known = case.duals is not None and case.differentiable
+        if not found and known and solution.duals is not None:
+            found = check_derivatives(case.program, solution, solver, **limits)
+        failures[case.name] = found
+    return failures
+
+
+def check_solution(case: Case, solution: Solution) -> list[str]:
+    """Compare a solution with what is known.
+
+    Returns
+    -------
+    Differences in words: status, objective, certificate, duals.
+    """
+    found = []
+    if solution.status not in case.statuses:
+        found.append(f"ended with {solution.status}, not with one of {case.statuses}")
+    if np.isnan(case.objective):
+        if solution.quality.usable:
+            found.append(f"called a point of an unsolvable problem {solution.quality}")
+        return found
+    off = abs(solution.objective - case.objective)
+    if not off <= max(DEFAULT * abs(case.objective), case.absolute_gap):
+        found.append(f"found {solution.objective!r}, the optimum is {case.objective!r}")
+    certified = solution.certify(DEFAULT, absolute_gap=case.absolute_gap)
+    if certified.quality is not Quality.OPTIMAL:
+        found.append(
+            f"is no certified optimum: residuals {solution.primal_residual():.2g} and "
+            f"{solution.dual_residual():.2g}, gap {solution.duality_gap():.2g}"
+        )
+    if case.duals is not None and solution.duals is not None:
+        size = max(map(abs, case.duals), default=0.0) or float(np.abs(case.program.cost).max())
+        if not np.allclose(solution.duals, case.duals, rtol=0.0, atol=1e-5 * size):
+            found.append(f"has the duals {solution.duals}, not {case.duals}")
+    return found
+
+
+_STEP: Final = 1e-2
+_ACCURACY: Final = 1e-3
+
+
+def check_derivatives(
+    program: LinearProgram, solution: Solution, solver: str | Backend, **arguments: Any
+) -> list[str]:
+    """Compare duals and reduced costs with differences of optima.
+
+    Each row's sides, and each column's bounds, are moved up and down together, and the program is
+    solved again. Only meaningful where the optimum is differentiable there.
+
+    Parameters
+    ----------
+    program
+        A linear program.
+    solution
+        Its solution, with duals.
+    solver, **arguments
+        With what to solve the neighbours.
+
+    Returns
+    -------
+    Differences in words.
+    """
+    found = []
+    reduced = solution.reduced_costs()
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in (program.cost, solution.duals))
+    for label, claimed, neighbour in _neighbours(program, solution.duals, reduced):
+        above, below = (
+            solve(neighbour(step), solver, raises=False, **arguments).objective
+            for step in (_STEP, -_STEP)
+        )
+        measured = (above - below) / (2.0 * _STEP)
+        if not abs(measured - claimed) <= _ACCURACY * max(largest, abs(claimed)):
+            found.append(f"{label}: dual {claimed:.6g}, but the optimum changes by {measured:.6g}")
+    return found
+
+
+def _neighbours(
+    program: LinearProgram, duals: NDArray[np.float64], reduced: NDArray[np.float64]
+) -> Iterator[tuple[str, float, Any]]:
+    def moved(low: str, high: str, index: int) -> Any:
+        def at(step: float) -> LinearProgram:
+            sides = {side: getattr(program, side).copy() for side in (low, high)}
+            for side in sides.values():
+                side[index] += step
+            return program.replace(**sides)
+
+        return at
+
+    for row, dual in enumerate(duals):
+        yield program.row_label(row), float(dual), moved("row_lower", "row_upper", row)
+    for column, cost in enumerate(reduced):
+        yield program.column_label(column), float(cost), moved("lower", "upper", column)

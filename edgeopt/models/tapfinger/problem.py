@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.checked import checked
-from edgeopt.instances.tapfinger.rules import MANY
+from edgeopt.instances.tapfinger.instance import MANY
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,

@@ -13,11 +13,10 @@ from types import SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import labelled
-from edgeopt.instances.fields import ARRAYS, WIDTH, Field, Flags, Floats, Integers, Names, field
+from edgeopt.instances.fields import ARRAYS, WIDTH, Field, Names, field
 from edgeopt.instances.labelled import Labelled, Layout, Variable
 
 if TYPE_CHECKING:
@@ -26,12 +25,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = ["Instance", "Record", "Size", "fields_of", "rule"]
-
-_VISIBLE: Final = {
-    "Floats": Floats, "Integers": Integers, "Flags": Flags, "Names": Names, "Literal": Literal,
-    "NDArray": NDArray,
-}  # fmt: skip
-# Annotations may name these although a module imports them for type checkers alone.
 
 _SEPARATOR: Final = "\n"
 _Rule = TypeVar("_Rule", bound="Callable[..., None]")
@@ -150,7 +143,7 @@ class Record:
         }
         annotations = {name: cls.__annotations__[name] for name in declared}
         given = SimpleNamespace(__annotations__=annotations)
-        types = typing.get_type_hints(given, vars(sys.modules[cls.__module__]), _VISIBLE)
+        types = typing.get_type_hints(given, vars(sys.modules[cls.__module__]))
         for name, value in list(vars(cls).items()):
             if name in declared:
                 one = declared[name]
@@ -272,11 +265,15 @@ class Instance(Record):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` has written."""
-        data = labelled.read(path, cls._kind, cls._version)
+        return cls(**cls._all_of(labelled.read(path, cls._kind, cls._version)))
+
+    @classmethod
+    def _all_of(cls, data: Labelled) -> dict[str, Any]:
+        """Take the fields out of what a file holds, and make sure that nothing else was there."""
         fields = cls._taken(data)
         for name in sorted({*data.arrays, *data.attributes}):
             raise InstanceError(name, f"is no field that this {cls.__name__} knows: update edgeopt")
-        return cls(**fields)
+        return fields
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.fields import field
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import frozen, real_numbers, require
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.fields import Flags, Floats, Integers, Names
 
 __all__ = ["EdrInstance"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.fields import field
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.idn.paths import PADDING, edge_between, pad_paths
 from edgeopt.instances.idn.ranking import Ranking, rank
 from edgeopt.instances.records import Instance, Size, rule
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.fields import Flags, Floats, Integers, Names
 
 __all__ = ["IdnInstance"]
 

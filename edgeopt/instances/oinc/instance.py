@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.fields import field
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import (
     frozen,
@@ -21,7 +21,6 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.fields import Flags, Floats, Integers, Names
 
 __all__ = ["OincInstance"]
 

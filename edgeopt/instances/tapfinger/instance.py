@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.fields import field
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.tapfinger.laws import solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
@@ -16,7 +16,6 @@ from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, requi
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.fields import Flags, Floats, Integers, Names
 
 __all__ = ["MANY", "TapFingerInstance", "holdable"]
 

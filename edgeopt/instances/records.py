@@ -204,16 +204,18 @@ class Record:
         for one in cls._fields:
             name = prefix + one.name
             if isinstance(one.type, type) and issubclass(one.type, Record):
-                found[one.name] = one.type(**one.type._taken(data, f"{name}_"))
+                held = {*data.arrays, *data.attributes}
+                if not one.optional or any(key.startswith(f"{name}_") for key in held):
+                    found[one.name] = one.type(**one.type._taken(data, f"{name}_"))
                 continue
             if one.type in ARRAYS:
-                held: dict[str, Any] = data.arrays
+                place: dict[str, Any] = data.arrays
             elif one.type in (str, Names) or typing.get_origin(one.type) is Literal:
-                held = data.attributes
+                place = data.attributes
             else:
                 continue
-            if name in held:
-                value = held.pop(name)
+            if name in place:
+                value = place.pop(name)
                 found[one.name] = tuple(value.split(_SEPARATOR)) if one.type == Names else value
             elif not one.optional or one.always:
                 raise InstanceError(name, "is missing from the file")

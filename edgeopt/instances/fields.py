@@ -32,7 +32,7 @@ from edgeopt.instances.validate import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["ARRAYS", "WIDTH", "Field", "Flags", "Floats", "Integers", "Names", "field"]
+__all__ = ["Field", "field"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -215,7 +215,7 @@ def field(
 
     Parameters
     ----------
-    axes
+    *axes
         Names of the axes of an array, as the class has them.
     doc
         What the entries are; the first sentence is their title in files.

@@ -84,17 +84,10 @@ def _docstring(record: type[Record]) -> str:
 class Record:
     """Base of classes of declared fields: each is made a frozen dataclass that checks itself.
 
-    Fields and rules are checked in the order in which they stand in the class.
-
-    Parameters
-    ----------
-    axes
-        Letter of each axis for shapes in docstrings; axes of one letter are of one length, and a
-        number is that length itself.
-    empty
-        Axes that may have no entry.
-    prefix
-        What stands before the names of fields in errors.
+    Fields and rules are checked in the order in which they stand in the class. Keywords of a class:
+    ``axes`` gives each axis a letter for shapes in docstrings, where axes of one letter are of one
+    length and a number is that length itself; ``empty`` names the axes that may have no entry;
+    ``prefix`` stands before the names of fields in errors.
     """
 
     _axes: ClassVar[Mapping[str, str | int]] = {}
@@ -225,12 +218,8 @@ class Record:
 class Instance(Record):
     """Base of instances: equal when their content is, hashed, copied, and saved to labelled files.
 
-    Parameters
-    ----------
-    kind
-        Name of the kind of instance in files.
-    version
-        Version of its layout in files.
+    Keywords of a class, beside those of `Record`: ``kind`` names it in files, ``version`` counts
+    the changes of its layout there.
     """
 
     _kind: ClassVar[str] = ""

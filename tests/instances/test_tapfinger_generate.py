@@ -5,7 +5,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.tapfinger import generate, pointer_workload, synthetic_workload
-from edgeopt.instances.tapfinger.arrivals import draw_arrivals, draw_eligibility
+from edgeopt.instances.tapfinger.generate import draw_arrivals, draw_eligibility
 
 DRAWN = ("arrival", "kind", "eligible")
 SQRT = [21, 10, 7, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.edr.learning import LEARNING_MODELS
+from edgeopt.instances.edr.draw import LEARNING_MODELS
 from edgeopt.studies.edr.exhibits.setting import ONLINE, OPEN, TITLES, per_step, weekly, weeks
 from edgeopt.studies.exhibits import Exhibit, Printed, means
 from edgeopt.studies.pictures.canvas import INK, blank, colours

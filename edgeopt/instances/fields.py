@@ -70,6 +70,7 @@ class Field:
     type: Any = None
     shape: tuple[str, ...] = ()
     empty: bool = False
+    freeze: Callable[..., NDArray[Any]] | None = None
 
     @property
     def optional(self) -> bool:
@@ -91,8 +92,8 @@ class Field:
                 return None
         if self.prepare is not None:
             value = self.prepare(record, value)
-        if self.type in ARRAYS:
-            return self._array(record, name, value)
+        if self.freeze is not None:
+            return self._checked(record, name, self._frozen(record, name, value, self.freeze))
         if self.type is str:
             check_text(name, value)
         elif self.type == Names:
@@ -106,13 +107,19 @@ class Field:
             raise InstanceError(name, rule, value=type(value).__name__)
         return value
 
-    def _array(self, record: Any, name: str, value: Any) -> Any:
-        sizes, axes = record._sizes, self.axes
-        options = {"infinite": True} if self.infinite else {}
-        array = ARRAYS[self.type](name, value, axes, sizes, empty=self.empty, **options)
-        for axis, length in zip(axes, array.shape, strict=True):
+    def _frozen(
+        self, record: Any, name: str, value: Any, freeze: Callable[..., NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return a read-only array, and note the lengths of axes that it is the first to have."""
+        sizes, options = record._sizes, {"infinite": True} if self.infinite else {}
+        array = freeze(name, value, self.axes, sizes, empty=self.empty, **options)
+        for axis, length in zip(self.axes, array.shape, strict=True):
             if axis not in sizes:
                 sizes.update(dict.fromkeys(record._alike.get(axis, (axis,)), length))
+        return array
+
+    def _checked(self, record: Any, name: str, array: NDArray[Any]) -> Any:
+        """Return the array, or its only number, once it obeys what is declared."""
         if self.above is not None:
             if self.above == 0:
                 require_positive(name, array, self.says or "must be positive")
@@ -126,12 +133,13 @@ class Field:
             rule = self.says or f"must be at most {self.most:g}"
             require(name, array <= self.most, array, rule)
         if self.of:
-            known = (array >= 0) & (array < sizes[self.of])
-            rule = f"must be one of the {sizes[self.of]} {self.of}s, counted from 0"
+            count = record._sizes[self.of]
+            known = (array >= 0) & (array < count)
+            rule = f"must be one of the {count} {self.of}s, counted from 0"
             require(name, known, array, rule)
         if self.check is not None:
             self.check(name, array)
-        return self.type(array) if isinstance(self.type, type) and not axes else array
+        return array if self.axes else self.type(array)
 
     def _filled(self, record: Any) -> Any:
         """Return what stands for None: a value of the record, or a number in all entries."""

@@ -139,11 +139,12 @@ class Record:
         types = typing.get_type_hints(given, vars(sys.modules[cls.__module__]))
         for name, value in list(vars(cls).items()):
             if name in declared:
-                one = declared[name]
+                one, kind = declared[name], _without_none(types[name])
                 yield dataclasses.replace(
                     one,
                     name=name,
-                    type=_without_none(types[name]),
+                    type=kind,
+                    freeze=ARRAYS.get(kind),
                     shape=tuple(str(cls._axes.get(axis, axis)) for axis in one.axes),
                     empty=any(axis in cls._empty for axis in one.axes),
                 )
@@ -179,7 +180,7 @@ class Record:
                 inner, more = value._content()
                 variables |= {f"{one.name}_{name}": part for name, part in inner.items()}
                 texts |= {f"{one.name}_{name}": text for name, text in more.items()}
-            elif one.type in ARRAYS:
+            elif one.freeze is not None:
                 array = np.asarray(value)
                 # NetCDF has no type for flags.
                 array = array.astype(np.int8) if array.dtype == np.bool_ else array
@@ -201,7 +202,7 @@ class Record:
                 if not one.optional or any(key.startswith(f"{name}_") for key in held):
                     found[one.name] = one.type(**one.type._taken(data, f"{name}_"))
                 continue
-            if one.type in ARRAYS:
+            if one.freeze is not None:
                 place: dict[str, Any] = data.arrays
             elif one.type in (str, Names) or typing.get_origin(one.type) is Literal:
                 place = data.attributes

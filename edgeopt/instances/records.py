@@ -118,9 +118,9 @@ class Record:
         }
         cls._empty, cls._prefix = empty or cls._empty, prefix or cls._prefix
         own = list(cls._declared())
-        fields = [step for step in own if isinstance(step, Field)]
-        cls._fields = (*cls._fields, *fields)
-        steps = (*cls._steps, *own)
+        fields = [*cls._fields, *(step for step in own if isinstance(step, Field))]
+        cls._fields = tuple({one.name: one for one in fields}.values())
+        steps = {getattr(step, "name", step): step for step in (*cls._steps, *own)}.values()
         cls._steps = tuple(sorted(steps, key=lambda step: not getattr(step, "first", False)))
         dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
         if cls._fields:
@@ -164,9 +164,10 @@ class Record:
         return type(self), tuple(getattr(self, one.name) for one in self._fields)
 
     def __repr__(self) -> str:
-        names = [name for kind in reversed(type(self).__mro__) for name, value in vars(kind).items()
-                 if isinstance(value, Size)]  # fmt: skip
-        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)}' for n in names)})"
+        kinds = reversed(type(self).__mro__)
+        names = [n for kind in kinds for n, value in vars(kind).items() if isinstance(value, Size)]
+        sizes = {name: getattr(self, name) for name in names} or self._sizes
+        return f"{type(self).__name__}({', '.join(f'{n}={size}' for n, size in sizes.items())})"
 
     def _content(self) -> tuple[dict[str, Variable], dict[str, str]]:
         """Return the fields as labelled arrays, and as texts."""

@@ -164,6 +164,16 @@ def test_parts_and_names_are_saved(tmp_path):
     with pytest.raises(InstanceError, match=r"part.size\[0\] = 10: must be at most 9"):
         Part([10])
     assert Part([]).size.size == 0
+    assert repr(Part([4, 5])) == "Part(item=2)"
+
+
+def test_a_field_may_be_declared_anew():
+    class Smaller(Own):
+        of_slot: Integers = field("row", most=0, doc="Always the first.")
+
+    assert [one.name for one in fields_of(Smaller)] == [one.name for one in fields_of(Own)]
+    with pytest.raises(InstanceError, match=r"of_slot\[1\] = 1: must be at most 0"):
+        Smaller([[1, 2], [3, 4]], [0, 1])
 
 
 def test_docstrings_tell_what_is_declared():

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeVar, datacl
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances import labelled
 from edgeopt.instances.fields import ARRAYS, WIDTH, Field, Names, field
-from edgeopt.instances.labelled import Labelled, Layout, Variable
+from edgeopt.instances.labelled import Labelled, Layout, Variable, read, write
 
 if TYPE_CHECKING:
     import os
@@ -253,12 +252,12 @@ class Instance(Record):
 
         The file appears under its name only once it is complete.
         """
-        labelled.write(path, self._layout())
+        write(path, self._layout())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` has written."""
-        return cls(**cls._all_of(labelled.read(path, cls._kind, cls._version)))
+        return cls(**cls._all_of(read(path, cls._kind, cls._version)))
 
     @classmethod
     def _all_of(cls, data: Labelled) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
-from edgeopt.instances.idn.paths import PADDING, edge_between, pad_paths
-from edgeopt.instances.idn.ranking import Ranking, rank
+from edgeopt.instances.idn.paths import PADDING, edge_between, network_latency, pad_paths
+from edgeopt.instances.idn.ranking import Ranking
 from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import frozen, real_numbers, require
 
@@ -248,7 +248,47 @@ class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     @cached_property
     def ranking(self) -> Ranking:
         """The options of every request type by cost, computed once and kept."""
-        return rank(self)
+        task, types = self.task, self.types
+        models = np.bincount(task, minlength=self.tasks)
+        by_task = np.argsort(task, kind="stable")
+        begin = np.concatenate(([0], np.cumsum(models)))
+        wide = models[self.request_task]
+        count = (self.path != PADDING).sum(axis=1) * wide
+        first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+
+        # Laid out by (type, position, model): a stable sort by cost then breaks ties as documented.
+        kind = np.repeat(np.arange(types), count)
+        position, nth = np.divmod(np.arange(first[-1]) - first[kind], wide[kind])
+        model = by_task[begin[self.request_task[kind]] + nth]
+        node = self.path[kind, position]
+        network = network_latency(self.path, self.edges, self.latency, self.nodes)
+        latency = network[kind, position] + self.delay[node, model]
+        inaccuracy = 100.0 - self.accuracy[model]
+        if self.cost is None:
+            cost = latency + self.alpha * inaccuracy
+        else:
+            cost = self.cost[kind, position, model]
+
+        order = np.lexsort((cost, kind))
+        node, model, cost = node[order], model[order], cost[order]
+        permanent = self.repository[node, model]
+        arrays = {
+            "first": first,
+            "type": kind,
+            "node": node,
+            "model": model,
+            "position": position[order],
+            "cell": node * self.models + model,
+            "cost": cost,
+            "latency": latency[order],
+            "inaccuracy": inaccuracy[order],
+            "permanent": permanent,
+            "repository_cost": np.minimum.reduceat(np.where(permanent, cost, np.inf), first[:-1]),
+            "capacity": self.capacity[node, model],
+        }
+        for array in arrays.values():
+            array.flags.writeable = False
+        return Ranking(**arrays)
 
     @cached_property
     def replica_of(self) -> NDArray[np.int64]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances import labelled
 from edgeopt.instances.fields import Floats, field
-from edgeopt.instances.labelled import Labelled, Variable
+from edgeopt.instances.labelled import Labelled, Variable, read
 from edgeopt.instances.records import Instance, Record, Size, rule
 from edgeopt.instances.rescue.profit import (
     LogProfit,
@@ -260,7 +259,7 @@ class RescueInstance(Instance, kind="rescue", axes=_AXES):
             If the file is missing, unreadable, truncated, of another kind, newer than this
             version of the package, changed since it was written, or its data break a rule.
         """
-        data = labelled.read(path, cls._kind, cls._version)
+        data = read(path, cls._kind, cls._version)
         known = "profit_model" in data.attributes
         profit = _profit_model(data, profit_models) if known else data.array("profit")
         for name in [name for name in data.arrays if name.startswith("profit")]:

@@ -19,7 +19,7 @@ RUNTIME := $(VENV)/.edgeopt-runtime
 DEV := $(VENV)/.edgeopt-dev
 PINS := pyproject.toml constraints.txt
 
-.PHONY: help demo test fuzz variations mutants lint format bench bench-large kills docs clean
+.PHONY: help demo test fuzz variations mutants lint format bench bench-large kills verdicts docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ bench-large: $(DEV) ## the sizes that take longer (up to an hour)
 
 kills: $(DEV) ## kill runs at a hundred random moments, and run them again
 	@$(BIN)/python -m tests.kills --moments 100
+
+verdicts: $(DEV) ## prove all claims on their named instances, and keep the verdicts in the package
+	@$(BIN)/python -c 'from edgeopt.bounds.stored import store; store()'
 
 docs: $(DEV) ## the documentation, in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated

@@ -40,6 +40,9 @@ ReturnedT = TypeVar("ReturnedT", covariant=True)
 _OPTIONS: Final = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}
 """As `numba.njit` has them, but for the form for callers in C, of whom there are none."""
 
+_INNER: Final = {"no_cpython_wrapper": True}
+"""For kernels that are called by others alone: without it a study compiles for a sixth longer."""
+
 _CONFIG: Final[Any] = config
 """Numba's settings, whose names it makes when it is imported, where no type checker sees them."""
 
@@ -65,16 +68,27 @@ class Kernel(Protocol[ReturnedT]):
 def compiled(function: Callable[..., ReturnedT], /) -> Kernel[ReturnedT]: ...
 @overload
 def compiled(
-    *, writes: str = "", **options: Any
+    *, writes: str = "", both: bool = False, **options: Any
 ) -> Callable[[Callable[..., ReturnedT]], Kernel[ReturnedT]]: ...
-def compiled(function: Any = None, /, *, writes: str = "", **options: Any) -> Any:
-    """Compile a function by numba when it is first called, and keep what is compiled."""
+def compiled(
+    function: Any = None, /, *, writes: str = "", both: bool = False, **options: Any
+) -> Any:
+    """Compile a function by numba when it is first called, and keep what is compiled.
+
+    `writes` names the array parameters that it changes or returns, separated by blanks. All others
+    are taken as read-only, so that frozen arrays and others share what is compiled; numba refuses
+    to compile a function that writes to one of them. A function that another kernel calls first is
+    compiled for kernels alone, and again if Python ever calls it; `both` compiles for both at once.
+    Other options are those of `numba.njit`.
+    """
     if function is None:
-        return lambda given: _made(given, writes.split(), options)
+        return lambda given: _made(given, writes.split(), options, both)
     return _made(function, [], {})
 
 
-def _made(function: Callable[..., Any], writes: list[str], options: dict[str, Any]) -> Any:
+def _made(
+    function: Callable[..., Any], writes: list[str], options: dict[str, Any], both: bool = False
+) -> Any:
     if _CONFIG.DISABLE_JIT:
         return function
     made: Any = _Kernel(function, {}, {**_OPTIONS, **options})
@@ -82,7 +96,8 @@ def _made(function: Callable[..., Any], writes: list[str], options: dict[str, An
     if unknown := set(writes) - set(names):
         raise TypeError(f"{function.__qualname__}: has no parameters {sorted(unknown)} to write to")
     made.read = frozenset(at for at, name in enumerate(names) if name not in writes)
-    made._cache = _KernelCache(function)
+    made.both = both
+    made._cache = _KernelCache(made)
     return made
 
 
@@ -91,6 +106,29 @@ class _Kernel(CPUDispatcher):
 
     read: frozenset[int] = frozenset()
     """Positions of the parameters that are only read."""
+
+    both = False
+    """Whether it is compiled for callers in Python even when another kernel asks first."""
+
+    within = False
+    """Whether another kernel is asking, which needs no form for callers in Python."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        if self.both:
+            return super().get_call_template(args, kws)
+        compiler: Any = self._compiler  # type: ignore[attr-defined]
+        before, self.within = self.within, True
+        options, compiler.targetoptions = compiler.targetoptions, compiler.targetoptions | _INNER
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            self.within, compiler.targetoptions = before, options
+
+    def add_overload(self, cres: Any) -> None:
+        if _is_callable(cres):
+            super().add_overload(cres)
+        else:
+            self.overloads[tuple(cres.signature.args)] = cres
 
     def compile(self, sig: Any) -> Any:
         with global_compiler_lock:
@@ -109,14 +147,23 @@ class _Kernel(CPUDispatcher):
             else types.unliteral(one)  # type: ignore[no-untyped-call]
             for at, one in enumerate(given)
         )
-        if settled == tuple(given):
-            return super().compile(sig)
-        entry = super().compile(settled)
-        # Calls from Python find it under the types that they come with, without a conversion.
-        found: Any = self.overloads[settled]
-        insert: Any = self._insert  # type: ignore[attr-defined]
-        insert([one._code for one in given], found.entry_point, found.objectmode)
+        known: Any = self.overloads.get(settled)
+        if known is not None and not self.within and not _is_callable(known):
+            del self.overloads[settled]
+        same = settled == tuple(given)
+        entry = super().compile(sig if same else settled)
+        if not (same or self.within):
+            # Calls from Python find it under the types that they come with, without a conversion.
+            found: Any = self.overloads[settled]
+            insert: Any = self._insert  # type: ignore[attr-defined]
+            insert([one._code for one in given], found.entry_point, found.objectmode)
         return entry
+
+
+def _is_callable(found: Any) -> bool:
+    """Whether what was compiled has a form for callers in Python."""
+    name = found.fndesc.llvm_cpython_wrapper_name
+    return bool(found.library.get_pointer_to_function(name))
 
 
 def _is_writable(kind: Any) -> bool:
@@ -126,8 +173,8 @@ def _is_writable(kind: Any) -> bool:
 class _KernelCache(NullCache):
     """What is kept of one kernel; nothing is looked up before it is first called."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(self, kernel: Any) -> None:
+        self._kernel, self._function = kernel, kernel.py_func
 
     @cached_property
     def _kept(self) -> Any:
@@ -139,7 +186,8 @@ class _KernelCache(NullCache):
         return self._kept.cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        return self._kept.load_overload(sig, target_context)
+        found = self._kept.load_overload(sig, target_context)
+        return found if found and (self._kernel.within or _is_callable(found)) else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         # A full disk, or a folder that another process has just removed, stops no computation.

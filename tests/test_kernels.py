@@ -228,3 +228,44 @@ def test_kernels_that_numba_kept_by_itself_are_removed(copy: Path) -> None:
     run(copy, CALLS)
     assert not old.exists()
     assert foreign.exists()
+
+
+INNER = """
+import numpy as np
+from edgeopt.rounding import depround
+from edgeopt.rounding.kernels import BERNOULLI, settle
+
+def settled():
+    out = np.zeros(2, dtype=bool)
+    used = settle(np.ones(2), BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out)
+    other = np.full(2, 0.75)
+    return used, out.tolist(), settle.py_func(np.ones(2), BERNOULLI, other, 0, 1, 0.5, out)
+
+before = None if FIRST else settled()
+depround(np.array([0.5, 0.5]), rng=1)
+assert before is None or before == settled()
+for again in range(2):
+    assert settled() == (1, [False, True], 1)
+frozen = np.ones(2)
+frozen.setflags(write=False)
+out = np.zeros(2, dtype=bool)
+assert settle(frozen, BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out) == 1
+print(sum(settle.stats.cache_misses.values()), sum(settle.stats.cache_hits.values()))
+"""
+
+
+def test_a_kernel_of_kernels_is_compiled_for_python_when_python_calls_it(copy: Path) -> None:
+    folder = copy / "edgeopt/__pycache__/kernels"
+    for first, counted in ((False, [1, 0]), (True, [2, 0])):
+        shutil.rmtree(folder, ignore_errors=True)
+        code = INNER.replace("FIRST", str(first))
+        assert [int(one) for one in run(copy, code).stdout.split()] == counted
+        # What is kept serves both.
+        for order in ("True", "False"):
+            misses, hits = run(copy, INNER.replace("FIRST", order)).stdout.split()
+            assert misses == "0"
+            assert int(hits) >= 1
+    # What other kernels left on disk is not handed to Python.
+    shutil.rmtree(folder)
+    run(copy, CALLS)
+    assert run(copy, INNER.replace("FIRST", "False")).stdout.split() == ["1", "0"]

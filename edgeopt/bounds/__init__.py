@@ -17,6 +17,7 @@ from edgeopt.bounds.regret import (
     regret,
 )
 from edgeopt.bounds.search import search
+from edgeopt.bounds.stored import StoredVerdicts, stored_verdicts
 from edgeopt.bounds.verdict import Finding, Relation, Source, Verdict
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Regret",
     "Relation",
     "Source",
+    "StoredVerdicts",
     "Verdict",
     "check",
     "claims",
@@ -45,4 +47,5 @@ __all__ = [
     "psi_regret",
     "regret",
     "search",
+    "stored_verdicts",
 ]

@@ -73,9 +73,11 @@ def reproduce(
             show.note(f"{exhibit.heading}: {exhibit.title}")
         show.note(outcome.notice)
         own = (f"{line['what']}: {line['why']}" for line in lines if line["why"])
-        for sentence in (*own, *exhibit.differs):
+        for sentence in (*own, *(one for one in exhibit.differs if one not in found.shared)):
             show.note(f"- may differ: {sentence}")
         show.note("")
+    for sentence, meant in found.shared.items():
+        show.note(f"- may differ in {meant}: {sentence}")
     cells = plural(sum(outcome.cells for outcome in found.outcomes), "cell")
     where = f"page: {out / 'index.html'}" if out else "add --out DIR for pictures and tables"
     show.note(f"{cells}; {where}")

@@ -137,7 +137,7 @@ def _leaps(gradient: Floats, size: Floats, rate: float) -> bool:
     return leaps
 
 
-@compiled(writes="point")
+@compiled(writes="point", both=True)
 def project_in_place(point: Floats, size: Floats, budget: float) -> float:
     r"""Project a row in place, without checks and without memory of its own.
 
@@ -182,7 +182,7 @@ def project_in_place(point: Floats, size: Floats, budget: float) -> float:
     return multiplier
 
 
-@compiled(writes="point")
+@compiled(writes="point", both=True)
 def ascend_in_place(
     point: Floats, gradient: Floats, size: Floats, rate: float, budget: float
 ) -> float:

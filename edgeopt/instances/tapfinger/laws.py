@@ -24,7 +24,7 @@ _NEVER: Final = 1_000_000
 """Slots after which a task that is still not complete is taken for one that never will be."""
 
 
-@compiled
+@compiled(both=True)
 def progress_gain(speed: float, slowing: bool, progress: float) -> float:
     """Return the progress of a slot without noise."""
     if slowing:

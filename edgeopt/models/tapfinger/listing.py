@@ -191,7 +191,7 @@ def _search(
     return found[0], found[1], found[2]
 
 
-@compiled(writes="arrival")
+@compiled(writes="arrival", both=True)
 def _place(
     order: Ints,
     pressure: float,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.exhibits.cells import Recipe, plays
+from edgeopt.studies.exhibits.cells import Recipe, plays, swept
 from edgeopt.studies.exhibits.exhibit import NOT_BUILT, Estimate, Exhibit, Printed
-from edgeopt.studies.exhibits.reading import found, lead, means
+from edgeopt.studies.exhibits.reading import found, lead, means, said
 from edgeopt.studies.exhibits.reproduce import Outcome, Reproduction, reproduce
 
 __all__ = [
@@ -20,4 +20,6 @@ __all__ = [
     "means",
     "plays",
     "reproduce",
+    "said",
+    "swept",
 ]

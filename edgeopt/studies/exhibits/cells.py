@@ -1,9 +1,10 @@
-"""Cells that simulate one policy on one instance, as most exhibits consist of."""
+"""The cells that most exhibits consist of: policies on drawn instances, over swept parameters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from edgeopt.studies.run import study
 from edgeopt.studies.sweeps import Cell, modules_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.result import Case
     from edgeopt.studies.system import System
 
-__all__ = ["Recipe", "figures", "plays"]
+__all__ = ["Recipe", "Sweep", "figures", "plays", "swept"]
 
 _TEXTS = ("instance", "policy", "family", "variant", "runs", "bound", "reference")
 
@@ -62,6 +63,68 @@ def _fingerprint(recipe: Recipe) -> str:
 @lru_cache(maxsize=4)
 def _made(recipe: Recipe) -> Any:
     return recipe.make(**dict(recipe.settings))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A parameter of the instances that a figure varies.
+
+    Its `name` is the column of the table and, unless `keyword` is given, the keyword of the
+    generator, whose value at a place is `value` of it. A first look takes the `few` places, by
+    default the first and the last.
+    """
+
+    name: str
+    title: str
+    places: tuple[Any, ...]
+    few: tuple[Any, ...] = ()
+    each: str = ""
+    keyword: str = ""
+    value: Callable[[Any], Any] = lambda place: place
+    percent: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, quick: bool) -> tuple[Any, ...]:
+        """Return the places taken."""
+        return (self.few or (self.places[0], self.places[-1])) if quick else self.places
+
+    def settings(self, place: Any) -> dict[str, Any]:
+        """Return what the generator is given at a place."""
+        return {self.keyword or self.name: self.value(place)}
+
+
+def swept(
+    system: str,
+    recipe: Callable[..., Recipe],
+    policies: Collection[str],
+    over: Mapping[str, Iterable[Any]],
+    seeds: Iterable[int],
+    **options: Any,
+) -> list[Cell]:
+    """List the cells of policies on instances drawn at every combination of swept values.
+
+    Parameters
+    ----------
+    system
+        Name of the system.
+    recipe
+        ``recipe(seed, **values)`` returns how to draw an instance.
+    policies
+        Names of its policies.
+    over
+        The values that are swept, by name, which is that of their column too.
+    seeds
+        Of the instances drawn at each place.
+    **options
+        For :func:`plays`: runs, seed, reading, bounded.
+    """
+    places = [dict(zip(over, values, strict=True)) for values in product(*over.values())]
+    return [
+        cell
+        for place in places
+        for seed in seeds
+        for cell in plays(system, recipe(seed, **place), policies, at=place, **options)
+    ]
 
 
 def plays(

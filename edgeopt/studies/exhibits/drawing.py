@@ -1,4 +1,4 @@
-"""The two pictures that most exhibits are: curves over a swept parameter, and bars."""
+"""The pictures that most exhibits are: curves over a swept parameter, bars, and shaded tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import numpy as np
 from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["bars", "curves", "logarithmic"]
+__all__ = ["HOLLOW", "bars", "curves", "groups", "logarithmic", "rows_of_bars", "shaded"]
+
+HOLLOW: Final[dict[str, Any]] = {
+    "linestyle": "none", "marker": "D", "markersize": 6, "color": INK, "markerfacecolor": PAPER,
+    "zorder": 4,
+}  # fmt: skip
+"""Look of what is printed or recorded."""
 
 _MARKS: Final = "osD^vP*Xh"
 
@@ -32,51 +38,70 @@ def curves(
     measures: Mapping[str, str],
     *,
     xlabel: str,
-    titles: Mapping[str, str],
+    titles: Mapping[Any, str],
     series: str = "policy",
+    panels: tuple[str, Mapping[Any, str]] | None = None,
+    along: str = "",
     scale: float = 1.0,
     top: float | None = None,
+    zero: bool = False,
+    ticks: Sequence[float] = (),
     logx: bool = False,
     logy: bool = False,
+    handles: Iterable[Any] = (),
 ) -> Figure:
-    """Draw measures over a swept parameter, one panel each, one curve with its band per series."""
+    """Draw a panel per measure, or per value of a column, with one curve and band per series.
+
+    Curves go from point to point in the order of the column `along`, by default `x`; only then
+    they have bands. The legend ends with further `handles`.
+    """
     from matplotlib.lines import Line2D
 
-    alone = len(measures) == 1
-    figure = blank(height=(3.5 if alone else 3.2) + 0.18 * ((len(titles) + 2) // 3))
+    column, places = panels or ("", {})
+    count = len(places) or len(measures)
+    figure = blank(height=(3.5 if count == 1 else 3.2) + 0.18 * ((len(titles) + 2) // 3))
     shades = colours(titles)
-    many = rows[x].nunique() >= _MANY
+    many = rows[along or x].nunique() >= _MANY
     marks = {name: "" if many else _MARKS[place % len(_MARKS)] for place, name in enumerate(titles)}
-    places = figure.subplots(1, len(measures), squeeze=False)[0]
-    for axes, (measure, label) in zip(places, measures.items(), strict=True):
+    grid = figure.subplots(1, count, squeeze=False, sharey=bool(panels), sharex=bool(panels))[0]
+    shown = [(rows[rows[column] == place], title, *next(iter(measures.items())))
+             for place, title in places.items()]  # fmt: skip
+    shown = shown or [(rows, "", measure, label) for measure, label in measures.items()]
+    for axes, (chosen, title, measure, label) in zip(grid, shown, strict=True):
         for name in titles:
-            own = rows[rows[series] == name].sort_values(x)
-            _curve(axes, own, x, measure, scale, shades[name], marks[name])
+            own = chosen[chosen[series] == name].sort_values(along or x)
+            _curve(axes, own, x, measure, scale, shades[name], marks[name], band=not along)
         if logx:
             logarithmic(axes.xaxis)
-        elif not many:
-            axes.set_xticks(np.unique(rows[x].to_numpy()))
+        if ticks or not (logx or many or along):
+            axes.set_xticks(ticks or np.unique(rows[x].to_numpy()))
         if logy:
             logarithmic(axes.yaxis)
         axes.set_xlabel(xlabel)
-        axes.set_ylabel(label)
+        if axes is grid[0] or not panels:
+            axes.set_ylabel(label)
+        axes.set_title(title, fontsize=9)
+        if zero:
+            axes.set_ylim(bottom=0)
         if top is not None:
             least = min(axes.get_ylim()[0], 0.95 * top)
             axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
-    handles = [
+    legend = [
         Line2D([], [], color=shades[name], marker=marks[name], markersize=4.5, label=title)
         for name, title in titles.items()
     ]
+    legend += handles
     longest = max(map(len, titles.values()), default=0)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3 if longest <= _SHORT else 2)
+    figure.legend(handles=legend, loc="outside lower center", ncols=3 if longest <= _SHORT else 2)
     return figure
 
 
 def _curve(
-    axes: Axes, own: pd.DataFrame, x: str, measure: str, scale: float, shade: str, mark: str
-) -> None:
+    axes: Axes, own: pd.DataFrame, x: str, measure: str, scale: float, shade: str, mark: str,
+    *, band: bool,
+) -> None:  # fmt: skip
     axes.plot(own[x], scale * own[measure], marker=mark, markersize=4.5, color=shade)
-    if f"{measure}_low" in own:
+    if band and f"{measure}_low" in own:
         low, high = (scale * own[f"{measure}_{end}"] for end in ("low", "high"))
         axes.fill_between(own[x], low, high, color=shade, alpha=BAND, linewidth=0)
 
@@ -107,20 +132,88 @@ def bars(
             if np.isfinite(ends).all():
                 axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
             if name in beside.get(measure, {}):
-                axes.plot(
-                    [scale * beside[measure][name]], [place], marker="D", markersize=6, color=INK,
-                    markerfacecolor=PAPER, linestyle="none", zorder=4,
-                )  # fmt: skip
-        axes.grid(axis="y", visible=False)
-        axes.tick_params(axis="y", length=0)
+                axes.plot([scale * beside[measure][name]], [place], **HOLLOW)
         axes.set_xlabel(label)
-    places[0].set_yticks(range(len(titles)), list(titles.values()))
-    places[0].set_ylim(len(titles) - 0.5, -0.5)
+        rows_of_bars(axes, titles.values())
     if beside:
-        hollow = Line2D(
-            [], [], linestyle="none", marker="D", color=INK, markerfacecolor=PAPER, label="printed"
-        )
-        figure.legend(handles=[hollow], loc="outside lower center")
+        figure.legend(handles=[Line2D([], [], label="printed", **HOLLOW)],
+                      loc="outside lower center")  # fmt: skip
+    return figure
+
+
+def rows_of_bars(axes: Axes, titles: Iterable[str]) -> None:
+    """Name rows 0, 1, ... of horizontal bars, the first at the top."""
+    names = list(titles)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def groups(
+    rows: pd.DataFrame,
+    column: str,
+    places: Mapping[Any, str],
+    measure: str,
+    *,
+    label: str,
+    titles: Mapping[str, str],
+) -> Figure:
+    """Draw a group of horizontal bars per value of a column, one bar per policy."""
+    from matplotlib.patches import Patch
+
+    figure = blank(height=1.5 + 0.17 * len(places) * (len(titles) + 1))
+    axes = figure.subplots()
+    shades = colours(titles)
+    thick = 0.86 / len(titles)
+    for place, name in enumerate(titles):
+        own = rows[rows["policy"] == name].set_index(column).loc[list(places)]
+        at = np.arange(len(places)) + (place - (len(titles) - 1) / 2) * thick
+        axes.barh(at, own[measure], thick, color=shades[name], alpha=0.85, linewidth=0)
+        axes.hlines(at, own[f"{measure}_low"], own[f"{measure}_high"], color=INK, linewidth=1.0)
+    rows_of_bars(axes, places.values())
+    axes.set_xlabel(label)
+    handles = [Patch(color=shades[n], alpha=0.85, label=title) for n, title in titles.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+def shaded(
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    measure: str,
+    *,
+    panels: tuple[str, Mapping[Any, str]],
+    labels: tuple[str, str, str],
+    top: float | None = None,
+    below: bool = False,
+) -> Figure:
+    """Draw a measure over two columns as shades, one panel per value of a third one.
+
+    Labels are those of `x`, of `y` and of the shades. Panels stand side by side, or one below the
+    other, with the first row at the top.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    column, places = panels
+    figure = blank(height=1.8 * len(places) if below else 3.4)
+    shape = (len(places), 1) if below else (1, len(places))
+    grid = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False).ravel()
+    top = float(rows[measure].max()) if top is None else top
+    for axes, (place, title) in zip(grid, places.items(), strict=True):
+        shades = rows[rows[column] == place].pivot_table(index=y, columns=x, values=measure)
+        mesh = axes.pcolormesh(shades.columns, shades.index, shades, cmap="Blues", vmin=0, vmax=top)
+        axes.set_title(title, fontsize=9)
+        axes.grid(visible=False)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        if below or axes is grid[0]:
+            axes.set_ylabel(labels[1])
+        if not below or axes is grid[-1]:
+            axes.set_xlabel(labels[0])
+    if below:
+        grid[0].invert_yaxis()
+    figure.colorbar(mesh, ax=grid, label=labels[2], pad=0.02)
     return figure
 
 

@@ -32,7 +32,7 @@ class Estimate(NamedTuple):
     high: float = math.nan
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Printed:
     """A figure or statement of the paper, and where ours is to be found.
 
@@ -84,7 +84,8 @@ class Exhibit:
     printed
         What the paper prints, line by line.
     differs
-        Why ours may differ: the settings that the paper leaves open, and what is taken for them.
+        Why ours may differ: the settings that the paper leaves open, and what is taken for them. A
+        page says once what several figures share.
     percent
         Columns that are shares, shown as percentages.
     caption
@@ -96,7 +97,7 @@ class Exhibit:
         If the number is empty, or nothing says why figures may differ.
     """
 
-    kind: Literal["figure", "table"]
+    kind: Literal["figure", "table"] = "figure"
     number: str
     title: str
     cells: Callable[[bool], Sequence[Cell]]

@@ -44,6 +44,7 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
                 "cells": outcome.cells,
                 "lines": [(line, *in_words(line)) for line in outcome.lines],
                 "own_reasons": any(line["why"] for line in outcome.lines),
+                "differs": [one for one in exhibit.differs if one not in found.shared],
             }
         )
     folder.write("printed.csv", csv_text(found.lines))

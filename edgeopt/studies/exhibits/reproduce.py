@@ -14,6 +14,7 @@ from edgeopt.errors import OptionError
 from edgeopt.studies.exhibits.exhibit import NOT_BUILT, Estimate
 from edgeopt.studies.registry import find_system
 from edgeopt.studies.sweeps import Store, compute_cells, tabulate
+from edgeopt.studies.wording import listed
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:
@@ -109,6 +110,19 @@ class Reproduction:
             ],
             columns=list(_LINE),
         )
+
+    @cached_property
+    def shared(self) -> dict[str, str]:
+        """Why several figures may differ, each reason once, and for which it holds."""
+        every = [outcome.exhibit for outcome in self.outcomes]
+        reasons: dict[str, str] = {}
+        for sentence in dict.fromkeys(one for exhibit in every for one in exhibit.differs):
+            meant = [one.heading for one in every if sentence in one.differs]
+            others = [one.heading for one in every if sentence not in one.differs]
+            if len(meant) > 1:
+                but = f"all but {listed(others)}" if others else "all"
+                reasons[sentence] = listed(meant) if len(meant) <= len(others) else but
+        return reasons
 
     def page(self, out: str | Path, *, force: bool = False) -> Path:
         """Write a page, and of every exhibit its picture and rows.

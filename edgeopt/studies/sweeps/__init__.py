@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.sweeps.cells import Cell
-from edgeopt.studies.sweeps.code import modules_in
+from edgeopt.studies.sweeps.cells import Cell, modules_in
 from edgeopt.studies.sweeps.run import compute_cells, run_cells, tabulate
 from edgeopt.studies.sweeps.store import Store, StoreWarning
 

@@ -10,9 +10,8 @@ from edgeopt.digests import changed
 from edgeopt.errors import OptionError
 from edgeopt.options import check_kind, check_text, check_workers, listed
 from edgeopt.studies.progress import progress_bar
-from edgeopt.studies.sweeps.cells import Cell
+from edgeopt.studies.sweeps.cells import Cell, code_of, modules_of
 from edgeopt.studies.sweeps.cluster import cluster_pool
-from edgeopt.studies.sweeps.code import code_of, modules_of
 from edgeopt.studies.sweeps.store import Store
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeopt.errors import EdgeOptWarning, OptionError
-from edgeopt.studies.sweeps.cells import digest
-from edgeopt.studies.sweeps.code import code_of
+from edgeopt.studies.sweeps.cells import code_of, digest
 from edgeopt.writing import Folder
 
 if TYPE_CHECKING:

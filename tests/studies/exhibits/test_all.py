@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,3 +40,14 @@ def test_readers_learn_what_may_differ(exhibit: Exhibit) -> None:
     for sentence in (*exhibit.differs, *(line.why for line in exhibit.printed if line.why)):
         assert sentence.endswith("."), sentence
     assert len({line.what for line in exhibit.printed}) == len(exhibit.printed)
+
+
+def test_the_recipe_for_a_figure_is_that_of_the_example() -> None:
+    root = Path(__file__).parents[3]
+    section = (
+        (root / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## How to add a figure")[1]
+    )
+    recipe = section.split("```python\n")[1].split("```")[0]
+    example = root / "examples" / "sixth_system" / "src" / "sixth_system" / "exhibits.py"
+    assert recipe in example.read_text(encoding="utf-8")
+    assert len(recipe.splitlines()) <= 40

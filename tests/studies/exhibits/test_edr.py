@@ -16,7 +16,7 @@ from edgeopt.online.edr import EdrEnvironment, Greedy, SaddlePoint
 from edgeopt.studies import find_system
 from edgeopt.studies.edr.benchmarks import FRAMEWISE
 from edgeopt.studies.edr.exhibits import EXHIBITS
-from edgeopt.studies.edr.exhibits.living import loss_bound
+from edgeopt.studies.edr.exhibits.weeks import loss_bound
 from edgeopt.studies.edr.horizons import cut, lost
 from edgeopt.studies.exhibits import Exhibit, reproduce
 from edgeopt.studies.sweeps import run_cells

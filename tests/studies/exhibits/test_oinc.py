@@ -12,9 +12,9 @@ from edgeopt.instances.oinc import generate
 from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
 from edgeopt.studies.exhibits import NOT_BUILT, Exhibit, Outcome, reproduce
+from edgeopt.studies.exhibits.reading import ahead, largest, needed, trend
 from edgeopt.studies.oinc.exhibits import EXHIBITS
-from edgeopt.studies.oinc.exhibits.learning import mean_reward
-from edgeopt.studies.oinc.exhibits.sweeping import best_places, largest, needed, trend
+from edgeopt.studies.oinc.exhibits.policies import mean_reward
 from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
@@ -131,11 +131,14 @@ def test_statements_hold_for_any_outcome() -> None:
             for place, value in enumerate(own)
         ]
     )
-    assert best_places(rows, "edges", "sum", "min") == (2, 3)
-    assert best_places(rows, "edges", "sum", "max") == (0, 3)
-    assert largest("edges", "sum", "min")(rows) == pytest.approx(0.5)
-    assert needed("edges", "sum", "min")(rows) == "as OINC with 10: Ekya with 10 and Kalmia with 12"
-    assert needed("edges", "sum", "max")(rows).startswith("as OINC with 10: Ekya with 12")
-    assert trend("edges", "sum")(rows) == "falls with OINC and Kalmia; rises with Ekya"
+    titles = {"oinc": "OINC", "ekya": "Ekya", "kalmia": "Kalmia"}
+    least = needed("edges", "sum", "min", "oinc", titles)
+    assert ahead("edges", "sum", "min", "oinc")(rows) == (2, 3)
+    assert ahead("edges", "sum", "max", "oinc")(rows) == (0, 3)
+    assert largest("edges", "sum", "min", "oinc")(rows) == pytest.approx(0.5)
+    assert least(rows) == "as OINC with 10: Ekya with 10 and Kalmia with 12"
+    most = needed("edges", "sum", "max", "oinc", titles)
+    assert most(rows).startswith("as OINC with 10: Ekya with 12")
+    assert trend("edges", "sum", titles)(rows) == "falls with OINC and Kalmia; rises with Ekya"
     beyond = rows.assign(sum=rows["sum"].where(rows["policy"] != "oinc", 1.0))
-    assert "Kalmia with more than 12" in needed("edges", "sum", "min")(beyond)
+    assert "Kalmia with more than 12" in least(beyond)

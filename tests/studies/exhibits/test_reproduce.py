@@ -23,8 +23,10 @@ from edgeopt.studies.exhibits import (
     means,
     plays,
     reproduce,
+    said,
 )
 from edgeopt.studies.exhibits.drawing import bars, curves
+from edgeopt.studies.exhibits.reading import by, extreme
 from edgeopt.studies.sweeps import Cell, StoreWarning, run_cells
 from tests.studies.stopping import SYSTEM, Offers
 
@@ -111,6 +113,33 @@ def test_page_and_files(tmp_path: Path) -> None:
     assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
     assert one["printed"][2]["ours"] == NOT_BUILT
     assert pd.read_csv(tmp_path / "printed.csv")["exhibit"].unique().tolist() == ["figure-3b"]
+
+
+def test_a_page_says_once_what_several_figures_share(tmp_path: Path) -> None:
+    more = ("Everything is left open.", "Also this.")
+    other = replace(EXHIBIT, number="4", differs=more)
+    third = replace(EXHIBIT, number="5", differs=more[1:])
+    result = reproduce(replace(SYSTEM, exhibits=(EXHIBIT, other)), out=tmp_path, quick=True)
+    assert result.shared == {"Everything is left open.": "all"}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count("Everything is left open.") == page.count("Also this.") == 1
+    found = reproduce(replace(SYSTEM, exhibits=(EXHIBIT, other, third)), quick=True)
+    assert found.shared == {more[0]: "all but Figure 5", more[1]: "all but Figure 3b"}
+
+
+def test_a_pattern_is_filled_as_people_read_numbers() -> None:
+    rows = pd.DataFrame({"policy": ["twice", "thrice"], "value": [2.0, 2.0], "share": [0.123, 0.5]})
+    write = said(
+        "{most.title}: {most:3}; {share[twice]:%}, {share[thrice]:0%}; {words}, {count:d}",
+        most=extreme("max", "value", TITLES),
+        share=by("share"),
+        words="as is",
+        count=2,
+    )
+    assert (
+        write(rows)
+        == "Twice and Thrice: 2.00; 12.3\N{NO-BREAK SPACE}%, 50\N{NO-BREAK SPACE}%; as is, 2"
+    )
 
 
 def test_finished_cells_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path) -> None:

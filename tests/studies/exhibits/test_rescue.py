@@ -11,8 +11,9 @@ from edgeopt.studies import study
 from edgeopt.studies.exhibits import NOT_BUILT, reproduce
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.exhibits import EXHIBITS
-from edgeopt.studies.rescue.exhibits.leftover import placed
-from edgeopt.studies.rescue.exhibits.sweeps import BASELINES, QUICK
+from edgeopt.studies.rescue.exhibits.examples import placed
+from edgeopt.studies.rescue.exhibits.profits import BASELINES
+from edgeopt.studies.rescue.exhibits.setting import QUICK
 
 if TYPE_CHECKING:
     import pandas as pd

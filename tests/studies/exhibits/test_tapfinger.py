@@ -13,9 +13,9 @@ from edgeopt.online.tapfinger.policies.uniform import Min
 from edgeopt.studies.exhibits import NOT_BUILT, reproduce
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.exhibits import EXHIBITS
-from edgeopt.studies.tapfinger.exhibits.lived import windows
-from edgeopt.studies.tapfinger.exhibits.overhead import communication
+from edgeopt.studies.tapfinger.exhibits.measured import communication
 from edgeopt.studies.tapfinger.exhibits.recorded import LEARNED, RECORDED
+from edgeopt.studies.tapfinger.exhibits.setting import windows
 
 if TYPE_CHECKING:
     import pandas as pd

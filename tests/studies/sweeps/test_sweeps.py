@@ -17,7 +17,7 @@ import pytest
 from edgeopt.errors import OptionError, OutputError
 from edgeopt.instances.rescue import tight
 from edgeopt.studies.sweeps import Cell, Store, StoreWarning, run_cells
-from edgeopt.studies.sweeps.code import modules_of
+from edgeopt.studies.sweeps.cells import modules_of
 from edgeopt.studies.sweeps.run import Keep, _finish
 from tests.studies.sweeps.work import cells, squared
 

@@ -30,7 +30,7 @@ SLACK: Final = 1e-12
 """How much longer than their objectives requests may take for rounding's sake."""
 
 
-@compiled
+@compiled(both=True)
 def stretch(a: float, c: float, e: float, room: float) -> float:
     r"""Return the least factor by which all objectives of a site have to be multiplied to be met.
 
@@ -40,7 +40,7 @@ def stretch(a: float, c: float, e: float, room: float) -> float:
     return 0.5 * (a + e + math.sqrt((a - e) ** 2 + 4.0 * c * c / room))
 
 
-@compiled(writes="band cpu")
+@compiled(writes="band cpu", both=True)
 def share_out(
     transmission: Floats,
     computation: Floats,

@@ -161,7 +161,7 @@ class Dedas:
         return (*orders[:at], tuple(order), *orders[at + 1 :])
 
 
-@compiled
+@compiled(both=True)
 def _better(met: int, completion: float, than_met: int, than_completion: float) -> bool:
     """Tell whether more deadlines are met, or as many at a smaller sum of completion times."""
     if met != than_met:

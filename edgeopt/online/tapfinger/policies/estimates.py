@@ -103,7 +103,7 @@ def slots_left(speed: float, slowing: bool, progress: float, most: int) -> int:
     return slots
 
 
-@compiled(writes="progress speed")
+@compiled(writes="progress speed", both=True)
 def free_ahead(
     free: Ints, cluster: Ints, bundle: Ints, progress: Floats, task: Ints, kind: Ints,
     speed: Floats, slowing: Flags, look: int,

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.oinc.exhibits.learning import FIGURE_2, FIGURE_3
-from edgeopt.studies.oinc.exhibits.run_time import FIGURE_11
-from edgeopt.studies.oinc.exhibits.success import FIGURE_5, FIGURE_7, FIGURE_9
-from edgeopt.studies.oinc.exhibits.sums import FIGURE_4, FIGURE_6, FIGURE_8, FIGURE_10
-from edgeopt.studies.oinc.exhibits.table import TABLE_I
+from edgeopt.studies.oinc.exhibits.policies import FIGURE_2, FIGURE_3, FIGURE_11, TABLE_I
+from edgeopt.studies.oinc.exhibits.swept import FIGURES
 
 __all__ = ["EXHIBITS"]
 
-EXHIBITS = (
-    FIGURE_2,
-    FIGURE_3,
-    TABLE_I,
-    FIGURE_4,
-    FIGURE_5,
-    FIGURE_6,
-    FIGURE_7,
-    FIGURE_8,
-    FIGURE_9,
-    FIGURE_10,
-    FIGURE_11,
-)
+EXHIBITS = (FIGURE_2, FIGURE_3, TABLE_I, *FIGURES, FIGURE_11)
 """In the order of the paper."""

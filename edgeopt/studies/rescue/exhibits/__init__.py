@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.rescue.exhibits.example import EXAMPLE
-from edgeopt.studies.rescue.exhibits.leftover import LEFTOVER
-from edgeopt.studies.rescue.exhibits.over_time import OVER_TIME
-from edgeopt.studies.rescue.exhibits.profiling import PROFILING
-from edgeopt.studies.rescue.exhibits.swept import SWEPT
+from edgeopt.studies.rescue.exhibits.examples import FIGURE_1, FIGURE_3, FIGURE_4
+from edgeopt.studies.rescue.exhibits.profits import FIGURES
 
 __all__ = ["EXHIBITS"]
 
-EXHIBITS = (LEFTOVER, EXAMPLE, PROFILING, OVER_TIME, *SWEPT)
+EXHIBITS = (FIGURE_1, FIGURE_3, FIGURE_4, *FIGURES)
 """In the order of the paper."""

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.tapfinger.exhibits.contrived import CONTRIVED
-from edgeopt.studies.tapfinger.exhibits.overhead import OVERHEAD
-from edgeopt.studies.tapfinger.exhibits.rates import RATES
-from edgeopt.studies.tapfinger.exhibits.sensitivity import SENSITIVITY
-from edgeopt.studies.tapfinger.exhibits.synthetic import (
-    ABLATIONS,
-    SEVERAL,
-    SIX_CLUSTERS,
-    THREE,
-    VANILLA,
-)
-from edgeopt.studies.tapfinger.exhibits.tasks import TASKS
-from edgeopt.studies.tapfinger.exhibits.testbed import CONTAINERS, LONG, SERVERS
+from edgeopt.studies.tapfinger.exhibits.figures import FIGURES
+from edgeopt.studies.tapfinger.exhibits.long import FIGURE_10
+from edgeopt.studies.tapfinger.exhibits.measured import FIGURE_2, FIGURE_4, FIGURE_7, TABLE_II
 
 __all__ = ["EXHIBITS"]
 
 EXHIBITS = (
-    SENSITIVITY,
-    CONTRIVED,
-    TASKS,
-    THREE,
-    SIX_CLUSTERS,
-    RATES,
-    OVERHEAD,
-    VANILLA,
-    *SERVERS,
-    LONG,
-    *SEVERAL,
-    *ABLATIONS,
-    CONTAINERS,
-)
+    FIGURE_2, FIGURE_4, TABLE_II, *FIGURES[:3], FIGURE_7, *FIGURES[3:6], FIGURE_10, *FIGURES[6:],
+)  # fmt: skip
 """In the order of the paper."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.exhibits import Exhibit, found
-from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours
-from edgeopt.studies.tapfinger.exhibits.lived import SERIES, unfolded
+from edgeopt.studies.exhibits import Exhibit, said
+from edgeopt.studies.exhibits.drawing import HOLLOW, rows_of_bars
+from edgeopt.studies.exhibits.reading import extreme, where
+from edgeopt.studies.pictures.canvas import INK, blank, colours
 from edgeopt.studies.tapfinger.exhibits.recorded import LEARNED, RECORDED
-from edgeopt.studies.tapfinger.exhibits.setting import FOUR, STATISTICS, claimed
+from edgeopt.studies.tapfinger.exhibits.setting import FOUR, SERIES, STATISTICS, unfolded
 from edgeopt.studies.tapfinger.ledger import doublings
-from edgeopt.studies.wording import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from edgeopt.studies.exhibits import Printed
-    from edgeopt.studies.tapfinger.exhibits.setting import Claim, Setting
+    from edgeopt.studies.tapfinger.exhibits.setting import Setting
 
-__all__ = ["COLUMNS", "RUNS_SAID", "completion", "drawn"]
+__all__ = ["COLUMNS", "RUNS_SAID", "completion", "over_time"]
 
 COLUMNS: Final = {
     "policy": "Policy",
@@ -40,109 +40,89 @@ RUNS_SAID: Final = (
 )
 
 _USUAL: Final = (
-    "Optimus",
-    "Tiresias",
-    "Random",
-    "Min",
-    "Optimus, fit as described",
-    "Reservation, ours",
+    "Optimus", "Tiresias", "Random", "Min", "Optimus, fit as described", "Reservation, ours",
     "Priced, ours",
-)
-_AXES: Final = dict(
-    zip(
-        SERIES,
-        ("tasks in\nthe system", "CPU cores in use\nper cluster", "GPUs in use\nper cluster"),
-        strict=True,
-    )
-)
+)  # fmt: skip
+"""In the order of their colours, the same in all figures."""
+
+_AXES: Final = ("tasks in\nthe system", "CPU cores in use\nper cluster", "GPUs in use\nper cluster")
 
 
 def completion(
     number: str,
     title: str,
     setting: Setting,
-    claims: Sequence[Claim] = (),
+    printed: Sequence[Printed] = (),
     *,
     use: bool = False,
-    more: Sequence[Printed] = (),
     differs: Sequence[str] = (),
 ) -> Exhibit:
     """Return the exhibit of a setting: completion times, and tasks in the system over time."""
     series = SERIES if use else SERIES[:1]
-    size = f"In full size means over {setting.draws} draws of tasks, {setting.runs} runs of each."
+    learner = setting.learned[0]
     return Exhibit(
-        kind="figure",
         number=number,
         title=title,
         cells=partial(setting.cells, series=series),
         rows=partial(unfolded, series=series),
         columns=COLUMNS,
-        draw=partial(drawn, setting=setting, series=series),
-        notice=partial(_notice, setting=setting),
-        printed=[*claimed(claims), *more, *setting.lines(tuple(STATISTICS) if use else FOUR)],
-        differs=[RUNS_SAID, *differs, size],
+        draw=partial(_draw, setting=setting, series=series),
+        notice=said(
+            "Mean completion times lie between {best:3} slots ({best.title}) and {worst:3} "
+            "({worst.title}); {learner}, not built yet, was recorded with {recorded:3}",
+            best=extreme("min", "value", setting.policies, part="mean"),
+            worst=extreme("max", "value", setting.policies, part="mean"),
+            learner=LEARNED[learner],
+            recorded=RECORDED[setting.recorded][learner].mean,
+        ),
+        printed=[*printed, *setting.lines(tuple(STATISTICS) if use else FOUR)],
+        differs=[
+            RUNS_SAID,
+            *differs,
+            f"In full size means over {setting.draws} draws of tasks, {setting.runs} runs of each.",
+        ],
         caption="Above: completion times; box from the 25th to the 75th percentile, whiskers from "
         "the 5th to the 95th, line at the median, dot at the mean. Below: means over draws, over a "
         "few slots each. Hollow marks: recorded by the authors, at full size.",
     )
 
 
-def _notice(rows: pd.DataFrame, *, setting: Setting) -> str:
-    means = {
-        name: found("value", policy=name, part="mean")(rows).value for name in setting.policies
-    }
-    best, worst = (choose(means, key=lambda name: means[name]) for choose in (min, max))
-    learner = setting.learned[0]
-    recorded = RECORDED[setting.recorded][learner].mean
-    return (
-        f"Mean completion times lie between {number(means[best], 3)} slots "
-        f"({setting.policies[best]}) and {number(means[worst], 3)} ({setting.policies[worst]}); "
-        f"{LEARNED[learner]}, not built yet, was recorded with {number(recorded, 3)}"
-    )
-
-
-def drawn(rows: pd.DataFrame, *, setting: Setting, series: Sequence[str]) -> Figure:
+def _draw(rows: pd.DataFrame, *, setting: Setting, series: Sequence[str]) -> Figure:
     """Draw boxes of completion times, and below them what goes on over time."""
     from matplotlib.lines import Line2D
 
-    shown = len(setting.policies) + len(setting.learned)
-    boxes = 0.9 + 0.25 * shown
+    boxes = 0.9 + 0.25 * (len(setting.policies) + len(setting.learned))
     further = len(series) > 1
     figure = blank(height=boxes + (4.6 if further else 2.9))
     layout: Any = [["boxes"] * 2, [series[0]] * 2, *([list(series[1:])] if further else [])]
-    ratios = [boxes, 2.2, *([1.7] if further else [])]
-    panels = figure.subplot_mosaic(layout, height_ratios=ratios)
-    shades = _shades(setting.policies)
+    panels = figure.subplot_mosaic(layout, height_ratios=[boxes, 2.2, 1.7][: len(layout)])
+    known = colours([*_USUAL, *setting.policies.values()])
+    shades = {name: known[title] for name, title in setting.policies.items()}
     _boxes(panels["boxes"], rows, setting, shades)
     for name in series:
-        axes = panels[name]
-        for policy, shade in shades.items():
-            own = rows[(rows["part"] == name) & (rows["policy"] == policy)]
-            axes.plot(own["slot"], own["value"], color=shade, linewidth=1.3)
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-        axes.set_ylabel(_AXES[name])
-        axes.set_xlabel("slot")
-    handles = [
-        Line2D([], [], color=shade, label=setting.policies[name]) for name, shade in shades.items()
-    ]
-    for mark, what in (("D", "mean"), ("o", "median")):
-        handles.append(
-            Line2D([], [], linestyle="none", marker=mark, markersize=5, color=INK,
-                   markerfacecolor=PAPER, label=f"recorded {what}")
-        )  # fmt: skip
+        over_time(panels[name], rows, name, shades)
+    handles = [Line2D([], [], color=shades[name], label=title)
+               for name, title in setting.policies.items()]  # fmt: skip
+    handles += [Line2D([], [], label=f"recorded {what}", **HOLLOW | {"marker": mark})
+                for mark, what in (("D", "mean"), ("o", "median"))]  # fmt: skip
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 
 
-def _shades(policies: Mapping[str, str]) -> dict[str, str]:
-    """Give every policy its colour, the same in all figures."""
-    known = colours([*_USUAL, *policies.values()])
-    return {name: known[title] for name, title in policies.items()}
+def over_time(axes: Axes, rows: pd.DataFrame, series: str, shades: Mapping[str, str]) -> None:
+    """Draw a series of every scheduler."""
+    for policy, shade in shades.items():
+        own = where(rows, part=series, policy=policy)
+        axes.plot(own["slot"], own["value"], color=shade, linewidth=1.3)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel(_AXES[SERIES.index(series)])
+    axes.set_xlabel("slot")
 
 
 def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str, str]) -> None:
-    names = {name: LEARNED[name] for name in setting.learned} | dict(setting.policies)
+    names = {name: f"{LEARNED[name]}, not built yet" for name in setting.learned}
+    names |= setting.policies
     reach: list[float] = []
     for place, name in enumerate(names):
         own = rows[(rows["policy"] == name) & rows["slot"].isna()]
@@ -155,17 +135,11 @@ def _boxes(axes: Axes, rows: pd.DataFrame, setting: Setting, shades: Mapping[str
             axes.plot([at["median"]] * 2, [place - 0.28, place + 0.28], color=INK, linewidth=1.6)
             axes.plot([at["mean"]], [place], "o", markersize=4, color=INK)
             reach += [at["p5"], at["p95"], at["mean"]]
-        theirs = setting.record_of(name)
+        theirs = setting.recorded_of(name)
         if theirs is not None:
             for value, mark in ((theirs.median, "o"), (theirs.mean, "D")):
-                axes.plot([value], [place], mark, markersize=5.5, color=INK, markerfacecolor=PAPER,
-                          zorder=4)  # fmt: skip
+                axes.plot([value], [place], **HOLLOW | {"marker": mark, "markersize": 5.5})
             reach += [theirs.mean, theirs.median]
-    labels = [f"{title}, not built yet" if name in LEARNED else title
-              for name, title in names.items()]  # fmt: skip
-    axes.set_yticks(range(len(names)), labels)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+    rows_of_bars(axes, names.values())
     doublings(axes.xaxis, 0.9 * min(reach), 1.12 * max(reach))
     axes.set_xlabel("completion time (slots)")

@@ -16,16 +16,10 @@ LEARNED: Final = {
 
 
 class Recorded(NamedTuple):
-    """One recorded run: slots to completion, tasks in the system, units in use per cluster.
+    """One recorded run.
 
-    Attributes
-    ----------
-    mean, median, p95
-        Of the completion times of the tasks, slots.
-    waiting
-        Mean number of tasks in the system.
-    cpu, gpu
-        Mean CPU cores and GPUs in use on a cluster, after those that ended have released theirs.
+    Slots to completion, the mean number of tasks in the system, and the mean CPU cores and GPUs in
+    use on a cluster, after tasks that ended have released theirs.
     """
 
     mean: float
@@ -66,33 +60,12 @@ RECORDED: Final = {
         "random": Recorded(6.932, 5.0, 18.0, 13.23, 7.59, 5.79),
         "min": Recorded(12.891, 14.0, 26.0, 24.99, 7.33, 3.67),
     },
-    "test-bed three, 500": {
-        "tapfinger": Recorded(4.672, 4.0, 8.0, 6.63, 8.44, 4.35),
-        "optimus": Recorded(5.39, 5.0, 9.0, 7.67, 3.92, 8.84),
-        "tiresias": Recorded(5.71, 5.0, 9.0, 8.83, 20.98, 2.24),
-        "random": Recorded(5.146, 5.0, 9.0, 7.84, 12.68, 6.38),
-        "min": Recorded(4.944, 4.0, 8.0, 7.64, 3.48, 1.74),
-    },
     "test-bed three, 1000": {
         "tapfinger": Recorded(4.658, 4.0, 8.0, 6.63, 8.39, 4.31),
         "optimus": Recorded(5.395, 5.0, 9.0, 7.77, 4.0, 8.96),
         "tiresias": Recorded(5.574, 5.0, 9.0, 8.34, 20.44, 2.13),
         "random": Recorded(5.033, 4.0, 9.0, 7.62, 12.38, 6.28),
         "min": Recorded(4.917, 4.0, 8.0, 7.5, 3.43, 1.72),
-    },
-    "test-bed three, 2000": {
-        "tapfinger": Recorded(4.718, 4.0, 8.0, 6.9, 8.88, 4.36),
-        "optimus": Recorded(5.358, 5.0, 9.0, 7.74, 3.98, 8.81),
-        "tiresias": Recorded(5.619, 5.0, 9.0, 8.34, 20.56, 2.13),
-        "random": Recorded(4.986, 4.0, 9.0, 7.52, 12.32, 6.33),
-        "min": Recorded(4.858, 4.0, 8.0, 7.27, 3.37, 1.68),
-    },
-    "test-bed three, 4000": {
-        "tapfinger": Recorded(4.766, 4.0, 8.0, 7.11, 8.97, 4.41),
-        "optimus": Recorded(5.346, 5.0, 9.0, 7.8, 3.97, 8.74),
-        "tiresias": Recorded(5.594, 5.0, 9.0, 8.37, 20.6, 2.15),
-        "random": Recorded(4.93, 4.0, 8.0, 7.45, 12.41, 6.32),
-        "min": Recorded(4.818, 4.0, 8.0, 7.26, 3.34, 1.67),
     },
     "test-bed six, 2000": {
         "tapfinger": Recorded(4.732, 4.0, 8.0, 13.97, 11.4, 5.36),

@@ -1,13 +1,18 @@
-"""Settings of the paper: who takes part, what was recorded, and what the paper says of it."""
+"""Settings of the paper: who takes part, what was recorded, and what becomes of drawn tasks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from edgeopt.bounds.ratio import mean_with_interval
+from edgeopt.instances.tapfinger import generate
 from edgeopt.studies.exhibits import Printed, Recipe, found
-from edgeopt.studies.tapfinger.exhibits.lived import lived
+from edgeopt.studies.exhibits.reading import below
+from edgeopt.studies.registry import find_system
+from edgeopt.studies.sweeps import Cell
 from edgeopt.studies.tapfinger.exhibits.recorded import LEARNED, RECORDED, Recorded
 
 if TYPE_CHECKING:
@@ -15,18 +20,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.sweeps import Cell
+__all__ = ["FOUR", "SERIES", "STATISTICS", "Setting", "compared", "unfolded", "windows"]
 
-__all__ = ["FOUR", "INSTEAD", "STAND_IN", "STATISTICS", "Claim", "Setting", "claimed"]
-
-STAND_IN: Final = "reservation"
+_STAND_IN: Final = "reservation"
 """The scheduler without learning that stands beside TapFinger; it knows durations."""
-
-INSTEAD: Final = (
-    "The printed figure is TapFinger's. Reservation learns nothing, but is told how long tasks "
-    "take."
-)
-"""Why a line of the stand-in differs."""
 
 STATISTICS: Final = {
     "mean": "mean completion time (slots)",
@@ -37,131 +34,177 @@ STATISTICS: Final = {
     "gpu": "mean GPUs in use per cluster",
 }
 FOUR: Final = ("mean", "median", "p95", "waiting")
-_USE_WHY: Final = (
-    "The recorded figure counts what is held after tasks that end have released theirs, ours "
-    "before."
-)
+
+_SUMMARY: Final = (
+    "mean", "p5", "p25", "median", "p75", "p95", "waiting", "cpu", "gpu", "makespan",
+    "decision_ms",
+)  # fmt: skip
+"""One number each: slots to completion, tasks in the system, units in use per cluster, slots of the
+run, milliseconds of decisions per slot."""
+
+SERIES: Final = ("tasks_over_time", "cpu_over_time", "gpu_over_time")
+"""One number per slot each: tasks in the system, CPU cores and GPUs in use per cluster."""
+
+_SHARES: Final = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A setting of the paper, and who takes part.
+    """A setting of the paper, by its name among the recorded runs.
 
-    Parameters
-    ----------
-    recorded
-        Its name among the recorded runs.
-    make
-        Function of a module that draws an instance, given ``rng`` and `options`.
-    options
-        Its keywords.
-    quick
-        Further keywords of a first look.
-    policies
-        Names of the schedulers and what they are called, in the order shown.
-    baselines
-        Which of them stands for which recorded one.
-    learned
-        Recorded policies that have to be learned.
-    draws, runs
-        Instances, and simulated runs on each.
+    `make` draws an instance with the keywords `options`, for a first look with fewer `tasks`.
+    `baselines` are those of our schedulers that stand for recorded ones, whose names theirs begin
+    with; `learned` are the recorded policies that have to be learned.
     """
 
     recorded: str
-    make: Callable[..., Any]
-    options: Mapping[str, Any]
-    quick: Mapping[str, Any]
     policies: Mapping[str, str]
-    baselines: Mapping[str, str]
+    baselines: tuple[str, ...] = ()
     learned: tuple[str, ...] = ("tapfinger",)
+    make: Callable[..., Any] = generate
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tasks: int = 24
     draws: int = 20
     runs: int = 5
 
     def cells(self, quick: bool, series: Sequence[str] = (), **at: Any) -> list[Cell]:
         """List the cells, one per drawn instance."""
-        options = {**self.options, **(self.quick if quick else {})}
+        options = {**self.options, **({"tasks": self.tasks} if quick else {})}
         return [
-            lived(
-                Recipe.of(self.make, rng=draw, **options),
-                list(self.policies),
-                runs=1 if quick else self.runs,
-                at={**at, "draw": draw},
-                series=series,
-            )
+            compared(Recipe.of(self.make, rng=draw, **options), list(self.policies),
+                     runs=1 if quick else self.runs, at={**at, "draw": draw}, series=series)
             for draw in range(3 if quick else self.draws)
-        ]
+        ]  # fmt: skip
 
-    def record_of(self, policy: str) -> Recorded | None:
+    def recorded_of(self, policy: str) -> Recorded | None:
         """Return what was recorded of a learned policy, or of the one that ours stands for."""
-        name = policy if policy in self.learned else self.baselines.get(policy)
-        return None if name is None else RECORDED[self.recorded][name]
+        known = policy in self.learned or policy in self.baselines
+        return RECORDED[self.recorded][policy.partition("+")[0]] if known else None
 
     def lines(self, parts: Sequence[str] = FOUR, place: str = "", **at: Any) -> list[Printed]:
         """Set recorded figures beside ours; `at` singles out a place of the rows, named `place`."""
-        recorded = RECORDED[self.recorded]
-        said = {part: STATISTICS[part] + place for part in parts}
-        lines = []
-        for name in (*self.learned, *self.baselines.values()):
-            ours = next((own for own, stands in self.baselines.items() if stands == name), None)
-            title = LEARNED[name] if ours is None else self.policies[ours]
-            for part, what in said.items():
-                lines.append(
-                    Printed(
-                        what=f"{title}, {what}",
-                        value=getattr(recorded[name], part),
-                        ours=None if ours is None else found("value", policy=ours, part=part, **at),
-                        why=_USE_WHY if part not in FOUR else "",
-                    )
-                )
-        return lines
-
-
-@dataclass(frozen=True)
-class Claim:
-    """By how much the paper says that TapFinger is below a baseline.
-
-    Parameters
-    ----------
-    value
-        The share.
-    baseline
-        Name of our scheduler that stands for it.
-    title
-        What the paper calls it.
-    part
-        Which figure.
-    at
-        Singles out a place of the rows.
-    """
-
-    value: float
-    baseline: str
-    title: str
-    part: str = "mean"
-    at: Mapping[str, Any] = field(default_factory=dict)
-
-
-def claimed(claims: Sequence[Claim]) -> list[Printed]:
-    """Write claims as lines: TapFinger's, and beside it what needs no learning in its place."""
-    lines = []
-    for claim in claims:
-        what = f"below {claim.title}, {claim.part} completion time"
-        lines.append(Printed(what=f"TapFinger {what}", value=claim.value, ours=None, percent=True))
-        lines.append(
-            Printed(
-                what=f"Reservation in its place {what}",
-                value=claim.value,
-                ours=partial(_below, claim=claim),
-                percent=True,
-                why=INSTEAD,
-            )
+        why = (
+            "The recorded figure counts what is held after tasks that end have released theirs, "
+            "ours before."
         )
-    return lines
+        return [
+            Printed(
+                f"{LEARNED.get(name) or self.policies[name]}, {STATISTICS[part]}{place}",
+                getattr(self.recorded_of(name), part),
+                None if name in LEARNED else found("value", policy=name, part=part, **at),
+                why="" if part in FOUR else why,
+            )
+            for name in (*self.learned, *self.baselines)
+            for part in parts
+        ]
+
+    def claimed(
+        self, baseline: str, value: float, part: str = "mean", *,
+        ours: Callable[[pd.DataFrame], float] | None = None, why: str = "",
+    ) -> list[Printed]:  # fmt: skip
+        """Set beside a printed share below a baseline what needs no learning in its place."""
+        what = f"below {self.policies[baseline]}, {part} completion time"
+        instead = (
+            "The printed figure is TapFinger's. Reservation learns nothing, but is told how long "
+            "tasks take."
+        )
+        ours = ours or below("value", _STAND_IN, baseline, part=part)
+        return [
+            Printed(f"TapFinger {what}", value, None, True, why),
+            Printed(f"Reservation in its place {what}", value, ours, True, instead),
+        ]
 
 
-def _below(rows: pd.DataFrame, claim: Claim) -> float:
-    mine, theirs = (
-        found("value", policy=name, part=claim.part, **claim.at)(rows).value
-        for name in (STAND_IN, claim.baseline)
-    )
-    return 1.0 - mine / theirs
+def compared(
+    recipe: Recipe,
+    policies: Sequence[str],
+    *,
+    runs: int,
+    at: Mapping[str, Any],
+    series: Sequence[str] = (),
+) -> Cell:
+    """Return the cell of schedulers on the same drawn tasks."""
+    identity = {
+        **at,
+        "instance": recipe.fingerprint(),
+        "policy": list(policies),
+        "reading": f"{__name__}.{compared.__name__}",
+        "series": list(series),
+        "runs": runs,
+    }
+    return Cell(identity, _simulate, (recipe, tuple(policies), runs, tuple(series)))
+
+
+def _simulate(
+    recipe: Recipe, policies: Sequence[str], runs: int, series: Sequence[str]
+) -> Mapping[str, Any]:
+    from edgeopt.online import simulate
+
+    system = find_system("tapfinger")
+    known = {entry.name: entry for entry in system.policies}
+    instance = recipe.instance()
+    assert system.rehearsal is not None
+    short, whole = system.environment(system.rehearsal(instance)), system.environment(instance)
+    read = []
+    for name in policies:
+        policy = known[name].make(instance, {})
+        simulate(short, policy, rng=0, runs=1)
+        read.append(_read(simulate(whole, policy, rng=0, runs=runs), series))
+    return {key: [one[key] for one in read] for key in read[0]}
+
+
+def _read(run: Any, series: Sequence[str]) -> Mapping[str, Any]:
+    flow = np.asarray(run.flow_time).ravel()
+    slots = np.maximum(1, np.asarray(run.end))
+    used = np.asarray(run.used, dtype=float).mean(axis=2)
+    tasks = np.asarray(run.accumulation, dtype=float)
+    # An interpolation between slots would not do beside tasks that are never complete.
+    method: Any = "linear" if np.isfinite(flow).all() else "inverted_cdf"
+    every = dict(zip(SERIES, (tasks, used[..., 0], used[..., 1]), strict=True))
+    inside = [float((one.sum(axis=1) / slots).mean()) for one in every.values()]
+    return {
+        "mean": float(flow.mean()),
+        **{name: float(np.quantile(flow, q, method=method)) for name, q in _SHARES.items()},
+        **dict(zip(("waiting", "cpu", "gpu"), inside, strict=True)),
+        "makespan": float(slots.mean()),
+        "decision_ms": 1e3 * run.seconds / float(slots.sum()),
+        **{name: every[name].mean(axis=0).tolist() for name in series},
+    }
+
+
+def unfolded(
+    table: pd.DataFrame, by: Sequence[str] = (), series: Sequence[str] = (), points: int = 60
+) -> pd.DataFrame:
+    """Average over the draws and return one row per place, scheduler, part and stretch of time."""
+    import pandas as pd
+
+    tall = table.explode(["policy", *_SUMMARY, *series], ignore_index=True)
+    longest = max((len(one) for name in series for one in tall[name]), default=1)
+    step = -(-longest // points)
+    rows = []
+    for key, group in tall.groupby([*by, "policy"], sort=False):
+        about = dict(zip((*by, "policy"), key, strict=True))
+        for part in _SUMMARY:
+            values = group[part].to_numpy(dtype=float)
+            rows.append({**about, "part": part, "slot": np.nan, **_interval(values)})
+        for part in series:
+            kept = windows([np.asarray(one, dtype=float) for one in group[part]], longest, step)
+            for place, values in enumerate(kept.T):
+                rows.append({**about, "part": part, "slot": place * step, **_interval(values)})
+    return pd.DataFrame(rows)
+
+
+def windows(series: Sequence[Any], longest: int, step: int) -> Any:
+    """Average series over stretches of slots, with zeros after their end, [series, stretch]."""
+    edges = np.arange(0, longest, step)
+    padded = np.stack([np.pad(one, (0, longest - len(one))) for one in series])
+    return np.add.reduceat(padded, edges, axis=1) / np.diff([*edges, longest])
+
+
+def _interval(values: Any) -> dict[str, float]:
+    """Return a mean with its interval, none of whose parts can be below zero."""
+    mean, low, high = float(values.mean()), np.nan, np.nan
+    if values.size > 1 and np.isfinite(mean):
+        reach = mean_with_interval(values)[2]
+        low, high = max(0.0, mean - reach), mean + reach
+    return {"value": mean, "value_low": low, "value_high": high}

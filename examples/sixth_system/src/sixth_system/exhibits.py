@@ -2,79 +2,48 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from edgeopt.studies.exhibits import Exhibit, Printed, Recipe, means, plays
+from edgeopt.studies.exhibits import Exhibit, Printed, Recipe, means, said, swept
 from edgeopt.studies.exhibits.drawing import curves
-from edgeopt.studies.wording import number
+from edgeopt.studies.exhibits.reading import overall
 from sixth_system.instance import generate
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
     from edgeopt.studies.sweeps import Cell
 
 TITLES = {"balance": "Balance", "random": "Random balance", "timer": "Timer", "alone": "At once"}
 
 
 def _cells(quick: bool) -> list[Cell]:
-    return [
-        cell
-        for burst in ((1, 20) if quick else (1, 2, 5, 10, 20, 40))
-        for seed in range(4 if quick else 10)
-        for cell in plays(
-            "sixth",
-            Recipe.of(generate, burst=burst, slots=60 if quick else 300, rng=seed),
-            TITLES,
-            runs=10,
-            at={"burst": burst},
-        )
-    ]
+    def drawn(seed: int, burst: int) -> Recipe:
+        return Recipe.of(generate, burst=burst, slots=60 if quick else 300, rng=seed)
+
+    over = {"burst": (1, 20) if quick else (1, 2, 5, 10, 20, 40)}
+    return swept("sixth", drawn, TITLES, over, range(4 if quick else 10), runs=10)
 
 
-def _rows(table: pd.DataFrame) -> pd.DataFrame:
-    return means(table, ("ratio",), ("burst", "policy"))
+WORST = overall("max", "ratio", policy="balance")
 
-
-def _draw(rows: pd.DataFrame) -> Figure:
-    return curves(
-        rows, "burst", {"ratio": "cost over the optimum"}, xlabel="requests of a burst",
-        titles=TITLES,
-    )  # fmt: skip
-
-
-def _worst(rows: pd.DataFrame, policy: str) -> float:
-    return float(rows.loc[rows["policy"] == policy, "ratio"].max())
-
-
-def _notice(rows: pd.DataFrame) -> str:
-    worst = {policy: _worst(rows, policy) for policy in TITLES}
-    least = min(worst, key=worst.__getitem__)
-    return (
-        f"{TITLES[least]} pays at most {number(worst[least])} times the optimum in the mean, "
-        f"Timer up to {number(worst['timer'])} times"
-    )
-
-
-EXHIBITS = (
-    Exhibit(
-        kind="figure",
-        number="1",
-        title="cost over the optimum as bursts grow",
-        cells=_cells,
-        rows=_rows,
-        columns={"burst": "Burst", "policy": "Policy", "ratio": "Cost over OPT"},
-        draw=_draw,
-        notice=_notice,
-        printed=[
-            Printed(
-                what="Balance, worst mean ratio",
-                value="at most 2",
-                ours=lambda rows: _worst(rows, "balance"),
-            )
-        ],
-        differs=["the ratio 2 is proven for the worst day; these days are drawn."],
-        caption="Means over drawn days, with 95 % intervals.",
+FIGURE_1 = Exhibit(
+    number="1",
+    title="cost over the optimum as bursts grow",
+    cells=_cells,
+    rows=partial(means, measures=("ratio",), by=("burst", "policy")),
+    columns={"burst": "Burst", "policy": "Policy", "ratio": "Cost over OPT"},
+    draw=partial(
+        curves, x="burst", measures={"ratio": "cost over the optimum"},
+        xlabel="requests of a burst", titles=TITLES,
     ),
-)
+    notice=said(
+        "Balance pays at most {worst:4} times the optimum in the mean, Timer up to {timer:4} times",
+        worst=WORST,
+        timer=overall("max", "ratio", policy="timer"),
+    ),
+    printed=[Printed("Balance, worst mean ratio", "at most 2", WORST)],
+    differs=["The ratio 2 is proven for the worst day; these days are drawn."],
+    caption="Means over drawn days, with 95 % intervals.",
+)  # fmt: skip
+
+EXHIBITS = (FIGURE_1,)

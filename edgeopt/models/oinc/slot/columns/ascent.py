@@ -61,7 +61,7 @@ def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
     return prices
 
 
-@compiled(writes="pool cost chosen reduced")
+@compiled(writes="pool cost chosen reduced", both=True)
 def price_sites(
     a: Floats,
     e: Floats,

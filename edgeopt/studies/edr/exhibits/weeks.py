@@ -1,4 +1,4 @@
-"""One cell of EDR's figures: a policy, or an optimum, on one drawn week."""
+"""The setting of EDR's evaluation: drawn weeks, and a policy or an optimum on one of them."""
 
 from __future__ import annotations
 
@@ -11,29 +11,102 @@ import numpy as np
 from edgeopt.instances.edr import generate
 from edgeopt.studies.edr.benchmarks import FRAMEWISE, OFFLINE
 from edgeopt.studies.edr.horizons import cut, lost
+from edgeopt.studies.exhibits import Recipe
+from edgeopt.studies.sweeps import Cell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr import EdrTrajectory
     from edgeopt.online.edr.events import Decision, Slot
-    from edgeopt.studies.exhibits import Recipe
 
     Floats = NDArray[np.float64]
 
-__all__ = ["STEPS", "Watched", "live", "loss_bound", "plan", "week"]
+__all__ = ["BASELINES", "ONLINE", "OPEN", "OWN", "STEPS", "TITLES", "loss_bound", "weeks"]
+
+ONLINE: Final = {
+    "saddle_point": "PROPOSED",
+    "saddle_point+printed": "PROPOSED (as printed)",
+    "oasdr": "OASDR",
+    "lyapunov": "LYNO",
+    "greedy": "GREEDY",
+}
+"""The policies of the paper's figures that are built."""
+
+OWN: Final = "saddle_point"
+BASELINES: Final = {name: ONLINE[name] for name in ("greedy", "oasdr", "lyapunov")}
+
+TITLES: Final = {**ONLINE, OFFLINE: "OFFLINE"}
+"""With the offline optimum."""
 
 STEPS: Final = 20
 """Steps of a window, and of a distribution of run times."""
 
-_REHEARSAL: Final[dict[str, Any]] = {
-    "sites": 3,
-    "tasks": 2,
-    "frames": 2,
-    "slots": 2,
-    "accuracy": 0.5,
+OPEN: Final = (
+    "The paper names 1000 sites and, elsewhere, 50; here are 50 at random places, 100 tasks, and "
+    "168 frames of 12 slots.",
+    "Requests, prices, caps and arrivals of tasks are drawn in place of its traces, and windows, "
+    "objectives, speeds and batches, which are not given, are made up.",
+    "Who shares a band is not given; here one set of a tenth to a fifth of the sites does so in "
+    "each frame.",
+    "A site does three times the largest load that arrives at it, not once: not every site can "
+    "serve every type, and training takes room, too.",
+    "Dollars and seconds are added with weights under which training and serving at an even rate "
+    "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
+    "requests are priced on top.",
+    "PROPOSED is the method with its index and rounding corrected, a guard on deadlines and a "
+    "reserve for requests; where it is compared, it stands beside as printed, too. OASDR and LYNO "
+    "are readings of one line each.",
+)
+"""Why figures of all exhibits may differ."""
+
+_FULL: Final[dict[str, Any]] = {
+    "sites": 50,
+    "tasks": 100,
+    "frames": 168,
+    "slots": 12,
+    "accuracy": 0.01,
 }
+_QUICK: Final[dict[str, Any]] = {"sites": 8, "tasks": 8, "frames": 24, "slots": 3, "accuracy": 0.1}
+_REHEARSAL: Final[dict[str, Any]] = {
+    "sites": 3, "tasks": 2, "frames": 2, "slots": 2, "accuracy": 0.5,
+}  # fmt: skip
+
+
+def weeks(
+    quick: bool,
+    names: Iterable[str] = TITLES,
+    *,
+    share: float = 1.0,
+    draws: int | None = None,
+    **changes: Any,
+) -> list[Cell]:
+    """List a cell for each policy or benchmark on the first share of each of the drawn weeks."""
+    from edgeopt.instances.edr.channel import NOISE
+
+    own = {"reuse": "group", "noise": NOISE, **(_QUICK if quick else _FULL), "capable_share": 0.25}
+    own |= changes
+    frames = round(own["frames"] * share)
+    listed = []
+    for draw in range((3 if quick else 5) if draws is None else draws):
+        recipe = Recipe.of(week, rng=draw, first=frames, **own)
+        for name in names:
+            work, seeds = (_simulated, (draw,)) if name in ONLINE else (_planned, ())
+            identity = {
+                "draw": draw,
+                "frames": frames,
+                "reuse": own["reuse"],
+                "noise": own["noise"],
+                "system": "edr",
+                "instance": recipe.fingerprint(),
+                "policy": name,
+                "reading": f"{work.__module__}.{work.__qualname__}",
+            }
+            listed.append(Cell(identity, work, (recipe, name, *seeds)))
+    return listed
 
 
 def week(*, first: int, **settings: Any) -> EdrInstance:
@@ -46,32 +119,16 @@ def _whole(settings: tuple[tuple[str, Any], ...]) -> EdrInstance:
     return generate(**dict(settings))
 
 
-class Watched:
-    """A policy that is looked over the shoulder: how long it takes, and what each type costs.
-
-    Parameters
-    ----------
-    policy
-        The policy.
-    instance
-        What it lives in.
-    """
+class _Watched:
+    """A policy that decides as another one, and notes how long that takes and what types cost."""
 
     def __init__(self, policy: Any, instance: EdrInstance) -> None:
         self.policy, self.instance = policy, instance
+        self.name, self.start = policy.name, policy.start
         self.frame_seconds: list[float] = []
         self.slot_seconds: list[float] = []
         self.type_cost = np.zeros(instance.types)
         self.unserved = np.zeros(instance.types)
-
-    @property
-    def name(self) -> str:
-        """That of the policy."""
-        return str(self.policy.name)
-
-    def start(self, instance: EdrInstance) -> Any:
-        """Begin as the policy does."""
-        return self.policy.start(instance)
 
     def decide(self, state: Any, observation: Any, rng: np.random.Generator) -> tuple[Any, Any]:
         """Decide as the policy does, and take its time."""
@@ -82,7 +139,7 @@ class Watched:
         seconds = time.perf_counter() - began
         if isinstance(observation, Slot):
             self.slot_seconds.append(seconds)
-            self._book(observation, decision)
+            self._add_cost(observation, decision)
         else:
             self.frame_seconds.append(seconds)
         return decision, state
@@ -95,7 +152,7 @@ class Watched:
             self.unserved += feedback.unserved
         return self.policy.learn(state, observation, decision, feedback)
 
-    def _book(self, slot: Slot, decision: Decision) -> None:
+    def _add_cost(self, slot: Slot, decision: Decision) -> None:
         from edgeopt.online.edr.settlement import flows_of
 
         instance = self.instance
@@ -106,8 +163,8 @@ class Watched:
         self.type_cost += np.bincount(kind, amount * unit, instance.types)
 
 
-def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
-    """Let a policy live through a week, and return all that the figures show of it."""
+def _simulated(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
+    """Simulate a policy on a week, and return all that the figures show of it."""
     from edgeopt.models.edr import unserved_price
     from edgeopt.online import simulate
     from edgeopt.online.edr import EdrEnvironment
@@ -115,23 +172,19 @@ def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
 
     [entry] = choose(find_system("edr"), [name])
     instance: EdrInstance = recipe.instance()
-    environment = EdrEnvironment(instance)
     policy = entry.make(instance, {})
     simulate(EdrEnvironment(generate(**_REHEARSAL)), policy, rng=seed, runs=1)  # what compiles
-    watched: Any = Watched(policy, instance)
-    found: EdrTrajectory = simulate(environment, watched, rng=seed, runs=1)
-    penalty = watched.unserved * unserved_price(instance)
+    watched: Any = _Watched(policy, instance)
+    found: EdrTrajectory = simulate(EdrEnvironment(instance), watched, rng=seed, runs=1)
     asked = float(found.asked.sum())
-    served = asked - float(found.unserved.sum())
     _, fit = lost(instance, found, np.zeros(instance.frames))
     return {
         "total": np.cumsum(found.reward[0]).tolist(),
         "energy": np.cumsum(found.energy_cost[0]).tolist(),
         "task_cost": _by_task_kind(instance, found.rounds[0], found.missing[0]),
-        "type_cost": (watched.type_cost + penalty).tolist(),
+        "type_cost": (watched.type_cost + watched.unserved * unserved_price(instance)).tolist(),
         "request_cost": float(watched.type_cost.sum()),
-        "served": served,
-        "served_share": served / asked if asked else 1.0,
+        **_served(asked, float(found.unserved.sum())),
         "completion": float(found.completion()[0]),
         "excess": float(found.excess_share()[0]),
         "paid": float((found.cost + found.unserved_cost).sum()),
@@ -143,7 +196,7 @@ def live(recipe: Recipe, name: str, seed: int) -> dict[str, Any]:
     }
 
 
-def plan(recipe: Recipe, name: str) -> dict[str, Any]:
+def _planned(recipe: Recipe, name: str) -> dict[str, Any]:
     """Solve a benchmark on a week, and return what the figures show of it."""
     from edgeopt.models.edr import late_price, unserved_price
     from edgeopt.studies.registry import find_system
@@ -159,18 +212,21 @@ def plan(recipe: Recipe, name: str) -> dict[str, Any]:
     total = found.training_cost + found.request_cost + late + lost_requests
     spent = instance.energy_weight * instance.price * found.energy
     asked = float(instance.requests.sum())
-    served = asked - float(found.unserved.sum())
-    needed = float(instance.rounds.sum())
+    rounds = float(instance.rounds.sum())
     return {
         "bound": solved.bound,
         "total": np.cumsum(total).tolist(),
         "energy": np.cumsum(spent).tolist(),
         "task_cost": _by_task_kind(instance, found.rounds, found.missing),
         "request_cost": float(found.request_cost.sum()),
-        "served": served,
-        "served_share": served / asked if asked else 1.0,
-        "completion": 1.0 - float(found.missing.sum()) / needed if needed else 1.0,
+        **_served(asked, float(found.unserved.sum())),
+        "completion": 1.0 - float(found.missing.sum()) / rounds if rounds else 1.0,
     }
+
+
+def _served(asked: float, unserved: float) -> dict[str, float]:
+    served = asked - unserved
+    return {"served": served, "served_share": served / asked if asked else 1.0}
 
 
 def _by_task_kind(instance: EdrInstance, rounds: Floats, missing: Floats) -> list[float]:

@@ -1,0 +1,142 @@
+"""Verdicts on named instances as they were proven for a release, kept beside the code that did.
+
+Claims say the same of their named instances wherever they are asked: `store` proves those of all
+systems and writes the verdicts. Whoever has changed a module that they import gets none until then.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from edgeopt import registry
+from edgeopt.bounds.claim import instance_label
+from edgeopt.bounds.registry import check, claims
+from edgeopt.bounds.verdict import Finding, Verdict, in_json
+from edgeopt.digests import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["StoredVerdicts", "stored_verdicts"]
+
+FORMAT: Final = 1
+"""Number of the way in which verdicts are written."""
+
+FOLDER: Final = Path(__file__).parent / "verdicts"
+
+_NUMBERS: Final = ("measured", "guaranteed", "slack")
+
+
+@dataclass(frozen=True)
+class StoredVerdicts:
+    """What was found of the claims of a system, each on its own named instances.
+
+    Parameters
+    ----------
+    system
+        Name of the system.
+    digest
+        Of the code of the claims and of all modules that they import.
+    verdicts
+        By the identifier of the claim, without certificates.
+    fingerprints
+        Of the instances that the verdicts speak about, by the identifier of the claim; empty where
+        an instance has none.
+    """
+
+    system: str
+    digest: str
+    verdicts: Mapping[str, Verdict]
+    fingerprints: Mapping[str, str]
+
+
+def stored_verdicts(system: str) -> StoredVerdicts | None:
+    """Return the verdicts that are kept for a system of edgeopt.
+
+    Parameters
+    ----------
+    system
+        Its name.
+
+    Returns
+    -------
+    StoredVerdicts or None
+        None if there are none, or if they were made by other code than this.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import stored_verdicts
+    >>> stored_verdicts("a system of mine") is None
+    True
+    """
+    if system not in registry.built_in(registry.CLAIMS):
+        return None
+    kept = _read(system)
+    return kept if kept is not None and kept.digest == _digest_of(system) else None
+
+
+@cache
+def _read(system: str) -> StoredVerdicts | None:
+    file = FOLDER / f"{system}.json"
+    if not file.exists():
+        return None
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if content["format"] != FORMAT:
+        return None
+    known, rows = claims(system), content["claims"]
+
+    def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: math.nan if row[name] is None else float(row[name]) for name in _NUMBERS}
+
+    return StoredVerdicts(
+        system,
+        content["digest"],
+        {
+            name: Verdict(
+                name,
+                known[name].source,
+                Finding(row["verdict"]),
+                reason=row["reason"],
+                instance=row["instance"],
+                **numbers(row),
+            )
+            for name, row in rows.items()
+            if name in known
+        },
+        {name: row["fingerprint"] for name, row in rows.items()},
+    )
+
+
+@cache
+def _digest_of(system: str) -> str:
+    module = registry.built_in(registry.CLAIMS)[system].module
+    return digest(frozenset({module}))
+
+
+def proven(system: str) -> dict[str, Any]:
+    """Prove the claims of a system on their named instances; return what is to be written."""
+    known, rows = claims(system), {}
+    for verdict in check(system):
+        build = known[verdict.claim].family[verdict.instance]
+        rows[verdict.claim] = {
+            "verdict": verdict.verdict.value,
+            **{number: in_json(getattr(verdict, number)) for number in _NUMBERS},
+            "reason": verdict.reason,
+            "instance": verdict.instance,
+            "fingerprint": instance_label(build()),
+        }
+    return {"format": FORMAT, "digest": _digest_of(system), "claims": rows}
+
+
+def store() -> None:
+    """Prove the claims of all systems, and write what was found of them."""
+    FOLDER.mkdir(exist_ok=True)
+    for system in registry.built_in(registry.CLAIMS):
+        text = json.dumps(proven(system), indent=1, ensure_ascii=False, allow_nan=False)
+        (FOLDER / f"{system}.json").write_text(text + "\n", encoding="utf-8")
+        print(f"{system}: {len(claims(system))} claims")

@@ -1,0 +1,66 @@
+"""Verdicts that are kept with the package: of this code, and proven anew."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from edgeopt.bounds import check, claims, stored, stored_verdicts
+from edgeopt.bounds.claim import instance_label
+
+SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_kept_verdicts_are_those_of_this_code(system):
+    kept, known = stored_verdicts(system), claims(system)
+    assert kept is not None, "the code has changed: run `make verdicts`"
+    assert list(kept.verdicts) == list(known)
+    for found in check(system):
+        old = kept.verdicts[found.claim]
+        assert (old.verdict, old.source) == (found.verdict, found.source)
+        # Processors round differently, and a residual is nothing but rounding.
+        for number in ("measured", "guaranteed", "slack"):
+            pair = getattr(old, number), getattr(found, number)
+            close = math.isclose(*pair, rel_tol=1e-6, abs_tol=1e-9)
+            assert close or all(map(math.isnan, pair)), (found.claim, number, *pair)
+        build = known[found.claim].family[old.instance]
+        assert kept.fingerprints[found.claim] == instance_label(build())
+
+
+def test_verdicts_of_other_code_are_none(monkeypatch, tmp_path):
+    content = json.loads((stored.FOLDER / "rescue.json").read_text(encoding="utf-8"))
+    monkeypatch.setattr(stored, "FOLDER", tmp_path)
+    file = tmp_path / "rescue.json"
+    for change in ({}, {"digest": "0" * 64}, {"format": 0}):
+        stored._read.cache_clear()
+        file.write_text(json.dumps(content | change), encoding="utf-8")
+        assert (stored_verdicts("rescue") is None) == bool(change)
+    file.unlink()
+    stored._read.cache_clear()
+    assert stored_verdicts("rescue") is None
+    assert stored_verdicts("rescue.theorem2") is None
+    stored._read.cache_clear()
+
+
+def test_what_is_written_is_what_is_found(monkeypatch, tmp_path, capsys):
+    one = {"rescue": stored.registry.built_in(stored.registry.CLAIMS)["rescue"]}
+    few = {name: claims("rescue")[name] for name in list(claims("rescue"))[:3]}
+    monkeypatch.setattr(stored, "FOLDER", tmp_path)
+    monkeypatch.setattr(stored.registry, "built_in", lambda _: one)
+    monkeypatch.setattr(stored, "claims", lambda _: few)
+    monkeypatch.setattr(stored, "check", lambda _: check(few.values()))
+    stored._read.cache_clear()
+    stored.store()
+    assert capsys.readouterr().out == "rescue: 3 claims\n"
+    kept = stored_verdicts("rescue")
+    assert kept is not None
+    for found in check(few.values()):
+        old = kept.verdicts[found.claim]
+        assert (old.verdict, old.instance, old.reason) == (
+            found.verdict, found.instance, found.reason
+        )  # fmt: skip
+        assert (old.measured, old.guaranteed) == (found.measured, found.guaranteed)
+    stored._read.cache_clear()

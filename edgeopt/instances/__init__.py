@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
+    from edgeopt.instances.fields import Field, Flags, Floats, Integers, Names, field
     from edgeopt.instances.idn import IdnInstance
+    from edgeopt.instances.records import Instance, Record, Size, fields_of, rule
     from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
+_FIELDS, _RECORDS = "edgeopt.instances.fields", "edgeopt.instances.records"
 _HOME = {
     "EdrInstance": "edgeopt.instances.edr",
     "IdnInstance": "edgeopt.instances.idn",
     "RescueInstance": "edgeopt.instances.rescue",
     "ReservedTasks": "edgeopt.instances.rescue",
+    **dict.fromkeys(("Field", "Flags", "Floats", "Integers", "Names", "field"), _FIELDS),
+    **dict.fromkeys(("Instance", "Record", "Size", "fields_of", "rule"), _RECORDS),
 }
 
-__all__ = ["EdrInstance", "IdnInstance", "RescueInstance", "ReservedTasks"]
+__all__ = [
+    "EdrInstance", "Field", "Flags", "Floats", "IdnInstance", "Instance", "Integers", "Names",
+    "Record", "RescueInstance", "ReservedTasks", "Size", "field", "fields_of", "rule",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -16,11 +16,11 @@ from edgeopt.instances.validate import path_of, told
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Labelled", "Layout", "Variable", "content_hash", "gather", "read", "write"]
+__all__ = ["Labelled", "Layout", "Variable", "content_hash", "read", "write"]
 
 _KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
 _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
@@ -106,21 +106,6 @@ class Labelled(NamedTuple):
         if name not in self.attributes:
             raise InstanceError(name, "is missing from the file")
         return self.attributes[name]
-
-
-def gather(
-    instance: object, entries: Iterable[tuple[str, tuple[str, ...], str, str]]
-) -> dict[str, Variable]:
-    """Return fields of an instance as labelled arrays; a field that is None is left out."""
-    variables = {}
-    for name, dims, unit, title in entries:
-        values = getattr(instance, name)
-        if values is not None:
-            array = np.asarray(values)
-            # NetCDF has no type for flags.
-            array = array.astype(np.int8) if array.dtype == np.bool_ else array
-            variables[name] = Variable(dims, array, unit, title)
-    return variables
 
 
 def content_hash(kind: str, arrays: Mapping[str, ArrayLike], attributes: Mapping[str, str]) -> str:

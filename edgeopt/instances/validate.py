@@ -1,4 +1,7 @@
-"""Checks that instances make of their arrays: failures name field, index, value and rule."""
+"""Checks that instances and generators make of what they are given.
+
+Failures of arrays name field, index, value and rule; those of options the option.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.errors import InstanceError
-from edgeopt.options import ENTRIES, LARGEST, SMALLEST
+from edgeopt.errors import InstanceError, OptionError
+from edgeopt.options import ENTRIES, LARGEST, SMALLEST, check_real, check_whole, refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +25,8 @@ __all__ = [
     "check_choice",
     "check_names",
     "check_probabilities",
+    "check_sizes",
+    "check_span",
     "check_text",
     "frozen",
     "frozen_array",
@@ -237,3 +242,23 @@ def told(value: object) -> object:
     """Return what a message says of a value: a text or a number itself, of all else the class."""
     plain = value is None or isinstance(value, str | int | float)
     return value if plain else f"a {type(value).__name__}"
+
+
+def check_sizes(**sizes: int) -> None:
+    """Check that numbers of things are whole and at least 1."""
+    for name, value in sizes.items():
+        check_whole(name, value, 1)
+
+
+def check_span(name: str, limits: object, span: str = "(0, inf)") -> None:
+    """Check that an option is a pair of numbers in ascending order within an interval."""
+    rule = f"must be a range within {span}: two numbers, the smaller one first"
+    if not isinstance(limits, tuple | list) or len(limits) != 2:
+        raise refused(name, limits, rule)
+    try:
+        for end in limits:
+            check_real(name, end, span)
+    except OptionError:
+        raise refused(name, limits, rule) from None
+    if limits[0] > limits[1]:
+        raise refused(name, limits, rule)

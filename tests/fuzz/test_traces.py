@@ -10,7 +10,7 @@ import pytest
 
 from edgeopt.instances import arrivals, traces
 from edgeopt.instances.edr import measurements as edr
-from edgeopt.instances.idn import graphs, zoo
+from edgeopt.instances.idn import graphs, measurements
 from edgeopt.instances.idn import measurements as idn
 from edgeopt.instances.oinc import measurements as oinc
 from edgeopt.instances.rescue import measurements as rescue
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-QUARTERS = [traces.passengers.quarter_name(q) for q in range(84)]
+QUARTERS = [traces.series.quarter_name(q) for q in range(84)]
 
 READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "timestamps": (
@@ -180,7 +180,7 @@ def test_broken_tables_of_models(tmp_path):
     speeds = "model,infer_img_size,infer_samples_per_sec,param_count\n" + "".join(
         f"m{n},224,{100 + n},{20 - n}\n" for n in range(10)
     )
-    texts = {zoo._RESULTS: results, **dict.fromkeys(zoo._SPEEDS.values(), speeds)}
+    texts = {measurements._RESULTS: results, **dict.fromkeys(measurements._SPEEDS.values(), speeds)}
     draw = source("traces", "models")
 
     def cases() -> Iterator[Case]:
@@ -190,6 +190,6 @@ def test_broken_tables_of_models(tmp_path):
             name = list(texts)[n % 3]
             how, content, _ = broken(texts[name], draw)
             (tmp_path / name).write_bytes(content)
-            yield Case(f"{name}: {how}", lambda: zoo.read_classifiers(tmp_path))
+            yield Case(f"{name}: {how}", lambda: measurements.read_classifiers(tmp_path))
 
     check(cases())

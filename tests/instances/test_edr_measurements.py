@@ -10,9 +10,9 @@ import pytest
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.edr import cap_shares, from_data, from_tables, reference
 from edgeopt.instances.edr.measurements import measure, read_tables, write_tables
-from edgeopt.instances.geography import great_circle_kilometres, plane_kilometres
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.traces.passengers import quarter_name
+from edgeopt.instances.traces.columns import great_circle_kilometres, plane_kilometres
+from edgeopt.instances.traces.series import quarter_name
 
 TABLES = ["sites.csv", "stations.csv", "week.csv"]
 PRICES = "electricity_price/ontario_price2016.csv"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.edr import EdrInstance, derived
+from edgeopt.instances.edr import EdrInstance
 from tests.draws import draws
 from tests.strategies import edr_instances
 
@@ -204,7 +204,7 @@ def test_objectives_are_met_exactly_where_a_route_is(instance):
             with pytest.raises(InstanceError, match="no site meets it") as caught:
                 instance.replace(slo=below)
             assert caught.value.index == (t, d, n)
-    assert derived.active(instance.replace(slo=tight)).shape == (instance.frames, instance.tasks)
+    assert instance.replace(slo=tight).active.shape == (instance.frames, instance.tasks)
 
 
 def test_no_task_and_no_request_are_allowed():

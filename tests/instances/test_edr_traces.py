@@ -16,8 +16,7 @@ from edgeopt.instances.traces import (
     read_station_names,
     week_of,
 )
-from edgeopt.instances.traces.passengers import quarter_name
-from edgeopt.instances.traces.series import HourlySeries
+from edgeopt.instances.traces.series import HourlySeries, quarter_name
 
 PRICE = """date,hour,HOEP,TOU
 30/06/2016,23,0.02,0

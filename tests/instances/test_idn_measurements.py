@@ -11,8 +11,13 @@ import pytest
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.idn import from_data, from_tables, zipf_shares
-from edgeopt.instances.idn.measurements import measure, read_tables, write_tables
-from edgeopt.instances.idn.zoo import read_classifiers, to_catalogue
+from edgeopt.instances.idn.measurements import (
+    measure,
+    read_classifiers,
+    read_tables,
+    to_catalogue,
+    write_tables,
+)
 from edgeopt.instances.tables import FOLDER
 
 TABLES = ["classifiers.csv", "links.csv", "requests.csv"]

@@ -124,7 +124,7 @@ def test_bad_entries_are_named(field, value, index, found, rule):
         ({"size": np.ones((0, 3))}, "size", "at least one node"),
         ({"budget": np.ones(2)}, "budget", "3 entries"),
         ({"latency": [1.0]}, "latency", "2 entries"),
-        ({"edges": np.zeros((2, 3))}, "edges", "two ends"),
+        ({"edges": np.zeros((2, 3))}, "edges", "2 entries along its axis 'end'"),
         ({"edges": [0, 1]}, "edges", "axes"),
         ({"requests": np.ones((2, 3))}, "requests", "2 entries along its axis 'request_type'"),
         ({"requests": np.ones(2)}, "requests", "axes"),

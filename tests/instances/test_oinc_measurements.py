@@ -9,8 +9,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.oinc import draw_drift, from_data, from_tables, generate
-from edgeopt.instances.oinc.from_measurements import build
-from edgeopt.instances.oinc.measurements import measure, read_tables, stretches, write_tables
+from edgeopt.instances.oinc.measurements import build, measure, read_tables, stretches, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import radio
-from edgeopt.instances.geography import great_circle_kilometres
 from edgeopt.instances.rescue import fit_log_profile
 from edgeopt.instances.rescue.physical import link_rate, retraining_budget
+from edgeopt.instances.traces.columns import great_circle_kilometres
 
 
 def test_conversions_hit_known_values():

@@ -8,7 +8,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.rescue import generate, small, tight
-from edgeopt.instances.rescue.durations import duration_table
+from edgeopt.instances.rescue.generate import duration_table
 
 FAMILIES = ["normal", "bimodal", "uniform", "heavy"]
 

@@ -5,7 +5,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.tapfinger import generate, pointer_workload, synthetic_workload
-from edgeopt.instances.tapfinger.arrivals import draw_arrivals, draw_eligibility
+from edgeopt.instances.tapfinger.generate import draw_arrivals, draw_eligibility
 
 DRAWN = ("arrival", "kind", "eligible")
 SQRT = [21, 10, 7, 5, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2]
@@ -194,9 +194,9 @@ def test_tables_that_end_below_the_smallest_bundle_are_refused(largest):
         ({"capacity": [16, 16, 16]}, "capacity", None),
         ({"capacity": [[16, 16], [4]]}, "capacity", None),
         ({"capacity": (16, -1)}, "capacity", (0, 1)),
-        ({"noise": 2.0}, "noise", None),
-        ({"switching": -1.0}, "switching", None),
-        ({"pending": 0}, "pending", None),
+        ({"noise": 2.0}, "noise", ()),
+        ({"switching": -1.0}, "switching", ()),
+        ({"pending": 0}, "pending", ()),
     ],
 )
 def test_numbers_out_of_range_are_named(options, field, index):

@@ -7,9 +7,9 @@ Response for Sustainable Edge AI.
 from __future__ import annotations
 
 from edgeopt.instances.edr.channel import draw_bands, link_rates
-from edgeopt.instances.edr.from_measurements import cap_shares, from_data, from_tables
 from edgeopt.instances.edr.generate import generate
 from edgeopt.instances.edr.instance import EdrInstance
+from edgeopt.instances.edr.measurements import cap_shares, from_data, from_tables
 from edgeopt.instances.edr.reference import Reference, calibrated_weights, reference
 from edgeopt.instances.edr.rounds import rounds_needed
 from edgeopt.instances.edr.special import (

@@ -17,7 +17,7 @@ from edgeopt.instances.edr.draw import (
 )
 from edgeopt.instances.edr.instance import EdrInstance
 from edgeopt.instances.edr.reference import calibrated_weights, reference
-from edgeopt.instances.options import check_sizes, check_span
+from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_choice, check_real, check_room, generator
 
 if TYPE_CHECKING:

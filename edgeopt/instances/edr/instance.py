@@ -2,246 +2,197 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from edgeopt.instances.edr import derived, rules
-from edgeopt.instances.identity import Identified
-from edgeopt.instances.validate import (
-    check_choice,
-    frozen,
-    frozen_array,
-    frozen_flags,
-    frozen_integers,
-    frozen_number,
-    require,
-)
+from edgeopt.errors import InstanceError
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.records import Instance, Size, rule
+from edgeopt.instances.validate import frozen, real_numbers, require
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 __all__ = ["EdrInstance"]
 
+JOULES_PER_WATT_HOUR: Final = 3600.0
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EdrInstance(Identified, files="edgeopt.instances.edr.files"):
+_SLOT: Final = ("frame", "slot")
+_LINK: Final = ("origin", "target")
+_AXES: Final = {
+    "frame": "T", "slot": "D", "site": "J", "task": "I", "request_type": "N", "origin": "J",
+    "target": "J", "coordinate": 2,
+}  # fmt: skip
+
+
+def _infinite_within_sites(_: Any, values: ArrayLike) -> NDArray[np.float64]:
+    rate = real_numbers("rate", values)
+    if rate.ndim == 3 and rate.shape[1] == rate.shape[2]:
+        sites = np.arange(rate.shape[1])
+        rate[:, sites, sites] = np.inf
+    return rate
+
+
+class EdrInstance(Instance, kind="edr", axes=_AXES, empty=("task",)):
     r"""Everything that training and inference under an energy cap are given, read-only.
 
     Frames (an hour), slots of a frame (five minutes), sites, tasks and request types count from 0.
     A *task* is a model that clients train together in rounds, a *request* asks for an inference.
-
-    Parameters
-    ----------
-    cap
-        Energy :math:`R^t \ge 0` that all sites together may use in a frame, Wh, infinity where
-        nothing is asked, shape [T]; known when the frame begins.
-    price
-        Price of energy :math:`r^t`, $/Wh, may be negative, shape [T]; known when the frame ends.
-    arrival
-        First frame in which each task may train, shape [I].
-    deadline
-        Last frame in which it may train, inclusive, shape [I].
-    rounds
-        Training rounds :math:`Q_i \ge 1` that each task needs, shape [I].
-    client
-        Which sites hold data of a task, :math:`\delta_{ij}`, shape [I, J].
-    server
-        Site that aggregates each task, one of its clients, shape [I].
-    local_steps
-        Local steps :math:`E_i \ge 1` of each client in a round, shape [I].
-    step_work
-        Computation :math:`A_i \ge 0` of one local step on each client, GFLOP, shape [I, J].
-    aggregation_work
-        Computation :math:`B_i \ge 0` of one aggregation on the server, GFLOP, shape [I].
-    model_size
-        Size :math:`M_i \ge 0` of a model, bit, shape [I].
-    request_size
-        Size :math:`H_n \ge 0` of a request, bit, shape [N].
-    request_work
-        Computation :math:`S_n > 0` of a request, GFLOP, shape [N].
-    energy_per_work
-        Energy :math:`\gamma_j \ge 0` of a computation, Wh/GFLOP, shape [J].
-    capacity
-        Computation :math:`C_j \ge 0` that a site can do in a slot, GFLOP, shape [J].
-    speed
-        Speed :math:`f_j > 0` with which a site works on one request, GFLOP/s, shape [J].
-    capable
-        Whether a site can serve a type, :math:`\beta_{jn}`, shape [J, N]; some site can.
-    requests
-        Requests :math:`w \ge 0` that arrive at each site, shape [T, D, J, N].
-    propagation
-        One-way propagation delay :math:`q_{jk} \ge 0`, s, shape [T, D, J, J], 0 on the diagonal.
-    slo
-        Longest delay that a request may have, s, at most a slot, shape [T, D, N].
-    rate
-        Rate :math:`R_{jk} > 0` of the link from j to k, bit/s, shape [T, J, J], j unequal k.
-    power
-        Transmission power :math:`p_j \ge 0` of a site, W, shape [J].
-    energy_weight
-        Cost of a dollar :math:`w_E \ge 0`, 1/$.
-    delay_weight
-        Cost of a second of delay, per round or request, :math:`w_D \ge 0`, 1/s.
-    price_prior
-        Price to expect before the first one is known, $/Wh; by default the first price.
-    slot_seconds
-        Length of a slot, s.
-    round_delay
-        Delay of a round: the ``"sum"`` of the delays of its clients, as the paper has it, or their
-        ``"max"``, which is when a synchronous round ends.
-    task_kind
-        Kind of each task, counted from 0, shape [I], for tables.
-    position
-        Kilometres east and north of each site, shape [J, 2], for maps and clusters.
-    names
-        Name of each site.
-    origin
-        Where the data come from, in sentences that a study shows.
-
-    Raises
-    ------
-    InstanceError
-        If a rule above is broken, a window ends before it begins or leaves the horizon, a server is
-        no client of its task, no site can serve a type, or no site meets an objective that requests
-        have; with field, index, value and rule.
 
     Notes
     -----
     Zhu et al., section II. There a window is one frame too short; here both of its ends count.
     """
 
-    cap: NDArray[np.float64]
-    price: NDArray[np.float64]
-    arrival: NDArray[np.int64]
-    deadline: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    client: NDArray[np.bool_]
-    server: NDArray[np.int64]
-    local_steps: NDArray[np.int64]
-    step_work: NDArray[np.float64]
-    aggregation_work: NDArray[np.float64]
-    model_size: NDArray[np.float64]
-    request_size: NDArray[np.float64]
-    request_work: NDArray[np.float64]
-    energy_per_work: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    capable: NDArray[np.bool_]
-    requests: NDArray[np.float64]
-    propagation: NDArray[np.float64]
-    slo: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    power: NDArray[np.float64]
-    energy_weight: float = 1.0
-    delay_weight: float = 1.0
-    price_prior: float | None = None
-    slot_seconds: float = 300.0
-    round_delay: Literal["sum", "max"] = "sum"
-    task_kind: NDArray[np.int64] | None = None
-    position: NDArray[np.float64] | None = None
-    names: tuple[str, ...] | None = None
-    origin: str = ""
+    cap: Floats = field(
+        "frame", unit="Wh", symbol="R^t", least=0, infinite=True,
+        says="must not be negative (0: no energy, infinity: no cap)",
+        doc="Energy that all sites may use in a frame. Known when the frame begins.",
+    )  # fmt: skip
+    price: Floats = field(
+        "frame", unit="$/Wh", symbol="r^t",
+        doc="Price of energy. May be negative; known when the frame ends.",
+    )  # fmt: skip
+    arrival: Integers = field(
+        "task", least=0, says="must be a frame, counted from 0", doc="First frame of a task."
+    )
+    deadline: Integers = field("task", doc="Last frame of a task, inclusive.")
+    rounds: Integers = field("task", symbol="Q_i", least=1, doc="Training rounds needed.")
+    client: Flags = field(
+        "task", "site", symbol=r"\delta_{ij}", doc="Whether a site holds data of a task."
+    )
+    server: Integers = field("task", of="site", doc="Site that aggregates, one of the clients.")
+    local_steps: Integers = field("task", symbol="E_i", least=1, doc="Local steps in a round.")
+    step_work: Floats = field(
+        "task", "site", unit="GFLOP", symbol="A_i", least=0, doc="Computation of a local step."
+    )
+    aggregation_work: Floats = field(
+        "task", unit="GFLOP", symbol="B_i", least=0, doc="Computation of an aggregation."
+    )
+    model_size: Floats = field("task", unit="bit", symbol="M_i", least=0, doc="Size of a model.")
+    request_size: Floats = field(
+        "request_type", unit="bit", symbol="H_n", least=0, doc="Size of a request."
+    )
+    request_work: Floats = field(
+        "request_type", unit="GFLOP", symbol="S_n", above=0, doc="Computation of a request."
+    )
+    energy_per_work: Floats = field(
+        "site", unit="Wh/GFLOP", symbol=r"\gamma_j", least=0, doc="Energy of a computation."
+    )
+    capacity: Floats = field(
+        "site", unit="GFLOP", symbol="C_j", least=0, doc="Computation of a slot."
+    )
+    speed: Floats = field(
+        "site", unit="GFLOP/s", symbol="f_j", above=0, doc="Speed of serving a request."
+    )
+    capable: Flags = field(
+        "site", "request_type", symbol=r"\beta_{jn}", doc="Whether a site can serve a type."
+    )
+    requests: Floats = field(
+        *_SLOT, "site", "request_type", symbol="w", least=0, first=True,
+        doc="Requests that arrive at a site.",
+    )  # fmt: skip
+    propagation: Floats = field(
+        *_SLOT, *_LINK, unit="s", symbol="q_{jk}", least=0,
+        doc="One-way propagation delay. It is 0 from a site to itself.",
+    )  # fmt: skip
+    slo: Floats = field(
+        *_SLOT, "request_type", unit="s", above=0,
+        doc="Longest delay of a request. At most a slot.",
+    )  # fmt: skip
+    rate: Floats = field(
+        "frame", *_LINK, unit="bit/s", symbol="R_{jk}", above=0, infinite=True,
+        prepare=_infinite_within_sites,
+        doc="Rate of a link. Entries from a site to itself mean nothing and become infinite.",
+    )  # fmt: skip
+    power: Floats = field("site", unit="W", symbol="p_j", least=0, doc="Transmission power.")
+    energy_weight: float = field(
+        unit="1/$", symbol="w_E", least=0, default=1.0, always=True, doc="Cost of a dollar."
+    )
+    delay_weight: float = field(
+        unit="1/s", symbol="w_D", least=0, default=1.0, always=True,
+        doc="Cost of a second of delay, per round or request.",
+    )  # fmt: skip
+    price_prior: float = field(
+        unit="$/Wh", default=None, fill=lambda day: float(day.price[0]), always=True,
+        doc="Price expected before the first one is known. By default the first price.",
+    )  # fmt: skip
+    slot_seconds: float = field(
+        unit="s", above=0, default=300.0, always=True, doc="Length of a slot."
+    )
+    round_delay: Literal["sum", "max"] = field(
+        default="sum", always=True,
+        doc="Delay of a round. The ``'sum'`` of the delays of its clients, as the paper has it, or "
+        "their ``'max'``, which is when a synchronous round ends.",
+    )  # fmt: skip
+    task_kind: Integers | None = field(
+        "task", least=0, says="must be a kind, counted from 0", default=None,
+        doc="Kind of a task. Counted from 0, for tables.",
+    )  # fmt: skip
+    position: Floats | None = field(
+        "site", "coordinate", unit="km", default=None,
+        doc="East and north of a site. For maps and clusters.",
+    )  # fmt: skip
+    names: Names | None = field("site", default=None, doc="Name of a site.")
+    origin: str = field(
+        default="", always=True,
+        doc="Where the data come from. In sentences that a study shows.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self._set_demand()
-        self._set_tasks()
-        self._set_sites()
-        self._set_numbers()
-        rules.check_objectives(self)
+    frames = Size("frame", "Number of frames T.")
+    slots = Size("slot", "Number of slots D of a frame.")
+    sites = Size("site", "Number of sites J.")
+    tasks = Size("task", "Number of training tasks I.")
+    types = Size("request_type", "Number of request types N.")
 
-    def _set(self, **fields: object) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    # --- what joins fields -----------------------------------------------------------------
 
-    @property
-    def _sizes(self) -> dict[str, int]:
-        frames, slots, sites, types = self.requests.shape
-        return {
-            "frame": frames, "slot": slots, "site": sites, "request_type": types,
-            "origin": sites, "target": sites,
-        }  # fmt: skip
+    @rule
+    def _check_windows(self) -> None:
+        """Check that a window ends within the horizon, and not before it begins."""
+        first, last, frames = self.arrival, self.deadline, self.frames
+        says = "must not come before the arrival: the window would have no frame"
+        require("deadline", last >= first, last, says)
+        require("deadline", last < frames, last, f"must be one of the {frames} frames")
 
-    def _set_demand(self) -> None:
-        axes = ("frame", "slot", "site", "request_type")
-        self._set(requests=frozen_array("requests", self.requests, axes))
-        require("requests", self.requests >= 0, self.requests, "must not be negative")
-        sizes = self._sizes
-        cap = frozen_array("cap", self.cap, ("frame",), sizes, infinite=True)
-        require("cap", cap >= 0, cap, "must not be negative (0: no energy, infinity: no cap)")
-        price = frozen_array("price", self.price, ("frame",), sizes)
-        self._set(cap=cap, price=price)
+    @rule
+    def _check_servers(self) -> None:
+        """Check that a server is a client of its task."""
+        served = self.client[np.arange(self.tasks), self.server]
+        require("server", served, self.server, "must be a client of its task")
 
-    def _set_tasks(self) -> None:
-        per_task = ("task",)
-        arrival = frozen_integers("arrival", self.arrival, per_task, empty=True)
-        sizes = {**self._sizes, "task": arrival.size}
-        whole = {
-            name: frozen_integers(name, getattr(self, name), per_task, sizes, empty=True)
-            for name in ("deadline", "rounds", "server", "local_steps")
-        }
-        real = {
-            name: frozen_array(name, getattr(self, name), per_task, sizes, empty=True)
-            for name in ("aggregation_work", "model_size")
-        }
-        pair = ("task", "site")
-        client = frozen_flags("client", self.client, pair, sizes, empty=True)
-        work = frozen_array("step_work", self.step_work, pair, sizes, empty=True)
-        self._set(arrival=arrival, client=client, step_work=work, **whole, **real)
-        rules.check_tasks(self)
+    @rule
+    def _check_network(self) -> None:
+        """Check that a site reaches itself at once, and objectives fit into a slot."""
+        require("slo", self.slo <= self.slot_seconds, self.slo, "must fit into a slot")
+        own = np.einsum("tdjj->tdj", self.propagation)
+        require("propagation", own == 0, own, "must be 0 from a site to itself")
 
-    def _set_sites(self) -> None:
-        sizes = self._sizes
-        for name in ("energy_per_work", "capacity", "speed", "power"):
-            self._set(**{name: frozen_array(name, getattr(self, name), ("site",), sizes)})
-        for name in ("request_size", "request_work"):
-            self._set(**{name: frozen_array(name, getattr(self, name), ("request_type",), sizes)})
-        axes, pair = ("frame", "slot", "origin", "target"), ("site", "request_type")
-        self._set(
-            capable=frozen_flags("capable", self.capable, pair, sizes, empty=True),
-            propagation=frozen_array("propagation", self.propagation, axes, sizes),
-            slo=frozen_array("slo", self.slo, ("frame", "slot", "request_type"), sizes),
-            rate=rules.own_rates(self.rate, sizes),
-        )
+    @rule
+    def _check_types(self) -> None:
+        """Check that some site can serve each type."""
+        for n in np.flatnonzero(~self.capable.any(axis=0)).tolist():
+            says = "some site must be able to serve the request type"
+            raise InstanceError(f"capable[:, {n}]", says)
 
-    def _set_numbers(self) -> None:
-        if self.price_prior is None:
-            self._set(price_prior=float(self.price[0]))
-        for name in ("energy_weight", "delay_weight", "price_prior", "slot_seconds"):
-            self._set(**{name: frozen_number(name, getattr(self, name))})
-        check_choice("round_delay", self.round_delay, ("sum", "max"))
-        rules.check_numbers(self)
-        rules.check_sites(self)
-        self._set(**rules.own_labels(self, {**self._sizes, "task": self.tasks}))
+    @rule
+    def _check_objectives(self) -> None:
+        """Check that some site meets the objective of every type that is asked for in a slot.
 
-    # --- sizes -----------------------------------------------------------------------------
-
-    @property
-    def frames(self) -> int:
-        """Number of frames T."""
-        return int(self.requests.shape[0])
-
-    @property
-    def slots(self) -> int:
-        """Number of slots D of a frame."""
-        return int(self.requests.shape[1])
-
-    @property
-    def sites(self) -> int:
-        """Number of sites J."""
-        return int(self.requests.shape[2])
-
-    @property
-    def types(self) -> int:
-        """Number of request types N."""
-        return int(self.requests.shape[3])
-
-    @property
-    def tasks(self) -> int:
-        """Number of training tasks I."""
-        return int(self.arrival.size)
+        Requests of single sites may still be out of reach; they stay unserved, and are reported.
+        """
+        for frame, slot in np.ndindex(self.frames, self.slots):
+            asked = self.requests[frame, slot] > 0
+            seconds = self.request_seconds(frame, slot)
+            met = (seconds <= self.slo[frame, slot]) & self.capable[None, :, :]
+            served = (met.any(axis=1) & asked).any(axis=0)
+            for n in np.flatnonzero(asked.any(axis=0) & ~served).tolist():
+                says = "no site meets it for any of the requests"
+                value = float(self.slo[frame, slot, n])
+                raise InstanceError("slo", says, index=(frame, slot, n), value=value)
 
     # --- what follows from the data --------------------------------------------------------
 
@@ -258,27 +209,58 @@ class EdrInstance(Identified, files="edgeopt.instances.edr.files"):
     @cached_property
     def active(self) -> NDArray[np.bool_]:
         """Whether a task may train in a frame, shape [T, I]."""
-        return derived.active(self)
+        frame = np.arange(self.frames)[:, None]
+        return frozen((frame >= self.arrival) & (frame <= self.deadline))
 
     @cached_property
     def round_energy(self) -> NDArray[np.float64]:
-        """Energy of one round of a task in a frame, all clients together, Wh, shape [T, I]."""
-        return derived.round_energy(self)
+        """Energy of one round of a task in a frame, all clients together, Wh, shape [T, I].
+
+        Zhu et al., the energy of an iteration summed over its clients.
+        """
+        energy, power = np.empty((self.frames, self.tasks)), self.power
+        for i in range(self.tasks):
+            away, server = self._away(i)
+            joules = self.model_size[i] * (
+                power[away] / self.rate[:, away, server]
+                + power[server] / self.rate[:, server, away]
+            )
+            energy[:, i] = joules.sum(axis=1) / JOULES_PER_WATT_HOUR
+        return frozen(energy + self.round_work @ self.energy_per_work)
 
     @cached_property
     def round_seconds(self) -> NDArray[np.float64]:
-        """Communication delay of one round of a task in a frame, s, shape [T, I]."""
-        return derived.round_seconds(self)
+        """Communication delay of one round of a task in a frame, s, shape [T, I].
+
+        Zhu et al., the delay of an iteration: both ways, over its clients as `round_delay` says.
+        """
+        seconds = np.zeros((self.frames, self.tasks))
+        travel = self.propagation.mean(axis=1)
+        for i in range(self.tasks):
+            away, server = self._away(i)
+            if away.size == 0:
+                continue
+            there = self.model_size[i] / self.rate[:, away, server] + travel[:, away, server]
+            back = self.model_size[i] / self.rate[:, server, away] + travel[:, server, away]
+            both = there + back
+            seconds[:, i] = both.max(axis=1) if self.round_delay == "max" else both.sum(axis=1)
+        return frozen(seconds)
 
     @cached_property
     def round_work(self) -> NDArray[np.float64]:
-        """Computation of one round of a task on each site, GFLOP, shape [I, J]."""
-        return derived.round_work(self)
+        """Computation of one round of a task on each site, GFLOP, shape [I, J].
+
+        Local steps on the clients, and aggregation on the server.
+        """
+        work = self.client * self.local_steps[:, None] * self.step_work
+        work[np.arange(self.tasks), self.server] += self.aggregation_work
+        return frozen(work)
 
     @cached_property
     def round_cost(self) -> NDArray[np.float64]:
         """Cost of one round of a task in a frame at the true price, shape [T, I]."""
-        return derived.round_cost(self, self.price[:, None])
+        energy = self.energy_weight * self.price[:, None] * self.round_energy
+        return frozen(energy + self.delay_weight * self.round_seconds)
 
     @cached_property
     def request_energy(self) -> NDArray[np.float64]:
@@ -286,11 +268,17 @@ class EdrInstance(Identified, files="edgeopt.instances.edr.files"):
         return frozen(np.outer(self.energy_per_work, self.request_work))
 
     def request_seconds(self, frame: int, slot: int) -> NDArray[np.float64]:
-        """Return the delay of a request by origin, serving site and type, s, shape [J, J, N]."""
-        return derived.request_seconds(self, frame, slot)
+        """Return the delay of a request by origin, serving site and type, s, shape [J, J, N].
 
-    def __repr__(self) -> str:
-        return (
-            f"EdrInstance(frames={self.frames}, slots={self.slots}, sites={self.sites}, "
-            f"tasks={self.tasks}, types={self.types})"
-        )
+        Zhu et al., the delay of an inference request: there, served, and back; the answer is too
+        small to count.
+        """
+        travel = self.propagation[frame, slot]
+        seconds = (travel + travel.T)[:, :, None] + self.request_work / self.speed[:, None]
+        return np.asarray(seconds + self.request_size / self.rate[frame][:, :, None])
+
+    def _away(self, task: int) -> tuple[NDArray[np.int64], int]:
+        """Return the clients of a task other than its server, and the server."""
+        server = int(self.server[task])
+        clients = np.flatnonzero(self.client[task])
+        return clients[clients != server], server

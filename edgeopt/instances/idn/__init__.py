@@ -7,10 +7,10 @@ distributing machine learning with optimality guarantees.
 from __future__ import annotations
 
 from edgeopt.instances.idn.catalogue import Catalogue, catalogue
-from edgeopt.instances.idn.from_measurements import from_data, from_tables
 from edgeopt.instances.idn.generate import generate
 from edgeopt.instances.idn.graphs import from_topology
 from edgeopt.instances.idn.instance import IdnInstance
+from edgeopt.instances.idn.measurements import from_data, from_tables
 from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
 from edgeopt.instances.idn.ranking import Ranking
 from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model, small

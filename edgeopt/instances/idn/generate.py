@@ -12,7 +12,7 @@ from edgeopt.instances.idn.instance import IdnInstance
 from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.instances.idn.popularity import largest_remainder, sliding_shares, zipf_shares
 from edgeopt.instances.idn.topology import Network, paths_to_root, topology_1, topology_2
-from edgeopt.instances.options import check_sizes
+from edgeopt.instances.validate import check_sizes
 from edgeopt.options import check_choice, check_real, check_room, check_whole, refused
 from edgeopt.options import generator as source
 

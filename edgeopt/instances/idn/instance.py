@@ -2,88 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.identity import Identified
-from edgeopt.instances.idn import replicas, rules, view
-from edgeopt.instances.idn.paths import pad_paths
-from edgeopt.instances.idn.ranking import Ranking, rank
-from edgeopt.instances.validate import (
-    check_names,
-    frozen,
-    frozen_array,
-    frozen_flags,
-    frozen_integers,
-    frozen_number,
-    require,
-)
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.idn.paths import PADDING, edge_between, network_latency, pad_paths
+from edgeopt.instances.idn.ranking import Ranking
+from edgeopt.instances.records import Instance, Size, rule
+from edgeopt.instances.validate import frozen, real_numbers, require
 
 if TYPE_CHECKING:
     import networkx
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 __all__ = ["IdnInstance"]
 
+_EXACT: Final = 2**53  # whole numbers up to here are exact as float64
+_PAIR: Final = ("node", "model")
+_AXES: Final = {
+    "node": "V", "model": "M", "edge": "E", "end": 2, "request_type": "R", "position": "J",
+    "slot": "T",
+}  # fmt: skip
 
-@dataclass(frozen=True, eq=False, repr=False)
-class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
+
+def _padded(instance: IdnInstance, path: Any) -> NDArray[np.int64]:
+    padded, types = pad_paths(path), instance.request_task.size
+    if padded.shape[0] != types:
+        says = f"must be {types} paths, one per request type"
+        raise InstanceError("path", says, value=f"{padded.shape[0]} paths")
+    return padded
+
+
+def _zero_where_no_option(instance: IdnInstance, cost: ArrayLike) -> NDArray[np.float64]:
+    path = instance.path
+    mine = (instance.task == instance.request_task[:, None])[:, None, :]
+    used = (path != PADDING)[:, :, None] & mine
+    array = real_numbers("cost", cost)
+    if array.ndim == 3:  # columns that no path reaches go the way of the padding
+        array = array[:, : path.shape[1]]
+    return np.where(used, array, 0.0) if array.shape == used.shape else array
+
+
+class IdnInstance(Instance, kind="idn", axes=_AXES, empty=("edge",)):
     r"""Everything that an inference delivery network is given, validated and read-only.
 
     Nodes, models, tasks, request types and slots count from 0. Models of different tasks are
     different; a replica of a model is a model of its own. A node that hosts any repository model is
     *pinned*: it hosts these and nothing else.
-
-    Parameters
-    ----------
-    edges
-        Ends of the undirected edges, shape [E, 2].
-    latency
-        Round-trip latency :math:`w \ge 0` of each edge, ms, shape [E].
-    size
-        Memory :math:`s_m^v > 0` that a model takes at a node, MB, shape [V, M].
-    delay
-        Time :math:`d_m^v \ge 0` that it takes to serve a request there, ms, shape [V, M].
-    capacity
-        Requests :math:`L_m^v \ge 0` that it can serve there per slot, infinity allowed, shape
-        [V, M].
-    accuracy
-        Accuracy :math:`a_m` of each model, percent, shape [M].
-    task
-        Task of each model, shape [M]; every task has a model.
-    budget
-        Memory :math:`b^v \ge 0` of each node, MB, infinity allowed, shape [V].
-    repository
-        Which models are permanent, :math:`\omega_m^v`, shape [V, M].
-    request_task
-        Task :math:`i` of each request type :math:`\rho = (i, p)`, shape [R].
-    path
-        Nodes of each request type from its entry to a repository of its task, padded with -1 at the
-        end, shape [R, J]; lists of different lengths are accepted.
-    requests
-        Number of requests :math:`r_\rho` of each type in each slot, shape [T, R].
-    alpha
-        What one percent of inaccuracy costs, ms: serving costs latency and delay and ``alpha *
-        (100 - accuracy)``.
-    tier
-        Tier of each node, 0 being the cloud, shape [V]; for pictures and tables only.
-    names
-        Name of each node, for pictures and tables only.
-    cost
-        Cost of serving a request of each type at each position of its path by each model, ms, shape
-        [R, J, M], instead of the sum above; entries that stand for no option are set to zero.
-
-    Raises
-    ------
-    InstanceError
-        If any rule above is broken, a path is not simple or not made of edges, a permanent model
-        cannot serve all requests of its task on paths through its node, or a budget is below the
-        size of the permanent models; with field, index, value and rule.
 
     Notes
     -----
@@ -91,121 +60,165 @@ class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
     fraction; here, as in its experiments, a percentage, so that alpha is in ms per percent.
     """
 
-    edges: NDArray[np.int64]
-    latency: NDArray[np.float64]
-    size: NDArray[np.float64]
-    delay: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    task: NDArray[np.int64]
-    budget: NDArray[np.float64]
-    repository: NDArray[np.bool_]
-    request_task: NDArray[np.int64]
-    path: NDArray[np.int64]
-    requests: NDArray[np.int64]
-    alpha: float = 1.0
-    tier: NDArray[np.int64] | None = None
-    names: tuple[str, ...] | None = None
-    cost: NDArray[np.float64] | None = None
+    edges: Integers = field("edge", "end", of="node", doc="Nodes that an undirected edge joins.")
+    latency: Floats = field("edge", unit="ms", symbol="w", least=0, doc="Round-trip latency.")
+    size: Floats = field(
+        *_PAIR, unit="MB", symbol="s_m^v", above=0, first=True, doc="Memory that a model takes."
+    )
+    delay: Floats = field(
+        *_PAIR, unit="ms", symbol="d_m^v", least=0, doc="Time to serve a request."
+    )
+    capacity: Floats = field(
+        *_PAIR, unit="1/slot", symbol="L_m^v", least=0, infinite=True,
+        doc="Requests served per slot.",
+    )  # fmt: skip
+    accuracy: Floats = field(
+        "model", unit="percent", symbol="a_m", least=0, most=100,
+        says="must be a percentage in 0..100", doc="Accuracy.",
+    )  # fmt: skip
+    task: Integers = field(
+        "model", least=0, says="must be a task, counted from 0",
+        doc="Task of a model. Every task has one.",
+    )  # fmt: skip
+    budget: Floats = field(
+        "node", unit="MB", symbol="b^v", least=0, infinite=True, doc="Memory of a node."
+    )
+    repository: Flags = field(
+        *_PAIR, symbol=r"\omega_m^v", doc="Whether a model is permanent at a node."
+    )
+    request_task: Integers = field(
+        "request_type", least=0, says="must be a task, counted from 0",
+        doc=r"Task of a request type. A type is a pair :math:`\rho = (i, p)` of task and path.",
+    )  # fmt: skip
+    path: Integers = field(
+        "request_type", "position", prepare=_padded,
+        doc="Nodes from entry to repository, then -1. Lists of different lengths are accepted.",
+    )  # fmt: skip
+    requests: Integers = field(
+        "slot", "request_type", unit="1/slot", symbol=r"r_\rho", least=0, doc="Requests."
+    )
+    alpha: float = field(
+        unit="ms/percent", least=0, default=1.0, always=True,
+        doc="Cost of inaccuracy. Serving costs latency, delay and ``alpha * (100 - accuracy)``.",
+    )  # fmt: skip
+    tier: Integers | None = field(
+        "node", least=0, says="must be a tier, counted from 0", default=None,
+        doc="Tier of a node, 0: cloud. For pictures and tables only.",
+    )  # fmt: skip
+    names: Names | None = field(
+        "node", default=None, doc="Name of a node. For pictures and tables only."
+    )
+    cost: Floats | None = field(
+        "request_type", "position", "model", unit="ms", least=0, default=None,
+        prepare=_zero_where_no_option,
+        doc="Cost of serving a request. It stands instead of the sum above; entries that stand for "
+        "no option become 0.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self._set_catalogue()
-        self._set_network()
-        self._set_requests()
-        rules.check_repositories(
-            self.path, self.request_task, self.task, self.repository, self.capacity, self.requests
-        )
-        if self.cost is not None:
-            own = rules.own_cost(self.cost, self.path, self.request_task, self.task)
-            self._set(cost=own)
+    nodes = Size("node", "Number of nodes V.")
+    models = Size("model", "Number of models M, of all tasks and replicas.")
+    types = Size("request_type", "Number of request types R.")
+    horizon = Size("slot", "Number of slots T.")
+    longest = Size("position", "Number of nodes J of the longest path.")
 
-    def _set(self, **fields: object) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    # --- what joins fields -----------------------------------------------------------------
 
-    def _set_catalogue(self) -> None:
-        pair = ("node", "model")
-        size = frozen_array("size", self.size, pair)
-        sizes = dict(zip(pair, size.shape, strict=True))
-        self._set(
-            size=size,
-            delay=frozen_array("delay", self.delay, pair, sizes),
-            capacity=frozen_array("capacity", self.capacity, pair, sizes, infinite=True),
-            accuracy=frozen_array("accuracy", self.accuracy, ("model",), sizes),
-            task=frozen_integers("task", self.task, ("model",), sizes),
-            request_task=frozen_integers("request_task", self.request_task, ("request_type",)),
-        )
-        rules.check_catalogue(
-            self.size, self.delay, self.capacity, self.accuracy, self.task, self.request_task
-        )
-        self._set(repository=frozen_flags("repository", self.repository, pair, sizes))
+    @rule
+    def _check_tasks(self) -> None:
+        """Check that tasks have models, and are numbered without gaps."""
+        task, asked = self.task, self.request_task
+        require("request_task", np.isin(asked, task), asked, "must be a task that has a model")
+        for i in sorted(set(range(int(task.max()))) - set(np.unique(task).tolist())):
+            raise InstanceError("task", f"task {i} has no model (number tasks without gaps)")
 
-    def _set_network(self) -> None:
-        sizes = {"node": self.nodes}
-        edges = frozen_integers("edges", self.edges, ("edge", "end"), empty=True)
-        latency = frozen_array(
-            "latency", self.latency, ("edge",), {"edge": edges.shape[0]}, empty=True
-        )
-        rules.check_edges(edges, latency, self.nodes)
-        budget = frozen_array("budget", self.budget, ("node",), sizes, infinite=True)
-        rules.check_pinned(self.repository, self.size, budget)
-        self._set(edges=edges, latency=latency, budget=budget)
-        if self.tier is not None:
-            tier = frozen_integers("tier", self.tier, ("node",), sizes)
-            require("tier", tier >= 0, tier, "must be a tier, counted from 0")
-            self._set(tier=tier)
-        if self.names is not None:
-            self._set(names=check_names(self.names, self.nodes, "node"))
-        alpha = frozen_number("alpha", self.alpha)
-        require("alpha", alpha >= 0, np.asarray(alpha), "must not be negative")
-        self._set(alpha=alpha)
+    @rule
+    def _check_edges(self) -> None:
+        """Check that edges join two nodes, each pair once."""
+        edges = self.edges
+        for e in np.flatnonzero(edges[:, 0] == edges[:, 1]).tolist():
+            ends = tuple(edges[e].tolist())
+            raise InstanceError("edges", "must join two different nodes", index=(e,), value=ends)
+        key = edges.min(axis=1) * self.nodes + edges.max(axis=1)
+        _, original = np.unique(key, return_index=True)
+        for e in sorted(set(range(key.size)) - set(original.tolist())):
+            same, ends = int(np.argmax(key == key[e])), tuple(edges[e].tolist())
+            says = f"joins the same nodes as edge {same} (edges are undirected)"
+            raise InstanceError("edges", says, index=(e,), value=ends)
 
-    def _set_requests(self) -> None:
-        types = {"request_type": self.request_task.size}
-        path = pad_paths(self.path)
-        if path.shape[0] != self.request_task.size:
+    @rule
+    def _check_pinned(self) -> None:
+        """Check that permanent models fit into the budget of their node."""
+        for v in np.flatnonzero(self.repository.any(axis=1)).tolist():
+            used = float(self.size[v, self.repository[v]].sum())
+            if self.budget[v] < used:
+                says = f"is below the {used:g} MB that the permanent models of the node need"
+                raise InstanceError("budget", says, index=(v,), value=float(self.budget[v]))
+
+    @rule
+    def _check_paths(self) -> None:
+        """Check that paths are simple walks along edges."""
+        path, nodes = self.path, self.nodes
+        on_path = path != PADDING
+        known = ~on_path | ((path >= 0) & (path < nodes))
+        require("path", known, path, f"must be one of the {nodes} nodes, counted from 0")
+        rows = np.where(on_path, path, nodes + np.arange(path.shape[1]))
+        order = np.argsort(rows, axis=1, kind="stable")
+        ordered = np.take_along_axis(rows, order, axis=1)
+        again = np.zeros(path.shape, dtype=np.bool_)
+        np.put_along_axis(again[:, :], order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+        require("path", ~again, path, "must not visit a node twice")
+        start, end = path[:, :-1], path[:, 1:]
+        step = on_path[:, 1:]
+        edge = edge_between(self.edges, nodes, np.where(step, start, 0), np.where(step, end, 0))
+        for rho, j in np.argwhere(step & (edge < 0))[:1].tolist():
+            says = f"there is no edge between nodes {path[rho, j]} and {path[rho, j + 1]}"
+            raise InstanceError("path", says, index=(rho, j + 1), value=int(path[rho, j + 1]))
+
+    @rule
+    def _check_requests(self) -> None:
+        """Check that numbers of requests, and their sum in a slot, are exact as real numbers."""
+        requests = self.requests
+        require("requests", requests < _EXACT, requests, "must be below 2**53")
+        total = requests.sum(axis=1, dtype=np.float64)
+        says = "requests of the slot must sum to less than 2**53"
+        require("requests", total < _EXACT, total, says)
+
+    @rule
+    def _check_repositories(self) -> None:
+        """Check that paths end in repositories, and that these can serve everything.
+
+        A permanent model is offered to every type of its task whose path visits its node; it must
+        be able to serve all their requests in every slot, alone.
+        """
+        path, asked, task = self.path, self.request_task, self.task
+        last = (path != PADDING).sum(axis=1) - 1
+        serves = np.zeros((self.nodes, self.tasks), dtype=np.bool_)
+        v, m = np.nonzero(self.repository)
+        serves[v, task[m]] = True
+        end = path[np.arange(self.types), last]
+        for rho in np.flatnonzero(~serves[end, asked])[:1].tolist():
+            says = f"must end in a repository of task {asked[rho]}: the node has no permanent model"
+            where = (rho, int(last[rho]))
+            raise InstanceError("path", f"{says} of it", index=where, value=int(end[rho]))
+        demand = np.zeros((*serves.shape, self.horizon), dtype=np.int64)
+        for rho, nodes in enumerate(path):
+            demand[nodes[nodes != PADDING], asked[rho]] += self.requests[:, rho]
+        peak = demand.max(axis=2)[v, task[m]]
+        for k in np.flatnonzero(self.capacity[v, m] < peak)[:1].tolist():
             raise InstanceError(
-                "path", f"must be {self.request_task.size} paths, one per request type",
-                value=f"{path.shape[0]} paths",
-            )  # fmt: skip
-        rules.check_paths(path, self.edges, self.nodes)
-        requests = frozen_integers("requests", self.requests, ("slot", "request_type"), types)
-        rules.check_requests(requests)
-        self._set(path=path, requests=requests)
+                "capacity",
+                f"a permanent model must be able to serve all requests of its task on the paths "
+                f"through its node: {peak[k]} in slot {int(demand[v[k], task[m[k]]].argmax())}",
+                index=(int(v[k]), int(m[k])),
+                value=float(self.capacity[v[k], m[k]]),
+            )
 
-    # --- sizes -----------------------------------------------------------------------------
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes V."""
-        return int(self.size.shape[0])
-
-    @property
-    def models(self) -> int:
-        """Number of models M, of all tasks and replicas."""
-        return int(self.size.shape[1])
+    # --- what follows from the data --------------------------------------------------------
 
     @property
     def tasks(self) -> int:
         """Number of tasks N."""
         return int(self.task.max()) + 1
-
-    @property
-    def types(self) -> int:
-        """Number of request types R."""
-        return int(self.request_task.size)
-
-    @property
-    def horizon(self) -> int:
-        """Number of slots T."""
-        return int(self.requests.shape[0])
-
-    @property
-    def longest(self) -> int:
-        """Number of nodes J of the longest path."""
-        return int(self.path.shape[1])
-
-    # --- what follows from the data --------------------------------------------------------
 
     @cached_property
     def pinned(self) -> NDArray[np.bool_]:
@@ -235,7 +248,47 @@ class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
     @cached_property
     def ranking(self) -> Ranking:
         """The options of every request type by cost, computed once and kept."""
-        return rank(self)
+        task, types = self.task, self.types
+        models = np.bincount(task, minlength=self.tasks)
+        by_task = np.argsort(task, kind="stable")
+        begin = np.concatenate(([0], np.cumsum(models)))
+        wide = models[self.request_task]
+        count = (self.path != PADDING).sum(axis=1) * wide
+        first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+
+        # Laid out by (type, position, model): a stable sort by cost then breaks ties as documented.
+        kind = np.repeat(np.arange(types), count)
+        position, nth = np.divmod(np.arange(first[-1]) - first[kind], wide[kind])
+        model = by_task[begin[self.request_task[kind]] + nth]
+        node = self.path[kind, position]
+        network = network_latency(self.path, self.edges, self.latency, self.nodes)
+        latency = network[kind, position] + self.delay[node, model]
+        inaccuracy = 100.0 - self.accuracy[model]
+        if self.cost is None:
+            cost = latency + self.alpha * inaccuracy
+        else:
+            cost = self.cost[kind, position, model]
+
+        order = np.lexsort((cost, kind))
+        node, model, cost = node[order], model[order], cost[order]
+        permanent = self.repository[node, model]
+        arrays = {
+            "first": first,
+            "type": kind,
+            "node": node,
+            "model": model,
+            "position": position[order],
+            "cell": node * self.models + model,
+            "cost": cost,
+            "latency": latency[order],
+            "inaccuracy": inaccuracy[order],
+            "permanent": permanent,
+            "repository_cost": np.minimum.reduceat(np.where(permanent, cost, np.inf), first[:-1]),
+            "capacity": self.capacity[node, model],
+        }
+        for array in arrays.values():
+            array.flags.writeable = False
+        return Ranking(**arrays)
 
     @cached_property
     def replica_of(self) -> NDArray[np.int64]:
@@ -244,7 +297,14 @@ class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
         Models of a group are replicas: equal in task, accuracy, size, delay, capacity and cost at
         every node, and permanent at the same nodes.
         """
-        return replicas.group(self)
+        columns = [self.task, self.accuracy]
+        columns += [*self.size, *self.delay, *self.capacity, *self.repository]
+        if self.cost is not None:
+            columns += list(self.cost.reshape(-1, self.models))
+        table = np.column_stack(columns)
+        _, seen, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(seen))
+        return frozen(order[member.ravel()].astype(np.int64))
 
     @cached_property
     def graph(self) -> networkx.Graph:
@@ -252,7 +312,18 @@ class IdnInstance(Identified, files="edgeopt.instances.idn.files"):
 
         Nodes carry ``budget`` (MB), and ``tier`` and ``name`` where known; edges ``latency`` (ms).
         """
-        return view.graph(self)
+        import networkx
+
+        network = networkx.Graph()
+        for v in range(self.nodes):
+            network.add_node(v, budget=float(self.budget[v]))
+            if self.tier is not None:
+                network.nodes[v]["tier"] = int(self.tier[v])
+            if self.names is not None:
+                network.nodes[v]["name"] = self.names[v]
+        for (u, v), trip in zip(self.edges.tolist(), self.latency.tolist(), strict=True):
+            network.add_edge(u, v, latency=trip)
+        return networkx.freeze(network)
 
     def __repr__(self) -> str:
         return (

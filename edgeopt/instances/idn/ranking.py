@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.instances.idn.paths import PADDING, network_latency
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from edgeopt.instances.idn.instance import IdnInstance
-
-__all__ = ["Ranking", "rank"]
+__all__ = ["Ranking"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,48 +143,3 @@ class Ranking:
         """Number of pairs that options stand on, and the pair of each option, numbered densely."""
         cells, member = np.unique(self.cell, return_inverse=True)
         return cells.size, member
-
-
-def rank(instance: IdnInstance) -> Ranking:
-    """Rank the options of every request type of an instance."""
-    task, types = instance.task, instance.types
-    models = np.bincount(task, minlength=instance.tasks)
-    by_task = np.argsort(task, kind="stable")
-    begin = np.concatenate(([0], np.cumsum(models)))
-    wide = models[instance.request_task]
-    count = (instance.path != PADDING).sum(axis=1) * wide
-    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-
-    # Laid out by (type, position, model): a stable sort by cost then breaks ties as documented.
-    kind = np.repeat(np.arange(types), count)
-    position, nth = np.divmod(np.arange(first[-1]) - first[kind], wide[kind])
-    model = by_task[begin[instance.request_task[kind]] + nth]
-    node = instance.path[kind, position]
-    network = network_latency(instance.path, instance.edges, instance.latency, instance.nodes)
-    latency = network[kind, position] + instance.delay[node, model]
-    inaccuracy = 100.0 - instance.accuracy[model]
-    if instance.cost is None:
-        cost = latency + instance.alpha * inaccuracy
-    else:
-        cost = instance.cost[kind, position, model]
-
-    order = np.lexsort((cost, kind))
-    node, model, cost = node[order], model[order], cost[order]
-    permanent = instance.repository[node, model]
-    arrays = {
-        "first": first,
-        "type": kind,
-        "node": node,
-        "model": model,
-        "position": position[order],
-        "cell": node * instance.models + model,
-        "cost": cost,
-        "latency": latency[order],
-        "inaccuracy": inaccuracy[order],
-        "permanent": permanent,
-        "repository_cost": np.minimum.reduceat(np.where(permanent, cost, np.inf), first[:-1]),
-        "capacity": instance.capacity[node, model],
-    }
-    for array in arrays.values():
-        array.flags.writeable = False
-    return Ranking(**arrays)

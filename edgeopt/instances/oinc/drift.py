@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.options import check_sizes
-from edgeopt.instances.validate import real_numbers
+from edgeopt.instances.validate import check_sizes, real_numbers
 from edgeopt.options import check_real, check_room
 
 if TYPE_CHECKING:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.identity import Identified
-from edgeopt.instances.oinc import rules
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,
-    frozen_flags,
-    frozen_integers,
-    frozen_number,
     real_numbers,
     require,
     require_positive,
@@ -28,63 +24,30 @@ if TYPE_CHECKING:
 
 __all__ = ["OincInstance"]
 
-_PER_REQUEST = ("slot", "device")
+SLOT_SECONDS: Final = 1.0
+"""Length of a slot, s: latencies and completion times are told in the same unit."""
+
+_REQUEST: Final = ("slot", "device")
+_AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind of job": "M"}
+_AT_MOST_A_SLOT: Final = f"must be at most a slot, {SLOT_SECONDS:g} s"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
+def _in_all_slots(instance: OincInstance, values: ArrayLike) -> NDArray[np.float64]:
+    rate = real_numbers("rate", values)
+    if rate.ndim != 2:
+        return rate
+    sizes = {"device": instance.devices, "site": instance.sites}
+    rate = frozen_array("rate", rate, ("device", "site"), sizes)
+    require_positive("rate", rate)
+    return np.broadcast_to(rate, (instance.slots, *rate.shape))
+
+
+class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job")):
     r"""Everything that inference each second and retraining beside it are given, read-only.
 
     Slots (a second each), devices, sites and jobs count from 0. A *request* is one inference that
     an active device asks for in a slot; it is sent to one site and answered there. A *job* retrains
     one model; it is served at one site, over as many slots as it takes.
-
-    Parameters
-    ----------
-    speed
-        CPU of each site, :math:`f_j > 0`, Gcycle/s, shape [J].
-    rate
-        Rate :math:`R_{ij}^t > 0` from a device to a site with the whole band, Mbit/s, shape
-        [T, I, J], or [I, J] if it never changes.
-    active
-        Whether a device has a request in a slot, shape [T, I].
-    request_size
-        Data :math:`d_i^t \ge 0` that a request sends, Mbit, shape [T, I].
-    request_work
-        Computation :math:`c_i^t \ge 0` of a request, Gcycle, shape [T, I].
-    slo
-        Longest latency that a request should have, :math:`S_i^t > 0`, s, at most a slot, shape
-        [T, I].
-    arrival
-        Slot :math:`a_k` at whose beginning each job becomes known, ascending, shape [K].
-    work
-        Computation :math:`w_k > 0` of each job, Gcycle, shape [K].
-    deadline
-        Time :math:`D_k > a_k` by which a job should be complete, slots since the start, shape [K];
-        may lie after the last slot.
-    weight
-        Weight :math:`\beta_k \ge 0` of the completion time of a job, shape [K]; 1 by default.
-    request_weight
-        Weight :math:`\alpha_t \ge 0` of the latencies in a slot, shape [T]; 1 by default.
-    latency_scale
-        Latency :math:`N_\mathrm{inf} > 0` that counts as 1 in the weighted sum, s.
-    completion_scale
-        Completion time :math:`N_\mathrm{ret} > 0` that counts as 1 in the weighted sum, s.
-    refusal_latency
-        Latency that a request counts with which is not answered, s, at least a slot.
-    job_kind
-        Kind of each job, such as which model it retrains, counted from 0, shape [K], for tables.
-    names
-        Name of each site.
-    kinds
-        Name of each kind of job.
-    origin
-        Where the data come from, in sentences that a study shows.
-
-    Raises
-    ------
-    InstanceError
-        If a rule above is broken, with field, index, value and rule.
 
     Notes
     -----
@@ -93,88 +56,90 @@ class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
     active have to obey the rules and mean nothing.
     """
 
-    speed: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    active: NDArray[np.bool_]
-    request_size: NDArray[np.float64]
-    request_work: NDArray[np.float64]
-    slo: NDArray[np.float64]
-    arrival: NDArray[np.int64]
-    work: NDArray[np.float64]
-    deadline: NDArray[np.float64]
-    weight: NDArray[np.float64] | None = None
-    request_weight: NDArray[np.float64] | None = None
-    latency_scale: float = 0.25
-    completion_scale: float = 100.0
-    refusal_latency: float = 3.0
-    job_kind: NDArray[np.int64] | None = None
-    names: tuple[str, ...] | None = None
-    kinds: tuple[str, ...] | None = None
-    origin: str = ""
+    speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")
+    rate: Floats = field(
+        *_REQUEST, "site", unit="Mbit/s", symbol="R_{ij}^t", above=0, prepare=_in_all_slots,
+        doc="Rate with the whole band. Shape [I, J] if it never changes.",
+    )  # fmt: skip
+    active: Flags = field(*_REQUEST, first=True, doc="Whether a device has a request.")
+    request_size: Floats = field(
+        *_REQUEST, unit="Mbit", symbol="d_i^t", least=0, doc="Data of a request."
+    )
+    request_work: Floats = field(
+        *_REQUEST, unit="Gcycle", symbol="c_i^t", least=0, doc="Computation of a request."
+    )
+    slo: Floats = field(
+        *_REQUEST, unit="s", symbol="S_i^t", above=0,
+        doc="Longest latency of a request. At most a slot.",
+    )  # fmt: skip
+    arrival: Integers = field(
+        "job", symbol="a_k", of="slot", doc="Slot in which a job arrives. Ascending."
+    )
+    work: Floats = field(
+        "job", unit="Gcycle", symbol="w_k", above=0,
+        says="must be positive: there is nothing to do", doc="Computation of a job.",
+    )  # fmt: skip
+    deadline: Floats = field(
+        "job", unit="s", symbol="D_k",
+        doc="Time by which a job should be complete. It may lie after the last slot.",
+    )  # fmt: skip
+    weight: Floats = field(
+        "job", symbol=r"\beta_k", least=0, default=None, fill=1.0, always=True,
+        doc="Weight of a completion time.",
+    )  # fmt: skip
+    request_weight: Floats = field(
+        "slot", symbol=r"\alpha_t", least=0, default=None, fill=1.0, always=True,
+        doc="Weight of the latencies in a slot.",
+    )  # fmt: skip
+    latency_scale: float = field(
+        unit="s", symbol=r"N_\mathrm{inf}", above=0, default=0.25, always=True,
+        doc="Latency that counts as 1.",
+    )  # fmt: skip
+    completion_scale: float = field(
+        unit="s", symbol=r"N_\mathrm{ret}", above=0, default=100.0, always=True,
+        doc="Completion time that counts as 1.",
+    )  # fmt: skip
+    refusal_latency: float = field(
+        unit="s", least=SLOT_SECONDS, says=f"must be at least a slot, {SLOT_SECONDS:g} s",
+        default=3.0, always=True, doc="Latency that a refused request counts with.",
+    )  # fmt: skip
+    job_kind: Integers | None = field(
+        "job", least=0, default=None,
+        doc="Kind of a job. Such as which model it retrains; counted from 0, for tables.",
+    )  # fmt: skip
+    names: Names | None = field("site", default=None, doc="Name of a site.")
+    kinds: Names | None = field("kind of job", default=None, doc="Name of a kind of job.")
+    origin: str = field(
+        default="", always=True,
+        doc="Where the data come from. In sentences that a study shows.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self._set_sites()
-        self._set_requests()
-        self._set_jobs()
-        for name in ("latency_scale", "completion_scale", "refusal_latency"):
-            self._set(**{name: frozen_number(name, getattr(self, name))})
-        rules.check_numbers(self)
-        self._set(**rules.own_labels(self))
+    slots = Size("slot", "Number of slots T.")
+    devices = Size("device", "Number of devices I.")
+    sites = Size("site", "Number of sites J.")
+    jobs = Size("job", "Number of jobs K.")
 
-    def _set(self, **fields: object) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    # --- what joins fields -----------------------------------------------------------------
 
-    def _set_sites(self) -> None:
-        active = frozen_flags("active", self.active, _PER_REQUEST)
-        speed = frozen_array("speed", self.speed, ("site",))
-        require_positive("speed", speed)
-        sizes = {"slot": active.shape[0], "device": active.shape[1], "site": speed.size}
-        rate = rules.own_rates(self.rate, sizes)
-        self._set(active=active, speed=speed, rate=rate)
+    @rule
+    def _check_requests(self) -> None:
+        """Check that objectives of requests are at most a slot."""
+        require("slo", self.slo <= SLOT_SECONDS, self.slo, _AT_MOST_A_SLOT)
 
-    def _set_requests(self) -> None:
-        sizes = {"slot": self.slots, "device": self.devices}
-        for name in ("request_size", "request_work", "slo"):
-            self._set(**{name: frozen_array(name, getattr(self, name), _PER_REQUEST, sizes)})
-        weight = np.ones(self.slots) if self.request_weight is None else self.request_weight
-        self._set(request_weight=frozen_array("request_weight", weight, ("slot",), sizes))
-        rules.check_requests(self)
+    @rule
+    def _check_jobs(self) -> None:
+        """Check that jobs stand in the order of their arrival, with deadlines after it."""
+        arrival, deadline = self.arrival, self.deadline
+        ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
+        require("arrival", ordered, arrival, "must ascend: list jobs as they arrive")
+        require("deadline", deadline > arrival, deadline, "must come after the arrival")
 
-    def _set_jobs(self) -> None:
-        per_job = ("job",)
-        arrival = frozen_integers("arrival", self.arrival, per_job, empty=True)
-        sizes = {"job": arrival.size}
-        weight = np.ones(arrival.size) if self.weight is None else self.weight
-        values = {"work": self.work, "deadline": self.deadline, "weight": weight}
-        real = {
-            name: frozen_array(name, value, per_job, sizes, empty=True)
-            for name, value in values.items()
-        }
-        self._set(arrival=arrival, **real)
-        rules.check_jobs(self)
-
-    # --- sizes -----------------------------------------------------------------------------
-
-    @property
-    def slots(self) -> int:
-        """Number of slots T."""
-        return int(self.active.shape[0])
-
-    @property
-    def devices(self) -> int:
-        """Number of devices I."""
-        return int(self.active.shape[1])
-
-    @property
-    def sites(self) -> int:
-        """Number of sites J."""
-        return int(self.speed.size)
-
-    @property
-    def jobs(self) -> int:
-        """Number of jobs K."""
-        return int(self.arrival.size)
+    @rule
+    def _check_kinds(self) -> None:
+        """Check that kinds of jobs are among those that have a name, where they have."""
+        if self.job_kind is not None and self.kinds is not None:
+            kind, kinds = self.job_kind, len(self.kinds)
+            require("job_kind", kind < kinds, kind, f"must be one of the {kinds} kinds")
 
     # --- what follows from the data --------------------------------------------------------
 
@@ -214,9 +179,3 @@ class OincInstance(Identified, files="edgeopt.instances.oinc.files"):
         require("share", good, shares, "must lie in [0, 1]")
         with np.errstate(divide="ignore"):
             return np.asarray(self.work[:, None] / (shares * self.speed))
-
-    def __repr__(self) -> str:
-        return (
-            f"OincInstance(slots={self.slots}, devices={self.devices}, sites={self.sites}, "
-            f"jobs={self.jobs})"
-        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.instances.options import check_span
+from edgeopt.instances.validate import check_span
 from edgeopt.options import check_real, check_room, check_whole
 
 if TYPE_CHECKING:

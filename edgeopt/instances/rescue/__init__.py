@@ -6,9 +6,9 @@ Underutilized Edges.
 
 from __future__ import annotations
 
-from edgeopt.instances.rescue.from_measurements import from_data, from_tables
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance
+from edgeopt.instances.rescue.measurements import from_data, from_tables
 from edgeopt.instances.rescue.physical import LogFit, fit_log_profile
 from edgeopt.instances.rescue.profit import LogProfit, ProfitModel
 from edgeopt.instances.rescue.reserved import ReservedTasks

@@ -2,80 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.identity import Identified
+from edgeopt.instances.fields import Floats, field
+from edgeopt.instances.labelled import Labelled, Variable, read
+from edgeopt.instances.records import Instance, Record, Size, rule
 from edgeopt.instances.rescue.profit import (
     LogProfit,
     ProfitModel,
+    check_block,
+    check_broadcastable,
     expected_from_block,
     mask_beyond,
     slot_range,
 )
 from edgeopt.instances.rescue.reserved import ReservedTasks
-from edgeopt.instances.rescue.rules import (
-    check_arrival,
-    check_block,
-    check_broadcastable,
-    check_duration,
-)
-from edgeopt.instances.validate import (
-    check_choice,
-    frozen,
-    frozen_array,
-    require,
-    require_positive,
-)
+from edgeopt.instances.validate import check_probabilities, frozen, frozen_array, require
 
 if TYPE_CHECKING:
     import os
+    from typing import Self
 
     from numpy.typing import NDArray
 
-
 __all__ = ["RescueInstance"]
 
+_ROW_SUM: Final = 1e-12  # rounding allowed in sums of arrival probabilities
+_UNIT_MASS: Final = 1e-9  # rounding allowed in sums of duration probabilities
+_PROFIT: Final = ("slot", "device", "server", "profile", "duration")
+_AXES: Final = dict(zip(_PROFIT, "TJKLD", strict=True))
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RescueInstance(Identified, files="edgeopt.instances.rescue.files"):
+
+def _array_or_model(_: RescueInstance, profit: Any) -> Any:
+    if isinstance(profit, ProfitModel):
+        return profit
+    array = frozen_array("profit", profit, _PROFIT)
+    require("profit", array >= 0, array, "must not be negative")
+    return array
+
+
+class RescueInstance(Instance, kind="rescue", axes=_AXES):
     r"""Everything that a RESCUE problem is given, validated and read-only.
 
     Slots, devices, servers, profiles and tasks count from 0; entry ``d - 1`` along the axis of
     durations stands for a run of d slots.
-
-    Parameters
-    ----------
-    arrival
-        Probability :math:`p_j(t)` that a retraining task of device j arrives in slot t,
-        shape [T, J].
-    duration
-        Probability :math:`\Pr(d_l = d)` that a run of profile l lasts d slots, shape [L, D]; rows
-        sum to 1, means increase strictly with l.
-    capacity
-        Work :math:`c_k(t) > 0` that each server does per slot, TMAC, shape [K, T].
-    reserved
-        Tasks promised in advance, jointly feasible on servers that do nothing else.
-    profit
-        What a run of profile l for device j on server k accepted in slot t earns if it lasts d
-        slots: an array broadcastable to [T, J, K, L, D] (axes of size 1 stay unexpanded, in memory
-        and in files) or a `ProfitModel`.
-    arrivals
-        ``"exclusive"``: at most one task arrives per slot, so that probabilities sum to at most 1
-        over devices, and the guarantees of the paper hold. ``"independent"``: devices draw
-        independently of each other.
-    beyond
-        ``"hold"``: a run that lasts beyond the horizon earns its full profit. ``"drop"``: it earns
-        nothing.
-
-    Raises
-    ------
-    InstanceError
-        If any rule above is broken, with field, index, value and rule.
 
     Notes
     -----
@@ -83,81 +57,83 @@ class RescueInstance(Identified, files="edgeopt.instances.rescue.files"):
     Edges, section III.
     """
 
-    arrival: NDArray[np.float64]
-    duration: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    reserved: ReservedTasks
-    profit: NDArray[np.float64] | ProfitModel
-    arrivals: Literal["exclusive", "independent"] = "exclusive"
-    beyond: Literal["hold", "drop"] = "hold"
+    arrival: Floats = field(
+        "slot", "device", symbol="p_j(t)", check=check_probabilities,
+        doc="Arrival probability. That a retraining task of the device arrives in the slot.",
+    )  # fmt: skip
+    duration: Floats = field(
+        "profile", "duration", symbol=r"\Pr(d_l = d)", check=check_probabilities,
+        doc="Probability of 1, 2 and more slots. That a run of the profile lasts as long.",
+    )  # fmt: skip
+    capacity: Floats = field(
+        "server", "slot", unit="TMAC/slot", symbol="c_k(t)", above=0,
+        doc="Capacity. Work that a server does in a slot.",
+    )  # fmt: skip
+    reserved: ReservedTasks = field(
+        doc="Tasks promised in advance. Jointly feasible on servers that do nothing else."
+    )
+    profit: Floats | ProfitModel = field(
+        unit="profit", prepare=_array_or_model,
+        doc="Profit of a run of that duration. What a run of a profile for a device on a server "
+        "accepted in a slot earns if it lasts so long: an array broadcastable to [T, J, K, L, D] "
+        "(axes of size 1 stay unexpanded, in memory and in files) or a `ProfitModel`.",
+    )  # fmt: skip
+    arrivals: Literal["exclusive", "independent"] = field(
+        default="exclusive", always=True,
+        doc="Whether several tasks may arrive in a slot. ``'exclusive'``: at most one does, so "
+        "that probabilities sum to at most 1 over devices, and the guarantees of the paper hold. "
+        "``'independent'``: devices draw independently of each other.",
+    )  # fmt: skip
+    beyond: Literal["hold", "drop"] = field(
+        default="hold", always=True,
+        doc="What a run earns that lasts beyond the horizon. ``'hold'``: its full profit. "
+        "``'drop'``: nothing.",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_choice("arrivals", self.arrivals, ("exclusive", "independent"))
-        check_choice("beyond", self.beyond, ("hold", "drop"))
-        arrival = frozen_array("arrival", self.arrival, ("slot", "device"))
-        duration = frozen_array("duration", self.duration, ("profile", "duration"))
-        capacity = frozen_array(
-            "capacity", self.capacity, ("server", "slot"), {"slot": arrival.shape[0]}
-        )
-        object.__setattr__(self, "arrival", arrival)
-        object.__setattr__(self, "duration", duration)
-        object.__setattr__(self, "capacity", capacity)
-        check_arrival(arrival, self.arrivals)
-        check_duration(duration)
-        require_positive("capacity", capacity)
-        if not isinstance(self.reserved, ReservedTasks):
-            raise InstanceError(
-                "reserved", "must be a ReservedTasks", value=type(self.reserved).__name__
-            )
-        self.reserved.check(capacity)
-        self._check_profit()
+    servers = Size("server", "Number of servers K.")
+    devices = Size("device", "Number of devices J.")
+    profiles = Size("profile", "Number of profiles L.")
+    horizon = Size("slot", "Number of slots T.")
+    max_duration = Size("duration", "Length D of the axis of durations.")
 
+    # --- what joins fields -----------------------------------------------------------------
+
+    @rule
+    def _check_arrivals(self) -> None:
+        """Check that exclusive arrivals have probabilities that sum to at most 1 in a slot."""
+        if self.arrivals == "exclusive":
+            total = self.arrival.sum(axis=1)
+            says = "probabilities of the slot must sum to at most 1 over devices "
+            says += '(use arrivals="independent" if several tasks may arrive in a slot)'
+            require("arrival", total <= 1 + _ROW_SUM, total, says)
+
+    @rule
+    def _check_durations(self) -> None:
+        """Check that durations of a profile sum to 1, with means that increase strictly."""
+        total = self.duration.sum(axis=1)
+        unit = np.abs(total - 1) <= _UNIT_MASS
+        require("duration", unit, total, "probabilities of the profile must sum to 1")
+        mean = self.duration @ np.arange(1.0, self.max_duration + 1)
+        increasing = np.concatenate(([True], np.diff(mean) > 0))
+        says = "mean duration must exceed that of the profile before"
+        require("duration", increasing, mean, says)
+
+    @rule
+    def _check_reserved(self) -> None:
+        """Check that reserved tasks fit on servers that do nothing else."""
+        self.reserved.check(self.capacity)
+
+    @rule
     def _check_profit(self) -> None:
-        if isinstance(self.profit, ProfitModel):
-            check_broadcastable(self.profit.shape, self.shape)
-            if isinstance(self.profit, LogProfit):
-                same = self.profit.capacity == self.capacity
-                require(
-                    "profit.capacity",
-                    same,
-                    self.profit.capacity,
-                    "must equal the capacity of the instance (replace both together)",
-                )
-            else:
-                self.profit_block(slice(0, 1))
-            return
-        axes = ("slot", "device", "server", "profile", "duration")
-        profit = frozen_array("profit", self.profit, axes)
+        """Check that profits spread over all runs."""
+        profit = self.profit
         check_broadcastable(profit.shape, self.shape)
-        require("profit", profit >= 0, profit, "must not be negative")
-        object.__setattr__(self, "profit", profit)
-
-    # --- sizes -----------------------------------------------------------------------------
-
-    @property
-    def horizon(self) -> int:
-        """Number of slots T."""
-        return int(self.arrival.shape[0])
-
-    @property
-    def devices(self) -> int:
-        """Number of devices J."""
-        return int(self.arrival.shape[1])
-
-    @property
-    def servers(self) -> int:
-        """Number of servers K."""
-        return int(self.capacity.shape[0])
-
-    @property
-    def profiles(self) -> int:
-        """Number of profiles L."""
-        return int(self.duration.shape[0])
-
-    @property
-    def max_duration(self) -> int:
-        """Length D of the axis of durations."""
-        return int(self.duration.shape[1])
+        if isinstance(profit, LogProfit):
+            says = "must equal the capacity of the instance (replace both together)"
+            same = profit.capacity == self.capacity
+            require("profit.capacity", same, profit.capacity, says)
+        elif isinstance(profit, ProfitModel):
+            self.profit_block(slice(0, 1))
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -248,10 +224,26 @@ class RescueInstance(Identified, files="edgeopt.instances.rescue.files"):
 
     # --- files -----------------------------------------------------------------------------
 
+    def _content(self) -> tuple[dict[str, Variable], dict[str, str]]:
+        variables, texts = super()._content()
+        profit = self.profit
+        if not isinstance(profit, ProfitModel):
+            dims = tuple(
+                axis if n == whole else f"any_{axis}"
+                for axis, n, whole in zip(_PROFIT, profit.shape, self.shape, strict=True)
+            )
+            title = "profit of a run of that duration"
+            variables["profit"] = Variable(dims, profit, "profit", title)
+            return variables, texts
+        texts["profit_model"] = type(profit).__name__
+        if not isinstance(profit, Record):
+            _add_parameters(profit, variables, texts)
+        return variables, texts
+
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], *, profit_models: tuple[type[ProfitModel], ...] = ()
-    ) -> RescueInstance:
+    ) -> Self:
         """Read what `save` has written.
 
         Parameters
@@ -267,14 +259,61 @@ class RescueInstance(Identified, files="edgeopt.instances.rescue.files"):
             If the file is missing, unreadable, truncated, of another kind, newer than this
             version of the package, changed since it was written, or its data break a rule.
         """
-        from edgeopt.instances.rescue import files
-
-        return files.load(path, profit_models)
+        data = read(path, cls._kind, cls._version)
+        known = "profit_model" in data.attributes
+        profit = _profit_model(data, profit_models) if known else data.array("profit")
+        for name in [name for name in data.arrays if name.startswith("profit")]:
+            del data.arrays[name]
+        for name in [name for name in data.attributes if name.startswith("profit")]:
+            del data.attributes[name]
+        return cls(**cls._all_of(data), profit=profit)
 
     def __repr__(self) -> str:
-        return (
-            f"RescueInstance(servers={self.servers}, devices={self.devices}, "
-            f"profiles={self.profiles}, horizon={self.horizon}, "
-            f"max_duration={self.max_duration}, reserved={len(self.reserved)}, "
-            f"arrivals={self.arrivals!r}, beyond={self.beyond!r})"
+        more = f"reserved={len(self.reserved)}, arrivals={self.arrivals!r}, beyond={self.beyond!r}"
+        return f"{super().__repr__()[:-1]}, {more})"
+
+
+def _add_parameters(
+    model: ProfitModel, variables: dict[str, Variable], attributes: dict[str, str]
+) -> None:
+    for name, value in model.parameters().items():
+        if isinstance(value, str):
+            attributes[f"profit_{name}"] = value
+            continue
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise InstanceError(
+                f"profit.{name}",
+                "parameters of a saved profit model must be numbers, texts or arrays of numbers",
+                value=type(value).__name__,
+            )
+        own = tuple(f"profit_{name}_{axis}" for axis in range(array.ndim))
+        dims = model.dimensions.get(name, own)
+        unit = model.units.get(name, "1")
+        variables[f"profit_{name}"] = Variable(dims, array, unit, f"profit model: {name}")
+
+
+def _profit_model(data: Labelled, profit_models: tuple[type[ProfitModel], ...]) -> ProfitModel:
+    name = data.text("profit_model")
+    known: tuple[type[ProfitModel], ...] = (LogProfit, *profit_models)
+    models = {model.__name__: model for model in known}
+    if name not in models:
+        raise InstanceError(
+            "profit_model",
+            f"is none of {', '.join(sorted(models))}; pass the class as load(path, "
+            f"profit_models=({name},))",
+            value=name,
         )
+    prefix = "profit_"
+    parameters: dict[str, Any] = {
+        key.removeprefix(prefix): value.item() if value.ndim == 0 else value
+        for key, value in data.arrays.items()
+        if key.startswith(prefix)
+    }
+    for key, value in data.attributes.items():
+        if key.startswith(prefix) and key != "profit_model":
+            parameters[key.removeprefix(prefix)] = value
+    try:
+        return models[name](**parameters)
+    except TypeError as error:
+        raise InstanceError("profit_model", f"cannot be rebuilt: {error}", value=name) from error

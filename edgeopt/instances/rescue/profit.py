@@ -16,21 +16,17 @@ Scheduling of Model Retraining on Underutilized Edges.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.rescue.kernels import log_profit_expectation
-from edgeopt.instances.validate import (
-    frozen_array,
-    frozen_integers,
-    frozen_number,
-    require,
-    require_positive,
-)
+from edgeopt.instances.fields import Floats, Integers, field
+from edgeopt.instances.records import Record
+from edgeopt.kernels import compiled
 from edgeopt.options import ENTRIES
 
 if TYPE_CHECKING:
@@ -38,7 +34,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LogProfit", "ProfitModel", "expected_from_block", "mask_beyond", "slot_range"]
+
+__all__ = [
+    "LogProfit", "ProfitModel", "check_block", "check_broadcastable", "expected_from_block",
+    "mask_beyond", "slot_range",
+]  # fmt: skip
 
 
 _LEAST_DECAY = 100.0
@@ -51,6 +51,45 @@ def slot_range(slots: slice, horizon: int) -> tuple[int, int]:
     if step != 1:
         raise ValueError(f"a block of slots must be contiguous, got step {step}")
     return first, max(first, stop)
+
+
+@compiled(writes="out", fastmath={"contract", "reassoc"}, nogil=True)
+def log_profit_expectation(
+    first: int,
+    factor: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    capacity: NDArray[np.float64],
+    budget: NDArray[np.int64],
+    duration: NDArray[np.float64],
+    drop: bool,
+    out: NDArray[np.float64],
+) -> None:
+    r"""Fill ``out[t, j, k, l]`` with expected profits (compiled).
+
+    .. math:: f_j(t) \sum_{d \le \bar d_{jk}} q_l(d) \ln(1 + b_j U_k(t, d))
+    """
+    slots, devices = factor.shape
+    servers, horizon = capacity.shape
+    profiles, longest = duration.shape
+    weight = np.ascontiguousarray(duration.T)
+    work = np.empty(longest)
+    for n in range(slots):
+        slot = first + n
+        reach = min(longest, horizon - slot) if drop else longest
+        for k in range(servers):
+            total = 0.0
+            for d in range(reach):
+                total += capacity[k, min(slot + d, horizon - 1)]
+                work[d] = total
+            for j in range(devices):
+                row = out[n, j, k]
+                row[:] = 0.0
+                for d in range(min(reach, budget[j, k])):
+                    gain = math.log1p(curvature[j] * work[d])
+                    for m in range(profiles):
+                        row[m] += weight[d, m] * gain
+                for m in range(profiles):
+                    row[m] *= factor[n, j]
 
 
 class ProfitModel(ABC):
@@ -112,100 +151,50 @@ class ProfitModel(ABC):
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
-class LogProfit(ProfitModel):
-    r"""Accuracy gap times a logarithm of the work done, zero past the time budget.
+_AXES: Final = {"device": "J", "server": "K", "slot": "T"}
 
-    Parameters
-    ----------
-    weight
-        Priority :math:`w_j` of each device, profit per unit of relative accuracy, shape [J].
-    accuracy
-        Accuracy :math:`\alpha_j(t_0)` right after the last retraining, fraction, shape [J].
-    best_accuracy
-        Highest accuracy :math:`\alpha_{\max}` that can be reached, fraction.
-    decay
-        Rate :math:`\gamma_j` at which accuracy decays, 1/slot, shape [J].
-    trained
-        Slot :math:`t_0` of the last retraining, counted from 0 and possibly negative, shape [J];
-        -1 is the slot before the horizon. It is data: retraining within the horizon does not
-        move it, or profits would depend on decisions.
-    gain
-        :math:`a_j \ge 0` of :math:`F_j`, fraction, shape [J].
-    curvature
-        :math:`b_j \ge 0` of :math:`F_j`, 1/TMAC, shape [J].
-    capacity
-        Work :math:`c_k(t)` that each server does per slot, TMAC, shape [K, T]; the last slot's
-        value is held beyond the horizon.
-    budget
-        Slots :math:`\bar d_{jk}` left for retraining once data and model are transmitted,
-        shape [J, K]; longer runs earn nothing.
-    max_duration
-        Longest duration D, slots.
 
-    Raises
-    ------
-    InstanceError
-        If a shape is wrong or an entry leaves its range.
-    """
+class LogProfit(Record, ProfitModel, prefix="profit.", axes=_AXES):
+    """Accuracy gap times a logarithm of the work done, zero past the time budget."""
 
-    weight: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    best_accuracy: float
-    decay: NDArray[np.float64]
-    trained: NDArray[np.int64]
-    gain: NDArray[np.float64]
-    curvature: NDArray[np.float64]
-    capacity: NDArray[np.float64]
-    budget: NDArray[np.int64]
-    max_duration: int
-
-    dimensions: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "weight": ("device",),
-        "accuracy": ("device",),
-        "decay": ("device",),
-        "trained": ("device",),
-        "gain": ("device",),
-        "curvature": ("device",),
-        "capacity": ("server", "slot"),
-        "budget": ("device", "server"),
-    }
-    units: ClassVar[Mapping[str, str]] = {
-        "weight": "profit",
-        "accuracy": "1",
-        "best_accuracy": "1",
-        "decay": "1/slot",
-        "trained": "slot",
-        "gain": "1",
-        "curvature": "1/TMAC",
-        "capacity": "TMAC/slot",
-        "budget": "slot",
-        "max_duration": "slot",
-    }
-
-    def __post_init__(self) -> None:
-        sizes: dict[str, int] = {}
-        for name, axes in self.dimensions.items():
-            freeze = frozen_integers if name in ("trained", "budget") else frozen_array
-            array: NDArray[Any] = freeze(f"profit.{name}", getattr(self, name), axes, sizes)
-            sizes.update(zip(axes, array.shape, strict=True))
-            if name != "trained":
-                require(f"profit.{name}", array >= 0, array, "must not be negative")
-            object.__setattr__(self, name, array)
-        require("profit.accuracy", self.accuracy <= 1, self.accuracy, "must be at most 1")
-        require_positive("profit.capacity", self.capacity)
-        best = frozen_number("profit.best_accuracy", self.best_accuracy)
-        require_positive("profit.best_accuracy", best, "must lie in (0, 1]")
-        require("profit.best_accuracy", best <= 1, np.asarray(best), "must lie in (0, 1]")
-        object.__setattr__(self, "best_accuracy", best)
-        longest = int(frozen_integers("profit.max_duration", self.max_duration, ()))
-        if not 1 <= longest <= ENTRIES:
-            rule = f"must be at least 1 and at most {ENTRIES}"
-            raise InstanceError("profit.max_duration", rule, value=longest)
-        object.__setattr__(self, "max_duration", longest)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(self.parameters().values())
+    weight: Floats = field(
+        "device", unit="profit", symbol="w_j", least=0,
+        doc="Priority of a device. Profit per unit of relative accuracy.",
+    )  # fmt: skip
+    accuracy: Floats = field(
+        "device", symbol=r"\alpha_j(t_0)", least=0, most=1,
+        doc="Accuracy right after the last retraining. A fraction.",
+    )  # fmt: skip
+    best_accuracy: float = field(
+        symbol=r"\alpha_{\max}", above=0, most=1, says="must lie in (0, 1]",
+        doc="Highest accuracy that can be reached. A fraction.",
+    )  # fmt: skip
+    decay: Floats = field(
+        "device", unit="1/slot", symbol=r"\gamma_j", least=0, doc="Rate at which accuracy decays."
+    )
+    trained: Integers = field(
+        "device", unit="slot", symbol="t_0",
+        doc="Slot of the last retraining. Possibly negative: -1 is the slot before the horizon. It "
+        "is data: retraining within the horizon does not move it, or profits would depend on "
+        "decisions.",
+    )  # fmt: skip
+    gain: Floats = field("device", symbol="a_j", least=0, doc="Factor of the logarithm.")
+    curvature: Floats = field(
+        "device", unit="1/TMAC", symbol="b_j", least=0, doc="Factor of work in the logarithm."
+    )
+    capacity: Floats = field(
+        "server", "slot", unit="TMAC/slot", symbol="c_k(t)", above=0,
+        doc="Work that a server does per slot. That of the last slot is held beyond the horizon.",
+    )  # fmt: skip
+    budget: Integers = field(
+        "device", "server", unit="slot", symbol=r"\bar d_{jk}", least=0,
+        doc="Slots left for retraining once data and model are transmitted. Longer runs earn "
+        "nothing.",
+    )  # fmt: skip
+    max_duration: int = field(
+        unit="slot", symbol="D", least=1, most=ENTRIES,
+        says=f"must be at least 1 and at most {ENTRIES}", doc="Longest duration.",
+    )  # fmt: skip
 
     @property
     def shape(self) -> tuple[int, int, int, int, int]:
@@ -268,3 +257,29 @@ def expected_from_block(
     wide = np.broadcast_to(block, (*block.shape[:3], *duration.shape))
     expected = np.einsum("tjkld,ld->tjkl", wide, duration)
     return np.ascontiguousarray(np.broadcast_to(expected, shape))
+
+
+def check_broadcastable(shape: tuple[int, ...], full: tuple[int, ...]) -> None:
+    """Check that profits of this shape spread over all of [T, J, K, L, D]."""
+    if len(shape) != len(full) or any(
+        n not in (1, whole) for n, whole in zip(shape, full, strict=True)
+    ):
+        raise InstanceError(
+            "profit",
+            f"must be broadcastable to [slot, device, server, profile, duration] = {full}",
+            value=f"shape {shape}",
+        )
+
+
+def check_block(block: NDArray[np.float64], full: tuple[int, ...], first: int) -> None:
+    """Check the profits that a model yields for the slots from ``first`` on."""
+    check_broadcastable(block.shape, full)
+    sound = np.isfinite(block) & (block >= 0)
+    if not sound.all():
+        slot, *rest = (int(i) for i in np.argwhere(~sound)[0])
+        raise InstanceError(
+            "profit",
+            "must be finite and not negative",
+            index=(first + slot, *rest),
+            value=block[slot, *rest].item(),
+        )

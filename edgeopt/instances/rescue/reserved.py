@@ -2,62 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances.edf import demand_criterion, edf_feasible, edf_order, interval_loads
-from edgeopt.instances.validate import frozen_array, frozen_integers, require, require_positive
+from edgeopt.instances.fields import Floats, Integers, field
+from edgeopt.instances.records import Record, Size, rule
+from edgeopt.instances.validate import require
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
 
+
 __all__ = ["ReservedTasks"]
 
 
-@dataclass(frozen=True, eq=False)
-class ReservedTasks:
-    r"""Reserved tasks :math:`i` of all servers, one entry per task.
+class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task",)):
+    """Reserved tasks of all servers, one entry per task; windows include both of their slots."""
 
-    Parameters
-    ----------
-    server
-        Server :math:`k_i` that the task is bound to, shape [H].
-    start, end
-        First and last slot of the window :math:`[s_i, e_i]`, both inclusive, counted from 0,
-        shape [H].
-    demand
-        Work :math:`\phi_i > 0` to be done within the window, TMAC, shape [H].
+    server: Integers = field(
+        "task", symbol="k_i", least=0, says="must be a server, counted from 0",
+        doc="Server of a reserved task.",
+    )  # fmt: skip
+    start: Integers = field(
+        "task", unit="slot", symbol="s_i", least=0, says="must be a slot, counted from 0",
+        doc="First slot of its window.",
+    )  # fmt: skip
+    end: Integers = field("task", unit="slot", symbol="e_i", doc="Last slot of its window.")
+    demand: Floats = field(
+        "task", unit="TMAC", symbol=r"\phi_i", above=0,
+        says="must be positive (leave empty tasks out)", doc="Work it needs.",
+    )  # fmt: skip
 
-    Raises
-    ------
-    InstanceError
-        If a shape is wrong, a window is reversed or begins before slot 0, or a demand is not
-        positive and finite.
-    """
+    tasks = Size("task", "Number of tasks H.")
 
-    server: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    demand: NDArray[np.float64]
-
-    def __post_init__(self) -> None:
-        server = frozen_integers("reserved.server", self.server, ("task",), empty=True)
-        sizes = {"task": server.size}
-        start = frozen_integers("reserved.start", self.start, ("task",), sizes, empty=True)
-        end = frozen_integers("reserved.end", self.end, ("task",), sizes, empty=True)
-        demand = frozen_array("reserved.demand", self.demand, ("task",), sizes, empty=True)
-        require("reserved.server", server >= 0, server, "must be a server, counted from 0")
-        require("reserved.start", start >= 0, start, "must be a slot, counted from 0")
-        require("reserved.end", end >= start, end, "must not lie before the start of the window")
-        require_positive("reserved.demand", demand, "must be positive (leave empty tasks out)")
-        for name, array in (("server", server), ("start", start), ("end", end)):
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "demand", demand)
+    @rule
+    def _check_windows(self) -> None:
+        """Check that a window does not end before it begins."""
+        says = "must not lie before the start of the window"
+        require("reserved.end", self.end >= self.start, self.end, says)
 
     @classmethod
     def none(cls) -> Self:
@@ -67,9 +54,6 @@ class ReservedTasks:
 
     def __len__(self) -> int:
         return self.server.size
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.server, self.start, self.end, self.demand)
 
     def of_server(self, k: int) -> NDArray[np.int64]:
         """Return the indices of the tasks of server ``k``, in order of index."""

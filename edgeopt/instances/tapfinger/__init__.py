@@ -10,13 +10,13 @@ from edgeopt.instances.tapfinger.durations import expected_durations, shortest_d
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
+from edgeopt.instances.tapfinger.measurements import from_data, from_tables
 from edgeopt.instances.tapfinger.special import (
     contested,
     larger_and_slower,
     mixed_bundles,
     small,
 )
-from edgeopt.instances.tapfinger.testbed import from_data, from_tables
 from edgeopt.instances.tapfinger.workloads import Workload, pointer_workload, synthetic_workload
 
 __all__ = [

@@ -89,7 +89,6 @@ def shortest_durations(instance: TapFingerInstance) -> NDArray[np.int64]:
 
 def _table(instance: TapFingerInstance, slots: Callable[[float, bool], float]) -> NDArray[Any]:
     """Work out a number of slots for each speed, once for equal ones."""
-    assert instance.slowing is not None
     table = np.zeros(instance.speed.shape)
     for k, slowing in enumerate(instance.slowing.tolist()):
         speeds, place = np.unique(instance.speed[:, k], return_inverse=True)

@@ -2,164 +2,177 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.identity import Identified
-from edgeopt.instances.tapfinger import rules
+from edgeopt.errors import InstanceError
+from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
+from edgeopt.instances.records import Instance, Size, rule
 from edgeopt.instances.tapfinger.laws import solo_durations
-from edgeopt.instances.validate import (
-    frozen,
-    frozen_array,
-    frozen_flags,
-    frozen_integers,
-    frozen_number,
-)
+from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["TapFingerInstance"]
+__all__ = ["MANY", "TapFingerInstance", "holdable"]
+
+MANY: Final = 1_000_000
+"""Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
+
+_AXES: Final = {
+    "cluster": "N", "task_kind": "K", "task": "J", "resource": 2, "cpu": "A", "gpu": "B"
+}  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TapFingerInstance(Identified, files="edgeopt.instances.tapfinger.files"):
+def holdable(capacity: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return which bundles fit into an empty cluster, shape [N, A, B]."""
+    cpus, gpus = np.arange(shape[0]), np.arange(shape[1])
+    fits_cpu = cpus <= capacity[:, 0, None]
+    fits_gpu = gpus <= capacity[:, 1, None]
+    return np.asarray(fits_cpu[:, :, None] & fits_gpu[:, None, :])
+
+
+def _on_all_clusters(instance: TapFingerInstance, values: ArrayLike) -> NDArray[np.float64]:
+    """Repeat a table without clusters, and empty what lies below the smallest bundle."""
+    table, minimum = real_numbers("speed", values), instance.minimum
+    if table.ndim == 3:
+        table = np.repeat(table[None], instance.clusters, axis=0)
+    if table.ndim == 4 and table.shape[1] == instance.task_kinds:
+        largest = np.array(table.shape[2:]) - 1
+        says = f"must be at most the largest bundle of the table, {tuple(largest.tolist())}"
+        require("minimum", minimum <= largest, minimum, says)
+        cpus, gpus = np.arange(table.shape[2]), np.arange(table.shape[3])
+        below = (cpus < minimum[:, 0, None])[:, :, None] | (gpus < minimum[:, 1, None])[:, None, :]
+        table[:, below] = 0.0
+        hole = ~(np.isfinite(table) & (table > 0)) & ~below
+        require("speed", ~hole, table, "must be positive from the smallest bundle on: a hole")
+    return table
+
+
+def _that_can_hold(instance: TapFingerInstance, values: ArrayLike) -> NDArray[np.bool_]:
+    """Take out the clusters that cannot hold a task; one must remain."""
+    axes = ("task", "cluster")
+    asked = frozen_flags("eligible", values, axes, instance._sizes, empty=True)
+    chosen = asked.sum(axis=1)
+    require("eligible", chosen > 0, chosen, "must name a cluster on which the task may run")
+    holds = np.asarray((instance.minimum[:, None] <= instance.capacity).all(axis=2))
+    eligible = asked & holds[instance.kind]
+    for j in np.flatnonzero(~eligible.any(axis=1)).tolist():
+        raise InstanceError(
+            "eligible",
+            "must name a cluster that can hold the smallest bundle of the task, "
+            f"{tuple(instance.minimum[instance.kind[j]].tolist())} CPU cores and GPUs",
+            index=(j,),
+            value=f"clusters {np.flatnonzero(asked[j]).tolist()}",
+        )
+    return eligible
+
+
+class TapFingerInstance(Instance, kind="tapfinger", axes=_AXES, empty=("task",)):
     r"""Everything that placement and allocation across clusters are given, read-only.
 
     Slots, clusters, tasks and kinds of tasks count from 0. A task runs on one cluster with a
     *bundle* of CPU cores and GPUs, which sets how fast it makes progress.
-
-    Parameters
-    ----------
-    capacity
-        CPU cores and GPUs of each cluster, :math:`C_{nr} \ge 0`, at most a million, shape [N, 2].
-    minimum
-        Smallest bundle with which a kind of task makes progress, :math:`b_{kr} \ge 0`, not (0, 0),
-        shape [K, 2].
-    speed
-        Progress per slot of a kind of task with a bundle when it starts, shape [N, K, A, B], or
-        [K, A, B] if all clusters are alike. Entry (cpu, gpu) is that of cpu cores and gpu GPUs;
-        no task is given more than (A - 1, B - 1). Positive from the smallest bundle on; entries
-        below it mean nothing and become 0.
-    arrival
-        Slot at whose beginning each task becomes known, ascending, at most a million, shape [J].
-    kind
-        Kind of each task, shape [J].
-    eligible
-        Clusters on which a task may run, shape [J, N]. Clusters that cannot hold its smallest
-        bundle are taken out; one must remain.
-    slowing
-        Whether the progress of a kind slows down as ``speed * sqrt(1.2 - progress)``, shape [K];
-        otherwise it is the speed in every slot, which is the default.
-    weight
-        Weight :math:`w_j \ge 0` of the flow time of each task, at most 1e200, shape [J]; 1 by
-        default.
-    noise
-        The progress of a slot differs from the law by at most this, uniformly, and is never
-        negative; in [0, 1].
-    switching
-        Part of a slot's progress that a running task makes in a slot in which its bundle is
-        another one than in the slot before, in [0, 1].
-    pending
-        Most tasks that a cluster chooses from at a time; the others queue behind them.
-    single_start
-        Whether a cluster may start at most one task per slot (the paper's single-task mode).
-    slot_seconds
-        Length of a slot, s.
-    names
-        Name of each cluster.
-    kinds
-        Name of each kind of task.
-    origin
-        Where the data come from, in sentences that a study shows.
-
-    Raises
-    ------
-    InstanceError
-        If a rule above is broken: a task that no cluster can hold, no eligible cluster, a smallest
-        bundle above all capacities, a hole in the table of speeds; with field, index, value, rule.
 
     Notes
     -----
     Li et al., section III. Task completion there counts from the arrival: it is a flow time.
     """
 
-    capacity: NDArray[np.int64]
-    minimum: NDArray[np.int64]
-    speed: NDArray[np.float64]
-    arrival: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    eligible: NDArray[np.bool_]
-    slowing: NDArray[np.bool_] | None = None
-    weight: NDArray[np.float64] | None = None
-    noise: float = 0.0
-    switching: float = 0.5
-    pending: int = 10
-    single_start: bool = False
-    slot_seconds: float = 10.0
-    names: tuple[str, ...] | None = None
-    kinds: tuple[str, ...] | None = None
-    origin: str = ""
+    capacity: Integers = field(
+        "cluster", "resource", symbol="C_{nr}", least=0, doc="CPU cores and GPUs of a cluster."
+    )
+    minimum: Integers = field(
+        "task_kind", "resource", symbol="b_{kr}", least=0,
+        doc="Smallest bundle of a kind of task. Not (0, 0).",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self._set_clusters()
-        self._set_tasks()
-        for name in ("noise", "switching", "slot_seconds"):
-            self._set(**{name: frozen_number(name, getattr(self, name))})
-        self._set(pending=int(frozen_integers("pending", self.pending, ())))
-        self._set(single_start=bool(frozen_flags("single_start", self.single_start, ())))
-        rules.check_numbers(self)
-        self._set(**rules.own_labels(self))
+    @rule
+    def _check_bundles(self) -> None:
+        """Check that a smallest bundle asks for something, and for no more than a cluster has."""
+        capacity, minimum = self.capacity, self.minimum
+        require("capacity", capacity <= MANY, capacity, f"must be at most {MANY}")
+        asked = minimum.sum(axis=1)
+        require("minimum", asked > 0, asked, "must ask for a CPU core or a GPU")
+        held = np.asarray((minimum[:, None] <= capacity).all(axis=2)).any(axis=1)
+        for k in np.flatnonzero(~held).tolist():
+            says = "must be at most the capacity of some cluster: none can hold a task of this kind"
+            raise InstanceError("minimum", says, index=(k,), value=tuple(minimum[k].tolist()))
 
-    def _set(self, **fields: object) -> None:
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    speed: Floats = field(
+        "cluster", "task_kind", "cpu", "gpu", prepare=_on_all_clusters,
+        doc="Progress per slot at the start. Shape [K, A, B] if all clusters are alike. Entry "
+        "(cpu, gpu) is that of cpu cores and gpu GPUs; no task is given more than (A - 1, B - 1). "
+        "Positive from the smallest bundle on; entries below it mean nothing and become 0.",
+    )  # fmt: skip
+    arrival: Integers = field(
+        "task", least=0, doc="Slot in which a task arrives. Ascending, at most a million."
+    )
+    kind: Integers = field("task", doc="Kind of a task.")
 
-    def _set_clusters(self) -> None:
-        resources = {"resource": 2}
-        capacity = frozen_integers("capacity", self.capacity, ("cluster", "resource"), resources)
-        minimum = frozen_integers("minimum", self.minimum, ("kind", "resource"), resources)
-        sizes = {"cluster": capacity.shape[0], "kind": minimum.shape[0]}
-        slow = np.zeros(sizes["kind"], dtype=bool) if self.slowing is None else self.slowing
-        slowing = frozen_flags("slowing", slow, ("kind",), sizes)
-        self._set(capacity=capacity, minimum=minimum, slowing=slowing)
-        rules.check_bundles(self)
-        self._set(speed=rules.own_speeds(self.speed, minimum, sizes))
-        rules.check_durations(self.speed, self._solo)
+    @rule
+    def _check_tasks(self) -> None:
+        """Check that tasks are of known kinds and stand in the order of their arrival."""
+        arrival, kind, kinds = self.arrival, self.kind, self.task_kinds
+        require("arrival", arrival <= MANY, arrival, f"must be at most {MANY}")
+        ordered = np.diff(arrival, prepend=arrival[:1]) >= 0
+        require("arrival", ordered, arrival, "must ascend: list tasks as they arrive")
+        known = (kind >= 0) & (kind < kinds)
+        require("kind", known, kind, f"must be one of the {kinds} kinds of tasks")
 
-    def _set_tasks(self) -> None:
-        per_task = ("task",)
-        arrival = frozen_integers("arrival", self.arrival, per_task, empty=True)
-        sizes = {"task": arrival.size, "cluster": self.clusters}
-        weight = np.ones(arrival.size) if self.weight is None else self.weight
-        self._set(
-            arrival=arrival,
-            kind=frozen_integers("kind", self.kind, per_task, sizes, empty=True),
-            weight=frozen_array("weight", weight, per_task, sizes, empty=True),
-        )
-        rules.check_tasks(self)
-        self._set(eligible=rules.own_eligibility(self, sizes))
+    eligible: Flags = field(
+        "task", "cluster", prepare=_that_can_hold,
+        doc="Whether a task may run on a cluster. Clusters that cannot hold its smallest bundle "
+        "are taken out; one must remain.",
+    )  # fmt: skip
+    slowing: Flags = field(
+        "task_kind", default=None, fill=False, always=True,
+        doc="Whether progress slows down. As ``speed * sqrt(1.2 - progress)``; otherwise it is the "
+        "speed in every slot.",
+    )  # fmt: skip
+    weight: Floats = field(
+        "task", symbol="w_j", least=0, default=None, fill=1.0, always=True,
+        doc="Weight of a flow time.",
+    )  # fmt: skip
+    noise: float = field(
+        least=0, most=1, says="must lie in [0, 1]", default=0.0, always=True,
+        doc="Most by which the progress of a slot differs from the law. Uniformly; progress is "
+        "never negative.",
+    )  # fmt: skip
+    switching: float = field(
+        least=0, most=1, says="must lie in [0, 1]", default=0.5, always=True,
+        doc="Part of a slot's progress when the bundle has changed.",
+    )  # fmt: skip
+    pending: int = field(
+        least=1, default=10, always=True,
+        doc="Most tasks that a cluster chooses from. The others queue behind them.",
+    )  # fmt: skip
+    single_start: bool = field(
+        default=False, always=True,
+        doc="Whether a cluster starts at most one task per slot. The paper's single-task mode.",
+    )  # fmt: skip
+    slot_seconds: float = field(
+        unit="s", above=0, default=10.0, always=True, doc="Length of a slot."
+    )
+    names: Names | None = field("cluster", default=None, doc="Name of a cluster.")
+    kinds: Names | None = field("task_kind", default=None, doc="Name of a kind of task.")
+    origin: str = field(
+        default="", always=True,
+        doc="Where the data come from. In sentences that a study shows.",
+    )  # fmt: skip
 
-    # --- sizes -----------------------------------------------------------------------------
+    @rule
+    def _check_durations(self) -> None:
+        """Check that every bundle completes a task within a million slots."""
+        ends = (self._solo > 0) | (self.speed == 0)
+        require("speed", ends, self.speed, "must complete a task within a million slots")
 
-    @property
-    def clusters(self) -> int:
-        """Number of clusters N."""
-        return int(self.capacity.shape[0])
-
-    @property
-    def task_kinds(self) -> int:
-        """Number of kinds of tasks K."""
-        return int(self.minimum.shape[0])
-
-    @property
-    def tasks(self) -> int:
-        """Number of tasks J."""
-        return int(self.arrival.size)
+    clusters = Size("cluster", "Number of clusters N.")
+    task_kinds = Size("task_kind", "Number of kinds of tasks K.")
+    tasks = Size("task", "Number of tasks J.")
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -171,7 +184,6 @@ class TapFingerInstance(Identified, files="edgeopt.instances.tapfinger.files"):
     @cached_property
     def _solo(self) -> NDArray[np.int64]:
         """Slots that a task takes with a bundle whatever the capacity, shape [N, K, A, B]."""
-        assert self.slowing is not None
         return frozen(solo_durations(self.speed, self.slowing))
 
     @cached_property
@@ -180,7 +192,7 @@ class TapFingerInstance(Identified, files="edgeopt.instances.tapfinger.files"):
 
         0 where the bundle is below the smallest one or above the cluster's capacity.
         """
-        fits = rules.holdable(self.capacity, self.speed.shape[2:])[:, None]
+        fits = holdable(self.capacity, self.speed.shape[2:])[:, None]
         return frozen(np.where(fits, self._solo, 0))
 
     def __repr__(self) -> str:

@@ -6,22 +6,26 @@ Each reader checks what it reads. Errors point to ``file:column[line]``, the hea
 from __future__ import annotations
 
 from edgeopt.instances.traces.columns import (
+    Accuracy,
     Fields,
+    IterationTimes,
     Rule,
+    read_accuracy,
     read_columns,
     read_fields,
+    read_iteration_times,
+    read_points,
     read_rows,
 )
-from edgeopt.instances.traces.drift import Accuracy, read_accuracy
-from edgeopt.instances.traces.passengers import Passengers, read_passengers, read_station_names
-from edgeopt.instances.traces.points import read_points
 from edgeopt.instances.traces.series import (
     HourlySeries,
+    Passengers,
     read_hourly_load,
     read_hourly_price,
+    read_passengers,
+    read_station_names,
     week_of,
 )
-from edgeopt.instances.traces.training import IterationTimes, read_iteration_times
 
 __all__ = [
     "Accuracy",

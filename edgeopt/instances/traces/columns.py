@@ -1,11 +1,11 @@
-"""CSV files with a header, read column by column; the first bad entry is named by line."""
+"""Tables in CSV: rows, columns, and the small public tables that are columns of numbers."""
 
 from __future__ import annotations
 
 import csv
 import math
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "Accuracy",
     "Fields",
+    "IterationTimes",
     "Rule",
     "check_length",
     "find_column",
+    "great_circle_kilometres",
+    "plane_kilometres",
+    "read_accuracy",
     "read_columns",
     "read_fields",
+    "read_iteration_times",
     "read_number",
+    "read_points",
     "read_rows",
 ]
 
@@ -161,3 +168,165 @@ def read_number(
     if not math.isfinite(value) or not test(value):
         raise InstanceError(field, words, index=(line,), value=text)
     return value
+
+
+def read_points(
+    path: str | os.PathLike[str], latitude: str = "LATITUDE", longitude: str = "LONGITUDE"
+) -> NDArray[np.float64]:
+    """Read geographical positions.
+
+    Parameters
+    ----------
+    path
+        CSV with a header.
+    latitude, longitude
+        Names of the columns, degrees.
+
+    Returns
+    -------
+    Latitude and longitude in degrees, shape [N, 2].
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read or a coordinate is outside its range.
+    """
+    columns = read_columns(
+        path,
+        {
+            latitude: (lambda x: -90 <= x <= 90, "must be a latitude in -90..90 degrees"),
+            longitude: (lambda x: -180 <= x <= 180, "must be a longitude in -180..180 degrees"),
+        },
+    )
+    return np.column_stack((columns[latitude], columns[longitude]))
+
+
+class IterationTimes(NamedTuple):
+    """Measured iterations of one data-parallel training job.
+
+    Attributes
+    ----------
+    worker
+        Worker that made the step, shape [N].
+    iteration
+        Number of the iteration, from 1, shape [N].
+    time
+        Duration of the step, arbitrary unit (the same within the job), shape [N].
+    """
+
+    worker: NDArray[np.float64]
+    iteration: NDArray[np.float64]
+    time: NDArray[np.float64]
+
+
+def read_iteration_times(path: str | os.PathLike[str]) -> IterationTimes:
+    """Read the iteration times of one job of the Alibaba PAI trace of 2020.
+
+    Parameters
+    ----------
+    path
+        CSV with the columns worker, time (number of the iteration) and batch_time_norm.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read or an entry is not a positive number (a worker: not negative).
+    """
+    rules: dict[str, Rule] = {
+        "worker": (lambda x: x >= 0 and x == int(x), "must be the number of a worker"),
+        "time": (lambda x: x >= 1 and x == int(x), "must be the number of an iteration, from 1"),
+        "batch_time_norm": (lambda x: x > 0, "must be a positive time"),
+    }
+    columns = read_columns(path, rules)
+    return IterationTimes(columns["worker"], columns["time"], columns["batch_time_norm"])
+
+
+class Accuracy(NamedTuple):
+    """Accuracy of classifiers under drift.
+
+    Attributes
+    ----------
+    models
+        Names of the classifiers, M of them.
+    corruption
+        Kind of drift of each of C settings.
+    severity
+        Its severity, 1 to 5, shape [C].
+    accuracy
+        Fraction classified correctly, shape [M, C].
+    """
+
+    models: tuple[str, ...]
+    corruption: tuple[str, ...]
+    severity: NDArray[np.int64]
+    accuracy: NDArray[np.float64]
+
+
+def read_accuracy(path: str | os.PathLike[str]) -> Accuracy:
+    """Read the table of CIFAR-10-C accuracies that RobustBench publishes.
+
+    Parameters
+    ----------
+    path
+        CSV whose first line names a corruption per column, whose second line gives its severity,
+        and which then has one line per model: name, accuracies.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read, a line is incomplete, a severity is not one of 1 to 5, an
+        accuracy is not a fraction, or a model occurs twice.
+    """
+    rows = read_rows(path)
+    if len(rows) < 3:
+        raise InstanceError(os.fspath(path), "must have two header lines and a line per model")
+    (first, kinds), (second, levels) = rows[0], rows[1]
+    if len(kinds) < 2 or len(levels) != len(kinds):
+        raise InstanceError(
+            os.fspath(path), f"lines {first} and {second} must have as many entries as each other"
+        )
+    grade: Rule = (lambda x: x in (1, 2, 3, 4, 5), "must be a severity, 1 to 5")
+    severity = [
+        read_number(path, kind, second, text, grade)
+        for kind, text in zip(kinds[1:], levels[1:], strict=True)
+    ]
+    fraction: Rule = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
+    table: dict[str, list[float]] = {}
+    for line, row in rows[2:]:
+        check_length(path, line, row, len(kinds))
+        if row[0] in table:
+            raise InstanceError(
+                f"{os.fspath(path)}:model", "occurs twice", index=(line,), value=row[0]
+            )
+        table[row[0]] = [
+            read_number(path, f"{kind} {level}", line, text, fraction)
+            for kind, level, text in zip(kinds[1:], levels[1:], row[1:], strict=True)
+        ]
+    return Accuracy(
+        tuple(table),
+        tuple(kinds[1:]),
+        np.array(severity, dtype=np.int64),
+        np.array(list(table.values())),
+    )
+
+
+EARTH_RADIUS_KM: Final = 6371.0088
+"""Mean radius of the Earth (IUGG), km."""
+
+
+def great_circle_kilometres(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the distance between every point of one set and every point of another."""
+    a, b = np.radians(first)[:, None, :], np.radians(second)[None, :, :]
+    half = np.sin((a - b) / 2) ** 2
+    chord = half[..., 0] + np.cos(a[..., 0]) * np.cos(b[..., 0]) * half[..., 1]
+    distance: NDArray[np.float64] = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(chord, 1)))
+    return distance
+
+
+def plane_kilometres(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return positions on a plane that touches the Earth at their mean, for maps of a city."""
+    mean = points.mean(axis=0)
+    north, east = np.radians(points - mean).T * EARTH_RADIUS_KM
+    return np.column_stack((east * np.cos(np.radians(mean[0])), north))

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.errors import OptionError
-from edgeopt.instances.tapfinger.rules import MANY
+from edgeopt.instances.tapfinger.instance import MANY
 from edgeopt.instances.validate import (
     frozen,
     frozen_array,

@@ -114,7 +114,7 @@ class EdrEpisode:
         return Frame(
             frame=t,
             cap=float(instance.cap[t]),
-            price=float(instance.price[t - 1] if t else instance.price_prior),  # type: ignore[arg-type]
+            price=float(instance.price[t - 1] if t else instance.price_prior),
             prices=instance.price[:t],
             active=active,
             arrival=np.where(known, instance.arrival, -1),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.edr.learning import LEARNING_MODELS
+from edgeopt.instances.edr.draw import LEARNING_MODELS
 from edgeopt.studies.edr.exhibits.weeks import BASELINES, ONLINE, OPEN, OWN, TITLES, weeks
 from edgeopt.studies.edr.policies import OFFLINE
 from edgeopt.studies.exhibits import Exhibit, Printed, found, means, said

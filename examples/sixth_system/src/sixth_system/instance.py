@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from edgeopt.errors import InstanceError
-from edgeopt.instances import labelled
-from edgeopt.instances.identity import Identified
-from edgeopt.instances.labelled import Layout, Variable
-from edgeopt.instances.validate import frozen_integers, require
-
-if TYPE_CHECKING:
-    import os
-
-KIND, VERSION = "sixth", 1
+from edgeopt.instances import Instance, Integers, field
 
 
-@dataclass(frozen=True, eq=False)
-class BatchInstance(Identified):
-    """One day of one edge; `Identified` brings ``fingerprint``, ``save``, ``replace`` and ``==``.
+class BatchInstance(Instance, kind="sixth", axes={"slot": "T"}):
+    """One day of one edge; `Instance` brings the checks, files, fingerprint, ``replace``, ``==``.
 
-    Parameters
-    ----------
-    requests
-        Requests that arrive in each slot, whole numbers, shape [T].
-    launch
-        Price of a batch; a request that waits costs 1 per slot.
+    A request that waits costs 1 per slot.
     """
 
-    requests: np.ndarray
-    launch: float = 12.0
-
-    def __post_init__(self) -> None:
-        requests = frozen_integers("requests", self.requests, ("slot",))
-        require("requests", requests >= 0, requests, "must be at least 0")
-        if not (math.isfinite(self.launch) and self.launch > 0):
-            raise InstanceError("launch", "must be a number above 0", value=self.launch)
-        object.__setattr__(self, "requests", requests)
-        object.__setattr__(self, "launch", float(self.launch))
+    requests: Integers = field("slot", least=0, doc="Requests that arrive.")
+    launch: float = field(
+        unit="slot", above=0, default=12.0, always=True,
+        doc="Price of a batch, in slots of waiting.",
+    )  # fmt: skip
 
     def __repr__(self) -> str:
         count = int(self.requests.sum())
         return f"BatchInstance({self.requests.size} slots, {count} requests, launch={self.launch})"
-
-    def _layout(self) -> Layout:
-        arrays = {
-            "requests": Variable(("slot",), self.requests, "1", "requests that arrive"),
-            "launch": Variable((), self.launch, "slot", "price of a batch, in slots of waiting"),
-        }
-        return Layout(KIND, VERSION, arrays, {})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> BatchInstance:
-        """Read what `save` wrote."""
-        data = labelled.read(path, KIND, VERSION)
-        return cls(data.array("requests"), data.array("launch").item())
 
 
 def generate(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import ALWAYS, INTERIOR, NONNEGATIVE, whole
+from edgeopt.bounds.edr.assumptions import ALWAYS, INTERIOR
 from edgeopt.bounds.edr.constants import Constants
 from edgeopt.bounds.edr.families import MOVING, STEADY, tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
@@ -16,7 +14,6 @@ from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.errors import OptionError
 from edgeopt.instances.edr import special
 from edgeopt.online.primal_dual import StepSizes, VariationStep
 
@@ -111,42 +108,6 @@ def _fit_with_a_short_path(view: Evaluation) -> Measurement:
     return Measurement(_fit_by_variation(view, 0.0), 2 / 3)
 
 
-def _smallest_step(view: Evaluation) -> Measurement:
-    """Return the step (17) of the problem itself, 0 where the rule has none."""
-    problem = view.problem
-    try:
-        size = VariationStep(problem.frames, problem.path, float(problem.drift.sum())).sizes(0)
-    except OptionError:
-        return Measurement(0.0, np.finfo(float).tiny)
-    return Measurement(size.primal, np.finfo(float).tiny)
-
-
-def _constants_of_copies(view: Evaluation) -> Measurement:
-    """Put four copies of all tasks side by side: norms double."""
-    one, copies = view.problem, 4
-    many = Relaxed(
-        cost=np.tile(one.cost, copies),
-        energy=np.tile(one.energy, copies),
-        cap=one.cap,
-        rate=np.tile(one.rate, copies),
-        active=np.tile(one.active, copies),
-        upper=np.tile(one.upper, copies),
-    )
-    return worst(
-        Relation.EQUAL,
-        (
-            Measurement(getattr(many, name), 2 * getattr(one, name), {"constant": name})
-            for name in ("gradient", "constraints", "diameter")
-        ),
-    )
-
-
-_STILL = Assumption(
-    "still comparators",
-    "the wanted rates are the same in every frame",
-    lambda given: Relaxed.of(whole(given)).path == 0,
-)
-
 CLAIMS = (
     claim(
         "corollary1.fit",
@@ -215,27 +176,5 @@ CLAIMS = (
         assumptions=(INTERIOR,),
         counterexample="theorem3()",
         corrected_by=("edr.equation17", "edr.corollary1.fit"),
-    ),
-    claim(
-        "equation17.still",
-        r"Steps (17) are positive. If nothing varies they are 0, and the method stands still.",
-        "Corollary 1, equation (17)",
-        _smallest_step,
-        Relation.AT_LEAST,
-        one(special.theorem3),
-        assumptions=(ALWAYS, _STILL),
-        tolerance=0.0,
-        counterexample="theorem3()",
-        corrected_by=("edr.equation17", "edr.corollary1.fit"),
-    ),
-    claim(
-        "constants",
-        r"F, U and D of m copies of all tasks are $\sqrt m$ times as large, for m = 4: the "
-        "constants grow with the number of tasks.",
-        "Section 3.5, Assumption 1",
-        _constants_of_copies,
-        Relation.EQUAL,
-        {**STEADY, **MOVING},
-        assumptions=(INTERIOR, NONNEGATIVE),
     ),
 )

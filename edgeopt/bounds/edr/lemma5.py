@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, CAPPED, INTERIOR, NONNEGATIVE
+from edgeopt.bounds.edr.assumptions import AFFORDABLE, CAPPED, INTERIOR, NONNEGATIVE
 from edgeopt.bounds.edr.constants import Constants
 from edgeopt.bounds.edr.families import STEADY, tiled
 from edgeopt.bounds.edr.separation import corrected_constant, printed_constant, route_spread
 from edgeopt.bounds.edr.separation_steps import BOUNDED, CAPPED_FAMILY, SEPARATE_FAMILY
 from edgeopt.bounds.edr.serving import require_whole
-from edgeopt.bounds.edr.statement import EXACT, SOLVED, claim
+from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
@@ -100,11 +100,6 @@ def _growth(view: Evaluation) -> Measurement:
     return Measurement(found.low, 2 / 3, {"growth": found})
 
 
-def _doubled(view: Evaluation) -> Measurement:
-    instance = view.instance
-    return Measurement(printed_constant(tiled(instance, 2)), 2 * printed_constant(instance))
-
-
 CLAIMS = (
     claim(
         "lemma5",
@@ -142,17 +137,6 @@ CLAIMS = (
         tolerance=SOLVED,
         counterexample="lemma5()",
         corrected_by=("edr.lemma5", "edr.lemma5.constant"),
-    ),
-    claim(
-        "lemma5.doubled",
-        r"$\mathcal{L}$ doubles when all frames are repeated, tasks and their rounds being the "
-        r"same: $\mathrm{Reg} \le A_T + \Theta(T)$ says nothing about sublinearity.",
-        "Lemma 5, equation (48)",
-        _doubled,
-        Relation.EQUAL,
-        CAPPED_FAMILY,
-        assumptions=(CAPPED, ALWAYS),
-        tolerance=EXACT,
     ),
     claim(
         "theorem3",

@@ -28,24 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["CLAIMS"]
 
 
-def _rounds_wanted(view: Evaluation) -> Measurement:
-    instance = view.instance
-    wanted = view.problem.rate.sum(axis=0)
-    i = int(np.argmax(np.abs(wanted - instance.rounds)))
-    return Measurement(wanted[i], instance.rounds[i], {"task": i})
-
-
-def _rounds_wanted_as_printed(view: Evaluation) -> Measurement:
-    """Divide by the difference of deadline and arrival, one frame less than the window has."""
-    instance = view.instance
-    length = instance.deadline - instance.arrival
-    if (length == 0).any():
-        raise NotApplicableError("divides by 0 where a window is one frame")
-    wanted = instance.rounds / length * instance.window
-    i = int(np.argmax(wanted - instance.rounds))
-    return Measurement(wanted[i], instance.rounds[i], {"task": i})
-
-
 def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
     """Serve all slots of the first frames, without training."""
     instance = view.instance
@@ -136,29 +118,6 @@ _INSTANCES = {"instance_type": (EdrInstance, Planned)}
 _DEAR = one(counterexamples.dear_requests)
 
 CLAIMS = (
-    claim(
-        "rate",
-        r"The wanted rates $Q / (t^{out} - t^{in} + 1)$ of a task sum up to its rounds.",
-        "Section 3.3, the constraints g",
-        _rounds_wanted,
-        Relation.EQUAL,
-        {**one(counterexamples.late_start), **STEADY, **DRAWN},
-        assumptions=(TASKS,),
-        **_INSTANCES,
-    ),
-    claim(
-        "rate.printed",
-        "The wanted rates $Q / (t^{out} - t^{in})$ of a task sum up to its rounds over its "
-        "window, which has one frame more.",
-        "Section 3.3, the constraints g",
-        _rounds_wanted_as_printed,
-        Relation.EQUAL,
-        one(counterexamples.late_start),
-        assumptions=(TASKS,),
-        counterexample="late_start()",
-        corrected_by=("edr.rate",),
-        **_INSTANCES,
-    ),
     claim(
         "h2",
         r"$\beta C - S y \ge 0$ on every route that may be taken; the total load of a site implies "

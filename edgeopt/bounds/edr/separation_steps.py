@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import AFFORDABLE, CAPPED, PRICED
 from edgeopt.bounds.edr.families import DRAWN, STEADY
@@ -40,11 +40,6 @@ SEPARATE_FAMILY = {**CAPPED_FAMILY, **one(counterexamples.alternating_price, 16)
 """Instances on which training and serving apart is compared with both together."""
 
 
-def _training_energy(view: Evaluation) -> float:
-    price = view.instance.energy_weight * view.instance.price[:, None]
-    return float((price * view.problem.energy * view.problem.rate).sum())
-
-
 def _served_energy(view: Evaluation) -> float:
     """Cost of the energy of the requests, served together beside the even rates."""
     total = 0.0
@@ -56,16 +51,6 @@ def _served_energy(view: Evaluation) -> float:
 
 def _all_slots(instance: EdrInstance) -> int:
     return instance.frames * instance.slots * instance.sites
-
-
-def _equation51(view: Evaluation, printed: bool) -> Measurement:
-    instance = view.instance
-    if not instance.tasks:
-        raise NotApplicableError("there is nothing to train")
-    least = parts(instance)
-    count = instance.tasks * instance.sites * instance.frames
-    promise = count * least.round_energy if printed else least.task_energy
-    return Measurement(_training_energy(view), promise)
 
 
 def _equation55(view: Evaluation, printed: bool) -> Measurement:
@@ -81,26 +66,6 @@ def _equation57(view: Evaluation, printed: bool) -> Measurement:
 
 
 CLAIMS = (
-    claim(
-        "equation51",
-        r"$\sum_{ti} r e x^* \ge \sum_i \min_t (r e_i) Q_i$.",
-        "Lemma 5, proof, equation (51), corrected",
-        lambda view: _equation51(view, printed=False),
-        Relation.AT_LEAST,
-        CAPPED_FAMILY,
-        assumptions=BOUNDED,
-    ),
-    claim(
-        "equation51.printed",
-        r"$\sum_{ti} r e x^* \ge I J T \min(r E Q)$.",
-        "Lemma 5, proof, equation (51)",
-        lambda view: _equation51(view, printed=True),
-        Relation.AT_LEAST,
-        one(special.lemma5),
-        assumptions=BOUNDED,
-        counterexample="lemma5()",
-        corrected_by=("edr.equation51",),
-    ),
     claim(
         "equation55",
         r"$\sum r d y \le T D J \max_t r^t \max_{kn} (d_{kn} C_k) / \min_n S_n$, energy at its "

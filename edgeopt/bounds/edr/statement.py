@@ -8,7 +8,7 @@ from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.paper import Paper
 from edgeopt.instances.edr import EdrInstance
 
-__all__ = ["EXACT", "PAPER", "SOLVED", "claim"]
+__all__ = ["EXACT", "PAPER", "SOLVED", "claim", "erratum"]
 
 PAPER = (
     "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand Response "
@@ -21,7 +21,7 @@ EXACT = 1e-9
 SOLVED = 1e-6
 """Relative tolerance where linear programs are solved."""
 
-claim = Paper(
+_paper = Paper(
     "edr",
     PAPER,
     {
@@ -29,5 +29,6 @@ claim = Paper(
         "view": Evaluation,
         "tolerance": EXACT,
     },
-).claim
+)
+claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about the training problem alone."""

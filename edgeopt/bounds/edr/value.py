@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.families import DRAWN, STEADY
 from edgeopt.bounds.edr.planned import Planned
@@ -186,17 +186,6 @@ def _left_out(view: Evaluation) -> Measurement:
     )
 
 
-def _most_training(view: Evaluation) -> Measurement:
-    """Compare the training of a site in a frame with what it can do, where that is missed most."""
-    instance = view.instance
-    if not instance.tasks:
-        raise NotApplicableError("there is nothing to train")
-    load = view.points @ instance.round_work
-    room = np.broadcast_to(instance.capacity * instance.slots, load.shape)
-    t, k = np.unravel_index(np.argmax(load - room), load.shape)
-    return Measurement(load[t, k], room[t, k], {"frame": int(t), "site": int(k)})
-
-
 _INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
 _FAMILY = {**DRAWN, **STEADY, **one(special.jensen), **one(special.uneven_demand)}
 
@@ -252,18 +241,6 @@ CLAIMS = (
         one(counterexamples.spread_training),
         counterexample="spread_training()",
         corrected_by=("edr.even_split", "edr.elimination"),
-        **_INSTANCES,
-    ),
-    claim(
-        "compute.printed",
-        r"$z_k^t \le D C_k$: a plan that keeps the constraints of P1 leaves to P2 a problem that "
-        "can be solved. P1 has no limit of computation.",
-        "Problem P1",
-        _most_training,
-        Relation.AT_MOST,
-        one(counterexamples.no_room),
-        counterexample="no_room()",
-        corrected_by=("edr.elimination",),
         **_INSTANCES,
     ),
 )

@@ -14,7 +14,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.adversary import Adversary
 from edgeopt.bounds.idn.assumptions import CHOICE, WHOLE
-from edgeopt.bounds.idn.coins import Knapsack, by_item, by_step, common_by_step, law_of_coins
+from edgeopt.bounds.idn.coins import Knapsack, common_by_step, law_of_coins
 from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.expectation import expectations
 from edgeopt.bounds.idn.families import DRAWN
@@ -27,9 +27,8 @@ from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from edgeopt.bounds.idn.coins import Rule
 
 __all__ = ["CLAIMS", "hand_checked", "thirds"]
 
@@ -71,22 +70,13 @@ def _shipped(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
     return node_law(case.point, case.size)
 
 
-def _marginals(
-    law: Callable[[Knapsack], dict[tuple[int, ...], Fraction]], cases: list[Knapsack]
-) -> Measurement:
+def _marginals(cases: list[Knapsack]) -> Measurement:
     found = []
     for case in cases:
-        means = mean(law(case))
+        means = mean(_shipped(case))
         m = max(range(len(means)), key=lambda m: abs(means[m] - case.point[m]))
         found.append(Measurement(float(means[m]), float(case.point[m]), {"marginals": means}))
     return worst(Relation.EQUAL, found)
-
-
-def _marginals_by(rule: Rule) -> Callable[[list[Knapsack]], Measurement]:
-    def law(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
-        return {joint[0]: chance for joint, chance in law_of_coins([case], rule).items()}
-
-    return lambda cases: _marginals(law, cases)
 
 
 def _overshoot(cases: list[Knapsack]) -> Measurement:
@@ -193,7 +183,7 @@ CLAIMS = (
         "marginals",
         r"DepRound keeps marginals, $\mathbb{E}[x_m] = y_m$, exactly.",
         "Section IV-C",
-        lambda cases: _marginals(_shipped, cases),
+        _marginals,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
         **_NODES,
@@ -250,28 +240,6 @@ CLAIMS = (
         corrected_by=("idn.lemma_f11",),
     ),
     claim(
-        "coins.by_step",
-        "Uniforms that are reused from slot to slot keep the marginals of each slot when the k-th "
-        "step of a node always reads the k-th of them.",
-        "Section IV-C, with common random numbers",
-        _marginals_by(by_step),
-        Relation.EQUAL,
-        {**_HAND, **DRAWN},
-        **_NODES,
-    ),
-    claim(
-        "coins.by_item",
-        "Marginals are kept when every item has one uniform, which decides all steps in which it "
-        "comes first.",
-        "Section IV-C, with common random numbers",
-        _marginals_by(by_item),
-        Relation.EQUAL,
-        {"thirds()": thirds},
-        counterexample="thirds()",
-        corrected_by=("idn.coins.by_step",),
-        **_NODES,
-    ),
-    claim(
         "coins.shared",
         r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ even if all nodes read the same uniforms.",
         "Section IV-C, with common random numbers",
@@ -280,6 +248,6 @@ CLAIMS = (
         one(counterexamples.two_shelves),
         assumptions=(CHOICE,),
         counterexample="two_shelves()",
-        corrected_by=("idn.coins.by_step", "idn.lemma_f11"),
+        corrected_by=("idn.lemma_f11",),
     ),
 )

@@ -63,24 +63,6 @@ def _supergradient(view: Evaluation) -> Measurement:
     return worst(Relation.AT_MOST, found)
 
 
-def _undefined_ranks(view: Evaluation) -> Measurement:
-    """Count the types for which no rank below the last closes the demand."""
-    count = 0
-    for slot in view.slots:
-        for point in _flat(view):
-            for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
-                count += kind.requests > 0 and (rank is None or rank >= len(kind.cost) - 1)
-    return Measurement(count, 0)
-
-
-def _undefined_among_all(view: Evaluation) -> Measurement:
-    count = 0
-    for slot in view.slots:
-        for point in _flat(view):
-            count += sum(rank is None for rank in slot.worst_needed(point))
-    return Measurement(count, 0)
-
-
 def _without_indicator(view: Evaluation) -> Measurement:
     """Compare (18) with the sum of (19) over the types, as the nodes are told to compute it."""
     found = []
@@ -192,28 +174,6 @@ CLAIMS = (
         Relation.AT_MOST,
         DRAWN,
         assumptions=(COVERED,),
-    ),
-    claim(
-        "worst_needed",
-        r"$K^* = \min\{k \in [K]: \sum_{k' \le k} y l \ge r\}$ exists; cases where it does not are "
-        "counted.",
-        "Lemma E.1",
-        _undefined_among_all,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "worst_needed.printed",
-        r"$K^* = \min\{k \in [K - 1]: \sum_{k' \le k} y l \ge r\}$ exists; but often only the last "
-        "rank, the repository, closes the demand.",
-        "Section IV-B and Lemma E.1",
-        _undefined_ranks,
-        Relation.EQUAL,
-        one(counterexamples.one_model),
-        assumptions=(COVERED,),
-        counterexample="one_model()",
-        corrected_by=("idn.worst_needed", "idn.lemma_e1"),
     ),
     claim(
         "message_passing",

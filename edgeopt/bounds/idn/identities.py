@@ -34,22 +34,6 @@ def _scale(slot: Slot) -> float:
     return float(sum(one.cost[-1] * one.requests for one in slot.types))
 
 
-def _telescoping(view: Evaluation) -> Measurement:
-    """Try (47) at every rank, for what is asked for and for half of it."""
-    found = []
-    for slot in view.slots:
-        for kind in slot.types:
-            z = kind.effective(view.allocations)
-            total = np.cumsum(z, axis=1)
-            before = total - z
-            for threshold in (kind.requests // 2, kind.requests):
-                left = np.minimum(threshold, total) - np.minimum(threshold, before)
-                right = np.minimum(threshold - before, z) * (before < threshold)
-                scale = float(total.max(initial=0)) + threshold
-                found.append(alike(left.ravel(), right.ravel(), scale))
-    return worst(Relation.EQUAL, found)
-
-
 def _equal(view: Evaluation, left: Form, right: Form) -> Measurement:
     return worst(
         Relation.EQUAL,
@@ -98,15 +82,6 @@ MOST_UNITS = 10_000
 """Largest number of requests that are served one by one in a random order."""
 
 CLAIMS = (
-    claim(
-        "lemma_c1",
-        r"$\min\{c, \sum_{k' \le k} z^{k'}\} - \min\{c, \sum_{k' < k} z^{k'}\} = "
-        r"\min\{c - \sum_{k' < k} z^{k'}, z^k\} \mathbb{1}\{\sum_{k' < k} z^{k'} < c\}$.",
-        "Lemma C.1, equation (47)",
-        _telescoping,
-        Relation.EQUAL,
-        DRAWN,
-    ),
     claim(
         "lemma_c2",
         r"$C = \sum_\rho \sum_{k < K} (\gamma^k - \gamma^{k+1}) Z^k + \gamma^K r$ when "

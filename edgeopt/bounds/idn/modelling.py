@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
 from edgeopt.bounds.idn.assumptions import CHOICE, COVERED, network
 from edgeopt.bounds.idn.families import DRAWN
-from edgeopt.bounds.idn.points import centre, free
+from edgeopt.bounds.idn.points import free
 from edgeopt.bounds.idn.statement import claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.special import shared_model
+from edgeopt.models.idn import Demand
+from edgeopt.online.idn import Infida
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.adversary import Adversary
     from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.instances.idn import IdnInstance
 
 __all__ = ["CLAIMS", "filled"]
 
-
-def _has_room_for_all(given: IdnInstance | Adversary) -> bool:
-    return bool(_roomy(network(given)).any())
-
-
-def _roomy(instance: IdnInstance) -> NDArray[np.bool_]:
-    return np.asarray(~instance.pinned & (instance.size.sum(axis=1) < instance.budget))
-
-
-ROOM_FOR_ALL = Assumption(
-    "a node with room for everything",
-    r"$\|s_v\|_1 < b_v$ at some node that is not pinned",
-    _has_room_for_all,
-)
 
 SHARED = Assumption(
     "a model that several types can use",
@@ -53,43 +39,22 @@ def _sharing(instance: IdnInstance) -> NDArray[np.bool_]:
     return np.asarray((counts > 1) & np.repeat(~instance.pinned, instance.models))
 
 
+def _start(instance: IdnInstance) -> NDArray[np.float64]:
+    return Infida().start(instance).fractional
+
+
 def _use_at_start(view: Evaluation) -> Measurement:
     """Compare the size of the starting point with the budget, at the node where they differ."""
     choice = np.flatnonzero(free(view.instance))
-    used = (view.instance.size * centre(view.instance)).sum(axis=1)
+    used = (view.instance.size * _start(view.instance)).sum(axis=1)
     v = choice[int(np.argmax(np.abs(used - view.instance.budget)[choice]))]
     return Measurement(used[v], view.instance.budget[v], {"node": int(v)})
 
 
-def _use_of_everything(view: Evaluation) -> Measurement:
-    """Compare the size of the whole catalogue with a budget that exceeds it."""
-    v = int(np.argmax(_roomy(view.instance)))
-    return Measurement(view.instance.size[v].sum(), view.instance.budget[v], {"node": v})
-
-
-def _permanent_share(view: Evaluation) -> Measurement:
-    """Compare the starting point that (17) would give a pinned node with what it must host."""
-    instance, found = view.instance, []
-    for v, m in np.argwhere(instance.repository):
-        share = min(1.0, float(instance.budget[v] / instance.size[v].sum()))
-        found.append(Measurement(share, 1.0, {"node": int(v), "model": int(m)}))
-    return worst(Relation.EQUAL, found)
-
-
 def _permanent_kept(view: Evaluation) -> Measurement:
-    start = np.concatenate([view.fractional, centre(view.instance)[None]])
+    start = np.concatenate([view.fractional, _start(view.instance)[None]])
     kept = start[:, view.instance.repository]
     return Measurement(float(kept.min()), 1.0)
-
-
-def _use_of_whole_models(view: Evaluation) -> Measurement:
-    """Compare the size of allocations of whole models with the budgets that (17) fills."""
-    choice, found = np.flatnonzero(free(view.instance)), []
-    for x in view.integral:
-        for v in choice:
-            used = float(view.instance.size[v] @ x[v])
-            found.append(Measurement(used, view.instance.budget[v], {"node": int(v)}))
-    return worst(Relation.EQUAL, found)
 
 
 def filled(instance: IdnInstance, allocation: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -114,12 +79,12 @@ def _gain_when_filled(view: Evaluation) -> Measurement:
     return worst(Relation.AT_LEAST, found)
 
 
-def _credit(view: Evaluation, kind: str) -> Measurement:
+def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measurement:
     """Find the shared model whose types are credited with most beyond its capacity."""
     instance, ranking, found = view.instance, view.instance.ranking, []
     sharing = np.flatnonzero(_sharing(instance))
-    for slot in view.slots:
-        potential = ranking.potential(slot.requests, credit="shared" if kind == "shared" else "own")
+    few = instance.replace(requests=instance.requests[: len(view.slots)])
+    for potential in Demand.of(few, credit=kind).potential:
         total = np.bincount(ranking.cell, potential, instance.size.size)[sharing]
         limit = instance.capacity.ravel()[sharing]
         finite = np.isfinite(limit)
@@ -143,18 +108,6 @@ CLAIMS = (
         assumptions=(CHOICE,),
     ),
     claim(
-        "budget.printed",
-        r"Where $\|s_v\|_1 < b_v$ a fractional allocation can use the whole budget; the inequality "
-        "is the wrong way round, as even everything together does not.",
-        "Section IV-A, before equation (17)",
-        _use_of_everything,
-        Relation.EQUAL,
-        one(counterexamples.roomy_node),
-        assumptions=(ROOM_FOR_ALL,),
-        counterexample="roomy_node()",
-        corrected_by=("idn.budget",),
-    ),
-    claim(
         "permanent",
         "Fractional allocations keep every repository model wholly when pinned nodes carry no "
         "variables.",
@@ -162,17 +115,6 @@ CLAIMS = (
         _permanent_kept,
         Relation.AT_LEAST,
         DRAWN,
-    ),
-    claim(
-        "permanent.printed",
-        r"The starting point of (17) keeps every repository model; (3) is missing, and $b / "
-        r"\|s\|_1$ gives a repository model the same share as all others.",
-        "Section IV-A, equation (17)",
-        _permanent_share,
-        Relation.EQUAL,
-        one(counterexamples.tight_repository),
-        counterexample="tight_repository()",
-        corrected_by=("idn.permanent",),
     ),
     claim(
         "equation163",
@@ -183,18 +125,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         DRAWN,
         assumptions=(CHOICE, COVERED),
-    ),
-    claim(
-        "equation163.printed",
-        r"Allocations of whole models are among the fractional ones, $\mathcal X \subseteq "
-        r"\mathcal Y$; but (17) has them use all of the budget.",
-        "Theorem V.1, proof, equation (163)",
-        _use_of_whole_models,
-        Relation.EQUAL,
-        one(counterexamples.one_model_whole),
-        assumptions=(CHOICE,),
-        counterexample="one_model_whole()",
-        corrected_by=("idn.equation163",),
     ),
     claim(
         "credit.shared",

@@ -17,9 +17,7 @@ from edgeopt.bounds.oinc import (
     order,
     periods,
     programs,
-    radio,
     reservation,
-    reward,
     theorem1,
     theorem2,
     theorem3,
@@ -51,8 +49,6 @@ CLAIMS = (
     *allocation.CLAIMS,
     *columns.CLAIMS,
     *reservation.CLAIMS,
-    *reward.CLAIMS,
     *modelling.CLAIMS,
-    *radio.CLAIMS,
 )
 """All claims: programs, competitiveness, steps, feasibility, shares, single formulas."""

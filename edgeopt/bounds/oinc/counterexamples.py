@@ -6,8 +6,6 @@ Numbers in the docstrings are exact. Problems of a slot and of retraining have t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from edgeopt.bounds.oinc.schedule import Schedule
@@ -16,7 +14,6 @@ from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.special import elsewhere, in_parts, jobs_at_one_site, one_site_each
 
 __all__ = [
-    "Moment",
     "ends_later",
     "hopeless",
     "moved",
@@ -26,32 +23,7 @@ __all__ = [
     "overtaken_by_hopeless",
     "overtaken_in_service",
     "overtaken_in_wait",
-    "within_a_slot",
 ]
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A job alone at a site, which may arrive at any instant.
-
-    Parameters
-    ----------
-    arrival
-        When it arrives, s since the start.
-    duration
-        How long it takes, s.
-    """
-
-    arrival: float
-    duration: float
-
-
-def within_a_slot() -> Moment:
-    """Let a job of a quarter of a second arrive in the middle of slot 0.
-
-    It flows for 1/4; the program serves it in slot 1 and counts 5/8.
-    """
-    return Moment(0.5, 0.25)
 
 
 def moved() -> Schedule:

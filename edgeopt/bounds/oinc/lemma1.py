@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import counterexamples
-from edgeopt.bounds.oinc.counterexamples import Moment
 from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.verdict import Relation
@@ -64,32 +62,11 @@ def _completions(view: Evaluation) -> Measurement:
     return worst(Relation.AT_LEAST, found)
 
 
-def _count(moment: Moment, first: int) -> float:
-    """Return the least that the program counts for a job alone, from a slot on."""
-    left, total, slot = moment.duration, 0.0, first
-    while left > 0:
-        used = min(left, 1.0)
-        total += used * ((slot - moment.arrival) / moment.duration + 0.5)
-        left, slot = left - used, slot + 1
-    return total
-
-
-def _at_an_instant(moment: Moment) -> Measurement:
-    """Serve a job as soon as it arrives, and let the program begin with the next slot."""
-    return Measurement(_count(moment, math.ceil(moment.arrival)), moment.duration)
-
-
-def _slot_of_arrival(moment: Moment) -> Measurement:
-    return Measurement(_count(moment, math.floor(moment.arrival)), moment.duration)
-
-
 _SERVED = {
     **JOBS,
     **NAMED_JOBS,
     **one(counterexamples.ends_later),
 }
-
-_MOMENTS = {"instance_type": Moment, "view": lambda moment: moment}
 
 CLAIMS = (
     claim(
@@ -140,31 +117,5 @@ CLAIMS = (
         one(short_jobs, 1),
         counterexample="short_jobs(1)",
         corrected_by=("oinc.lemma1", "oinc.lemma1.middle"),
-    ),
-    claim(
-        "lemma1.instants",
-        "What the program counts for a job that arrives within a slot is no more than its flow "
-        r"time, with services from the next slot on, $t \ge a_k$ as in (8c).",
-        "Lemma 1, constraint (8c)",
-        _at_an_instant,
-        Relation.AT_MOST,
-        one(counterexamples.within_a_slot),
-        counterexample="within_a_slot()",
-        corrected_by=("oinc.lemma1.slots", "oinc.lemma1"),
-        **_MOMENTS,
-    ),
-    claim(
-        "lemma1.slots",
-        "It is no more with services from the slot of the arrival on. Arrivals of an instance are "
-        "slots, and nothing has to be counted otherwise.",
-        "Lemma 1, constraint (8c), corrected",
-        _slot_of_arrival,
-        Relation.AT_MOST,
-        {
-            **one(counterexamples.within_a_slot),
-            "Moment(0.9, 2.3)": lambda: Moment(0.9, 2.3),
-            "Moment(3, 0.01)": lambda: Moment(3.0, 0.01),
-        },
-        **_MOMENTS,
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,41 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CLAIMS", "Served", "moved_devices", "slower_radio"]
-
-
-@dataclass(frozen=True)
-class Served:
-    """A job alone at a site, which has been served for a while.
-
-    Parameters
-    ----------
-    work
-        Work of the job, Gcycle.
-    speed
-        CPU of the site, Gcycle/s.
-    share
-        Share of it that is kept for jobs.
-    slots
-        Slots through which the job has been served.
-    """
-
-    work: float = 10.0
-    speed: float = 5.0
-    share: float = 0.8
-    slots: int = 1
-
-    def left(self) -> float:
-        """Return how long the job still takes, s."""
-        return self.work / (self.share * self.speed) - self.slots
-
-    def printed(self) -> float:
-        """Return equation (5) as printed, which takes shares from work."""
-        return (self.work - self.slots * self.share) / (self.share * self.speed)
-
-    def corrected(self) -> float:
-        """Return equation (5) with the work that was done in the numerator."""
-        return (self.work - self.slots * self.share * self.speed) / (self.share * self.speed)
+__all__ = ["CLAIMS", "moved_devices", "slower_radio"]
 
 
 def _two_slots(rate: NDArray[np.float64], size: NDArray[np.float64]) -> OincInstance:
@@ -131,31 +96,9 @@ def _best_assignment(view: Requests) -> NDArray[np.int64]:
     return min(view.assignments(), key=lambda site: assignment_cost(view.problem, site))
 
 
-_JOB = {"instance_type": Served, "view": lambda job: job}
 _INSTANCE = {"instance_type": OincInstance, "view": lambda instance: instance}
 
 CLAIMS = (
-    claim(
-        "equation5",
-        r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t f_j) / (p_j f_j)$ is the time that a job still "
-        "takes.",
-        "Equation (5), corrected",
-        lambda job: Measurement(job.corrected(), job.left()),
-        Relation.EQUAL,
-        {"Served()": Served, "Served(40, 7, 1/2, 5)": lambda: Served(40.0, 7.0, 0.5, 5)},
-        **_JOB,
-    ),
-    claim(
-        "equation5.printed",
-        r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t) / (p_j f_j)$ is: shares are taken from work.",
-        "Equation (5)",
-        lambda job: Measurement(job.printed(), job.left()),
-        Relation.EQUAL,
-        {"Served()": Served},
-        counterexample="Served()",
-        corrected_by=("oinc.equation5",),
-        **_JOB,
-    ),
     claim(
         "state",
         "The best assignment of a slot is the best one in every slot in which requests take the "

@@ -18,7 +18,7 @@ from edgeopt.online.oinc.reservation import Reservation
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
 
-__all__ = ["CLAIMS", "Split"]
+__all__ = ["CLAIMS", "LARGE", "MIXED", "NEGATIVE", "Split", "left_for_requests"]
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,16 @@ def _sites(speed: np.ndarray) -> OincInstance:
     return sequence([0], [1.0]).replace(speed=speed, rate=np.ones((1, 1, speed.size)))
 
 
-def _left(split: Split, share: float) -> Measurement:
-    """Compare what requests are left with and what they need."""
+def left_for_requests(split: Split, share: float) -> float:
+    """Return what requests are left with, Gcycle/s."""
     shares = list(split.share)
     shares[split.chosen] = share
-    left = sum(f * (1.0 - p) for f, p in zip(split.speed, shares, strict=True))
-    return Measurement(left, split.needed, {"share": share})
+    return sum(f * (1.0 - p) for f, p in zip(split.speed, shares, strict=True))
+
+
+def _left(split: Split) -> Measurement:
+    share = split.corrected()
+    return Measurement(left_for_requests(split, share), split.needed, {"share": share})
 
 
 def _above(split: Split) -> Measurement:
@@ -111,48 +115,13 @@ CLAIMS = (
         **_SPLIT,
     ),
     claim(
-        "equation2.printed",
-        r"$\beta (\sum_j f_j - res_{min}) / ((\alpha + \beta) f_{j'})$ is a share of the CPU, at "
-        "most 1. What other sites have free counts as well, and no site has it all.",
-        "Equation (2)",
-        lambda split: Measurement(split.printed(), 1.0),
-        Relation.AT_MOST,
-        LARGE,
-        counterexample="Split((5, 5), (0, 0), 1, 2/3)",
-        corrected_by=("oinc.equation2",),
-        **_SPLIT,
-    ),
-    claim(
-        "equation2.negative",
-        "It is not negative: where a job waits something is kept for it.",
-        "Equation (2)",
-        lambda split: Measurement(split.printed(), 0.0),
-        Relation.AT_LEAST,
-        NEGATIVE,
-        counterexample="Split((5, 5), (0, 0), 12, 2/3)",
-        corrected_by=("oinc.equation2",),
-        **_SPLIT,
-    ),
-    claim(
         "equation2.left",
         r"With $\sum_j f_j (1 - p_j)$ requests are left with at least what they need, if it is "
         "there and no clip decides.",
         "Equation (2), corrected",
-        lambda split: _left(split, split.corrected()),
+        _left,
         Relation.AT_LEAST,
         {**LARGE, **MIXED},
-        **_SPLIT,
-    ),
-    claim(
-        "equation2.units",
-        r"With $\sum_j (f_j - p_j)$, speeds less shares, requests are left with at least what they "
-        "need.",
-        "Equation (2)",
-        lambda split: _left(split, split.printed()),
-        Relation.AT_LEAST,
-        MIXED,
-        counterexample="Split((5, 5), (9/10, 0), 3, 1/2)",
-        corrected_by=("oinc.equation2.left",),
         **_SPLIT,
     ),
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.models.oinc.retraining import flow_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,14 +113,19 @@ class Schedule:
         Zeng et al., equation (7).
         """
         problem = self.problem
-        assert problem.weight is not None
         phi = np.zeros(problem.jobs)
+        if problem.jobs == 0:
+            return phi
+        slots = int(np.ceil(self.end.max()))
+        cost = flow_matrix(problem, midpoint=midpoint, horizon=slots).cost
+        # Columns go by job, site and slot.
+        length = np.where(np.isfinite(problem.duration), slots - problem.arrival[:, None], 0)
+        first = np.cumsum(length).reshape(length.shape) - length - problem.arrival[:, None]
         for k, j, begin, end in zip(self.job, self.site, self.begin, self.end, strict=True):
-            slot = np.arange(np.floor(begin), np.ceil(end))
+            slot = np.arange(max(int(np.floor(begin)), problem.arrival[k]), int(np.ceil(end)))
             used = np.minimum(end, slot + 1) - np.maximum(begin, slot)
-            time = slot - problem.arrival[k] + (0.5 if midpoint else 0.0)
-            phi[k] += used @ (time / problem.duration[k, j] + 0.5)
-        return np.asarray(problem.weight * phi)
+            phi[k] += used @ cost[first[k, j] + slot]
+        return phi
 
 
 def drawn_schedule(

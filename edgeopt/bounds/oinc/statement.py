@@ -8,7 +8,7 @@ from edgeopt.bounds.paper import Paper
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem
 
-__all__ = ["EXACT", "PAPER", "SOLVED", "claim"]
+__all__ = ["EXACT", "PAPER", "SOLVED", "claim", "erratum"]
 
 PAPER = (
     "Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in "
@@ -21,7 +21,7 @@ EXACT = 1e-9
 SOLVED = 1e-6
 """Relative tolerance where linear programs are solved."""
 
-claim = Paper(
+_paper = Paper(
     "oinc",
     PAPER,
     {
@@ -29,5 +29,6 @@ claim = Paper(
         "view": Evaluation,
         "tolerance": EXACT,
     },
-).claim
+)
+claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about jobs and how they are served."""

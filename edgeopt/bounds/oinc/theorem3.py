@@ -15,6 +15,7 @@ from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.special import short_jobs
+from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
     from edgeopt.bounds.oinc.evaluation import Evaluation
@@ -89,9 +90,8 @@ def _growth(counts: Counts) -> Measurement:
     """Fit the growth of the steps, and of the printed number, with the number of jobs."""
     steps, printed = [], []
     for jobs in counts.jobs:
-        one_by_one = count_steps(
-            short_jobs(jobs, 1.0), np.zeros(jobs, dtype=int), np.arange(1.0, jobs + 1.0)
-        )
+        run = run_density(short_jobs(jobs, 1.0))
+        one_by_one = count_steps(run.problem, run.site, run.completion)
         steps.append(one_by_one.dispatch + one_by_one.sequence)
         # K J R + T (I + J + I J) with I = J = R = 1.
         printed.append(jobs + 3 * one_by_one.slots)

@@ -204,8 +204,11 @@ class Evaluation:
 
     @cached_property
     def integer(self) -> float:
-        """Exact OPT(P1)."""
-        return exhaustive.integer_optimum(self.instance)
+        """OPT(P1)."""
+        from edgeopt.models.rescue import p1
+        from edgeopt.solvers import solve
+
+        return solve(p1(self.instance)).objective
 
     def algorithm(self, *, guarded: bool = False) -> Decide:
         """Return Algorithm 1 as a rule that can be enumerated, guarded or not."""

@@ -14,6 +14,7 @@ from edgeopt.bounds.rescue.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
+from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,6 @@ def _criterion_holds(load: ReservedLoad, server: int) -> bool:
 
 def _unserved(load: ReservedLoad, server: int) -> float:
     """Least share of all demand that any shares of the slots leave unserved, by an LP."""
-    from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     tasks, mine = load.reserved, load.reserved.of_server(server)
@@ -81,8 +81,8 @@ def _unserved(load: ReservedLoad, server: int) -> float:
     work = csr_array((np.ones(len(rows)), (rows, columns)), shape=(horizon + len(mine), len(cells)))
     total = tasks.demand[mine].sum()
     side = np.concatenate((load.capacity[server], tasks.demand[mine])) / total
-    solved = linprog(-np.ones(len(cells)), A_ub=work, b_ub=side, bounds=(0, None), method="highs")
-    return float(1.0 + solved.fun)
+    served = LinearProgram(-np.ones(len(cells)), work, -np.inf, side, 0.0, np.inf)
+    return 1.0 + solve(served).objective
 
 
 def _edf_meets_all(load: ReservedLoad, server: int) -> bool:

@@ -56,11 +56,6 @@ def _routed_mass(view: Evaluation) -> Measurement:
     return Measurement(float(mass.max()), 1.0, {"mass": mass})
 
 
-def _arrival_mass(view: Evaluation) -> Measurement:
-    mass = view.instance.arrival.sum(axis=1)
-    return Measurement(float(mass.max()), 1.0, {"mass": mass})
-
-
 def _routing_sums(view: Evaluation) -> NDArray[np.float64]:
     """Return the sums of y / p over the cells of every task that can arrive."""
     arrival = view.instance.arrival
@@ -123,16 +118,6 @@ CLAIMS = (
         _routed_mass,
         Relation.AT_MOST,
         _ALL,
-    ),
-    claim(
-        "recursion.printed",
-        r"$\sum_j p_j(t) \le 1$, which is said to make equation (8) well defined.",
-        "section V-A",
-        _arrival_mass,
-        Relation.AT_MOST,
-        one(counterexamples.independent_arrivals, 0.01, 0.01),
-        counterexample="independent_arrivals(0.01, 0.01)",
-        corrected_by=("rescue.recursion",),
     ),
     claim(
         "routing",

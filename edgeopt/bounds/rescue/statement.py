@@ -6,7 +6,7 @@ from edgeopt.bounds.paper import Paper
 from edgeopt.bounds.rescue.evaluation import Evaluation
 from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["EXACT", "PAPER", "claim"]
+__all__ = ["EXACT", "PAPER", "claim", "erratum"]
 
 PAPER = (
     "Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on "
@@ -16,4 +16,5 @@ PAPER = (
 EXACT = 1e-7
 """Relative tolerance of identities between recursions that solve no LP."""
 
-claim = Paper("rescue", PAPER, {"instance_type": RescueInstance, "view": Evaluation}).claim
+_paper = Paper("rescue", PAPER, {"instance_type": RescueInstance, "view": Evaluation})
+claim, erratum = _paper.claim, _paper.erratum

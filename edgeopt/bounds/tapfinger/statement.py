@@ -8,7 +8,7 @@ from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger import SchedulingProblem
 
-__all__ = ["EXACT", "PAPER", "SOLVED", "claim"]
+__all__ = ["EXACT", "PAPER", "SOLVED", "claim", "erratum"]
 
 PAPER = (
     "Li, Zeng, Zhang, Duan, Wu: TapFinger: Task Placement and Fine-Grained Resource Allocation for "
@@ -21,7 +21,7 @@ EXACT = 1e-9
 SOLVED = 1e-6
 """Relative tolerance where linear programs are solved."""
 
-claim = Paper(
+_paper = Paper(
     "tapfinger",
     PAPER,
     {
@@ -29,7 +29,8 @@ claim = Paper(
         "view": Evaluation,
         "tolerance": EXACT,
     },
-).claim
+)
+claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about tasks and how they are scheduled."""
 
 PLANNED = {"instance_type": (SchedulingProblem, TapFingerInstance, Plan)}

@@ -15,13 +15,7 @@ from edgeopt.bounds.tapfinger import (
     changes,
     conflicts,
     lower,
-    noise,
-    placements,
     program,
-    progress,
-    recorded,
-    rounds,
-    worlds,
 )
 from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
@@ -30,17 +24,11 @@ __all__ = ["CLAIMS", "Gap", "Plan", "flow_gap"]
 
 CLAIMS = (
     *program.CLAIMS,
-    *placements.CLAIMS,
     *capacity.CLAIMS,
     *accumulation.CLAIMS,
-    *rounds.CLAIMS,
     *conflicts.CLAIMS,
-    *progress.CLAIMS,
-    *noise.CLAIMS,
     *lower.CLAIMS,
     *changes.CLAIMS,
     *baselines.CLAIMS,
-    *worlds.CLAIMS,
-    *recorded.CLAIMS,
 )
 """All claims."""

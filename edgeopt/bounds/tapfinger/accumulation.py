@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
     from edgeopt.bounds.tapfinger.evaluation import Evaluation
     from edgeopt.bounds.tapfinger.plan import Plan
 
-__all__ = ["CLAIMS", "TwoRuns", "early_and_late"]
+__all__ = [
+    "CLAIMS",
+]
 
 
 def _alive(plan: Plan, *, after: bool = False) -> float:
@@ -77,43 +78,7 @@ def _held(view: Evaluation, *, after: bool) -> Measurement:
     return worst(Relation.EQUAL, found)
 
 
-@dataclass(frozen=True)
-class TwoRuns:
-    """What two policies make of the same tasks, all of which arrive in slot 0.
-
-    Parameters
-    ----------
-    first, second
-        Flow time of each task, slots.
-    discount
-        Factor by which a slot counts less than the one before.
-    """
-
-    first: tuple[int, ...]
-    second: tuple[int, ...]
-    discount: float = 0.99
-
-    def advantage(self, discount: float) -> float:
-        """Return by how much the sum of rewards prefers the run of less flow time."""
-
-        def reward(flows: tuple[int, ...]) -> float:
-            return -sum(discount**t * sum(flow > t for flow in flows) for t in range(max(flows)))
-
-        better, worse = sorted((self.first, self.second), key=sum)
-        return reward(better) - reward(worse)
-
-
-def early_and_late() -> TwoRuns:
-    """Let two tasks be complete after 11 slots, or one after 1 and the other after 22.
-
-    They flow for 22 and for 23. Discounted by 0.99 these are 20.933 and 20.836.
-    """
-    return TwoRuns((11, 11), (1, 22))
-
-
 _FAMILY = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
-_RUNS = {"instance_type": TwoRuns, "view": lambda runs: runs}
-
 CLAIMS = (
     claim(
         "accumulation",
@@ -167,26 +132,6 @@ CLAIMS = (
         counterexample="waiting_twice()",
         corrected_by=("tapfinger.reward.local", "tapfinger.accumulation"),
         **PLANNED,
-    ),
-    claim(
-        "reward",
-        r"Of two runs the one of less flow time has the larger reward $-\sum_t R_t$.",
-        "Section IV-A, reward",
-        lambda runs: Measurement(runs.advantage(1.0), 0.0),
-        Relation.AT_LEAST,
-        {"early_and_late()": early_and_late},
-        **_RUNS,
-    ),
-    claim(
-        "reward.discounted",
-        r"It has the larger reward $-\sum_t \gamma^t R_t$, $\gamma < 1$.",
-        "Section IV-D, discount factor",
-        lambda runs: Measurement(runs.advantage(runs.discount), 0.0),
-        Relation.AT_LEAST,
-        {"early_and_late()": early_and_late},
-        counterexample="early_and_late()",
-        corrected_by=("tapfinger.reward",),
-        **_RUNS,
     ),
     claim(
         "usage",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,39 +11,14 @@ from edgeopt.bounds.tapfinger import counterexamples as named
 from edgeopt.bounds.tapfinger.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.tapfinger.policies.speed_fit import fitted_slots
+from edgeopt.online.tapfinger import Optimus
 
 if TYPE_CHECKING:
     from edgeopt.online.tapfinger.policies.speed_fit import Fit
 
-__all__ = ["CLAIMS", "InTurn"]
-
-
-@dataclass(frozen=True)
-class InTurn:
-    """Tasks that are all there at first and run one at a time, in an order that is drawn.
-
-    Parameters
-    ----------
-    slots
-        Slots that each of them takes.
-    """
-
-    slots: tuple[int, ...]
-
-    def flows(self) -> list[int]:
-        """Return the sum of flow times in every order."""
-        return [sum(itertools.accumulate(order)) for order in itertools.permutations(self.slots)]
-
-
-def _worst_luck(tasks: InTurn) -> Measurement:
-    """Compare Min out of luck with another random selection in luck."""
-    return Measurement(float(max(tasks.flows())), float(min(tasks.flows())))
-
-
-def _mean_luck(tasks: InTurn) -> Measurement:
-    middle = sum(tasks.slots) * (len(tasks.slots) + 1) / 2.0
-    return Measurement(float(np.mean(tasks.flows())), middle)
+__all__ = [
+    "CLAIMS",
+]
 
 
 def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
@@ -53,7 +26,7 @@ def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
 
     The average over all bundles of all kinds whose speed depends on GPUs alone.
     """
-    slots = fitted_slots(instance, fit)
+    slots = Optimus(fit=fit).start(instance).slots
     saved = []
     for n, k in np.ndindex(slots.shape[:2]):
         least, speed = instance.minimum[k], instance.speed[n, k]
@@ -67,36 +40,9 @@ def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
     return Measurement(float(min(saved)), 0.0)
 
 
-_IN_TURN = {"instance_type": InTurn, "view": lambda tasks: tasks}
-_TASKS = {
-    f"InTurn({slots})": lambda slots=slots: InTurn(slots)
-    for slots in ((1, 10), (4,), (3, 1, 2), (1, 10, 10, 1))
-}
 _GPUS = {"sensitive_task()": named.sensitive_task}
 
 CLAIMS = (
-    claim(
-        "min",
-        r"If tasks are selected at random, run one at a time and gain nothing from more than the "
-        r"smallest bundle, their flow times sum to $\frac{J + 1}{2} \sum_j d_j$ on average.",
-        "Section V-D, Min, corrected",
-        _mean_luck,
-        Relation.EQUAL,
-        _TASKS,
-        **_IN_TURN,
-    ),
-    claim(
-        "min.printed",
-        "Min flows for no longer than any random task selection policy. It does on average, not "
-        "run by run.",
-        "Section V-D, Min",
-        _worst_luck,
-        Relation.AT_MOST,
-        {"InTurn((1, 10))": _TASKS["InTurn((1, 10))"]},
-        counterexample="InTurn((1, 10))",
-        corrected_by=("tapfinger.min",),
-        **_IN_TURN,
-    ),
     claim(
         "optimus",
         "Of tasks whose speed depends on GPUs alone, the curve of Optimus expects a GPU more to "

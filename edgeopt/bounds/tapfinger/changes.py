@@ -15,7 +15,7 @@ from edgeopt.bounds.tapfinger.statement import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
-from edgeopt.models.tapfinger import mixed_volumes
+from edgeopt.models.tapfinger import allowed, mixed_volumes
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 
@@ -105,13 +105,12 @@ def _mixed(given: TapFingerInstance | Changes) -> Measurement:
 
 def _fixed(given: TapFingerInstance | Changes) -> Measurement:
     """Compare with the unit-slots of the best bundle that stays as it is."""
-    duration = _instance(given).duration
-    size = np.indices(duration.shape[2:])
+    bundles = allowed(_instance(given).duration)
     found = []
     for n, k, volume in _volumes(given):
-        some = duration[n, k] > 0
+        size, slots = bundles.of(n, k)
         for r in range(2):
-            least = (size[r] * duration[n, k])[some].min()
+            least = (size[:, r] * slots).min()
             found.append(Measurement(float(volume[r]), float(least), {"resource": r}))
     return worst(Relation.AT_LEAST, found)
 

@@ -98,12 +98,6 @@ def _product_of(rivals: Rivals, winner: int) -> Measurement:
     return Measurement(rivals.product[winner], rivals.product.max(), {"winner": winner})
 
 
-def _by_sample(rivals: Rivals) -> Measurement:
-    """Take the sampled choice for Pr(j|n), which is 1 for all that have picked the task."""
-    _all_give(rivals)
-    return _product_of(rivals, int(np.argmax(np.ones(len(rivals.room)) * rivals.room)))
-
-
 def _started(rivals: Rivals, *, pass_on: bool) -> Measurement:
     """Count whether the task is started, and whether some cluster would have."""
     willing = rivals.gives is None or any(rivals.gives)
@@ -124,18 +118,6 @@ CLAIMS = (
         lambda rivals: _product_of(rivals, _all_give(rivals).winner()),
         Relation.EQUAL,
         {**_KEEN, **_DRAWN},
-        **_RIVALS,
-    ),
-    claim(
-        "equation11.printed",
-        r"It wins if $\Pr(j|n) = z_{j,n}$, as printed. But z is the choice that was drawn, 1 for "
-        "each of those that picked the task.",
-        "Equation (11)",
-        _by_sample,
-        Relation.EQUAL,
-        _KEEN,
-        counterexample="keen_or_roomy()",
-        corrected_by=("tapfinger.equation11",),
         **_RIVALS,
     ),
     claim(

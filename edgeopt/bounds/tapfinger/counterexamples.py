@@ -22,7 +22,7 @@ __all__ = [
     "both_or_halves",
     "by_gpus",
     "cut_off",
-    "fast_and_slowing",
+    
     "insensitive",
     "last_unit",
     "late_arrivals",
@@ -142,11 +142,6 @@ def insensitive(noise: float = 0.1) -> TapFingerInstance:
     """Return an instance whose only task takes 4 slots without noise, exactly complete then."""
     made = synthetic_workload()
     return one_gpu(noise).replace(speed=made.speed[:1, :, :2], slowing=made.slowing[:1])
-
-
-def fast_and_slowing() -> TapFingerInstance:
-    """Return an instance where more progress can bring less: speed 1.05 and noise 0.02."""
-    return one_gpu(0.02).replace(speed=np.full((1, 3, 2), 1.05))
 
 
 def sensitive_task() -> TapFingerInstance:

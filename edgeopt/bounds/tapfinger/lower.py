@@ -161,7 +161,7 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.one_gpu),
         counterexample="one_gpu()",
-        corrected_by=("tapfinger.bound.steady", "tapfinger.noise.shortest"),
+        corrected_by=("tapfinger.bound.steady",),
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),

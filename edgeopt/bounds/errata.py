@@ -99,7 +99,7 @@ def errata(system: str) -> dict[str, Erratum]:
     Examples
     --------
     >>> from edgeopt.bounds import errata
-    >>> found = errata("rescue")["rescue.radio"]
+    >>> found = errata("rescue")["rescue.radio.printed"]
     >>> found.agrees(found.printed_value), found.agrees(found.corrected_value)
     (False, True)
     """

@@ -100,7 +100,7 @@ def errata() -> tuple[Erratum, ...]:
     able = float((room.instance.capacity * room.instance.slots).max())
     return (
         erratum(
-            "rounds",
+            "rounds.printed",
             "Section 2.1, the number of global iterations",
             r"The variance of gradients is $\sum_j \sigma_j^2 / j^2$.",
             r"It is $\sum_j \sigma_j^2 / J^2$, that of the mean.",
@@ -111,7 +111,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "rate",
+            "rate.printed",
             "Section 3.3, the constraints g",
             r"The wanted rate of a task is $Q / (t^{out} - t^{in})$.",
             r"It is $Q / (t^{out} - t^{in} + 1)$.",
@@ -125,7 +125,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "algorithm2.range",
+            "algorithm2.range.printed",
             "Algorithm 2, lines 7 and 8",
             r"$\gamma_1 = \min(\lfloor v_1 \rfloor - v_1, v_2 / q)$ and $\gamma_2 = "
             r"\min((\lfloor v_2 \rfloor - v_2) / q, v_1)$.",
@@ -140,7 +140,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "algorithm2.update",
+            "algorithm2.update.printed",
             "Algorithm 2, lines 15 and 18",
             "An entry that a pair step has not made whole gets its old value back, $v'_i = v_i$.",
             "It keeps its new value.",
@@ -150,7 +150,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "assumption3",
+            "assumption3.printed",
             "Section 3.5, Assumptions 2 and 3",
             r"$\epsilon > \max_t \|[g^{t+1} - g^t]^+\|$ is assumed where tasks arrive and leave.",
             "It can be assumed where all tasks may train in every frame.",
@@ -178,7 +178,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "equation17",
+            "equation17.still",
             "Corollary 1, equation (17)",
             r"$\alpha = \mu = \sqrt{\max(V_x, V_g) / T}$.",
             r"$\alpha$ and $\mu$ are proportional to $T^{-1/3}$.",
@@ -188,7 +188,7 @@ def errata() -> tuple[Erratum, ...]:
             (math.sqrt(max(still.path, still.drift.sum()) / still.frames) / scaled, 1.0, 1.0),
         ),
         erratum(
-            "lemma5.growth",
+            "lemma5.doubled",
             "Lemma 5, equation (48)",
             r"$\mathcal{L}$ is a constant.",
             r"$\mathcal{L}$ doubles when all frames are repeated.",
@@ -198,7 +198,7 @@ def errata() -> tuple[Erratum, ...]:
             (1.0, 2.0, printed_constant(tiled(lemma5, 2)) / printed_constant(lemma5)),
         ),
         erratum(
-            "equation51",
+            "equation51.printed",
             "Lemma 5, proof, equation (51)",
             r"$\sum_{ti} r e x^* \ge I J T \min(r E Q)$.",
             r"$\sum_{ti} r e x^* \ge \sum_i \min_t (r e_i) Q_i$.",
@@ -212,7 +212,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "compute",
+            "compute.printed",
             "Problem P1",
             "A plan that keeps the constraints of P1 leaves to P2 a problem that can be solved.",
             r"It does with $z_k^t \le D C_k$.",

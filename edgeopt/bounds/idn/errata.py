@@ -101,7 +101,7 @@ def errata() -> tuple[Erratum, ...]:
     drawn = mean(node_law(case.point, case.size))
     return (
         erratum(
-            "budget",
+            "budget.printed",
             "Section IV-A, before equation (17)",
             r"Where $\|s_v\|_1 < b_v$ a fractional allocation uses the whole budget.",
             r"It does where $\|s_v\|_1 \ge b_v$; elsewhere everything is hosted.",
@@ -111,7 +111,7 @@ def errata() -> tuple[Erratum, ...]:
             (roomy.budget[v], min(roomy.budget[v], roomy.size[v].sum()), started[v]),
         ),
         erratum(
-            "permanent",
+            "permanent.printed",
             "Section IV-A, equation (17)",
             r"A repository model starts with the share $b / \|s\|_1$ of all others.",
             "Pinned nodes carry no variables, and repository models stay whole.",
@@ -120,7 +120,7 @@ def errata() -> tuple[Erratum, ...]:
             (min(1.0, host), float(tight.repository[w, m]), Infida().start(tight).fractional[w, m]),
         ),
         erratum(
-            "worst_needed",
+            "worst_needed.printed",
             "Section IV-B and Lemma E.1",
             r"$K^* = \min\{k \in [K - 1]: \sum_{k' \le k} y l \ge r\}$.",
             r"$K^* = \min\{k \in [K]: \sum_{k' \le k} y l \ge r\}$.",
@@ -130,7 +130,7 @@ def errata() -> tuple[Erratum, ...]:
             (by_rank[0] if rank == len(kind.cost) - 1 else by_rank[1], by_rank[1], steep),
         ),
         erratum(
-            "projection",
+            "theorem_d1.printed",
             "Theorem D.1, Algorithm 2",
             "Algorithm 2 accepts some k, whatever the budget.",
             r"For $b = \|s\|_1$ everything is at its cap.",
@@ -143,7 +143,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "projection.ties",
+            "theorem_d1.ties",
             "Theorem D.1, Algorithm 2, line 4",
             r"$y'_k \mu_k < 1 \le y'_{k+1} \mu_k$ identifies k.",
             r"The largest k with $y'_k \mu_k < 1$ does.",
@@ -153,7 +153,7 @@ def errata() -> tuple[Erratum, ...]:
             (_filled(tied(), both=True), _filled(tied(), both=False), _projected(tied())),
         ),
         erratum(
-            "rounding_gap",
+            "rounding_gap.uncapped",
             "Lemmas F.7 and F.8",
             r"$\mathbb{E} \min\{c, \sum x q\} \ge (1 - 1/e) \min\{c, \sum y q\}$ for independent "
             "x with means y.",
@@ -164,7 +164,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "coins",
+            "coins.by_item",
             "Section IV-C, with common random numbers",
             "Marginals are kept when every item has one uniform, which decides all steps in which "
             "it comes first.",
@@ -175,7 +175,7 @@ def errata() -> tuple[Erratum, ...]:
             (float(shares[0][0]), float(shares[1][0]), float(drawn[0])),
         ),
         erratum(
-            "equation163",
+            "equation163.printed",
             "Theorem V.1, proof, equation (163)",
             r"Allocations of whole models are fractional ones, $\mathcal X \subseteq \mathcal Y$, "
             "which use the whole budget.",

@@ -99,7 +99,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "order",
+            "order.printed",
             "Section IV-D, job processing queue",
             "Jobs that wait keep their order if weights are inversely proportional to the time "
             "until the deadline.",
@@ -119,7 +119,7 @@ def errata() -> tuple[Erratum, ...]:
             _overtaken(overtaken_in_service(), in_service=True),
         ),
         erratum(
-            "urgent.certificate",
+            "urgent.certificate.printed",
             "Theorem 1 and Section IV-D",
             "The dual point of a run with weights that grow breaks no constraint.",
             "That of a run with weights that stay does not.",
@@ -129,7 +129,7 @@ def errata() -> tuple[Erratum, ...]:
             _violations(overpriced(), 0.25),
         ),
         erratum(
-            "equation2.share",
+            "equation2.printed",
             "Equation (2)",
             r"$\beta (\sum_j f_j - res_{min}) / ((\alpha + \beta) f_{j'})$ is a share of the CPU.",
             "It is clipped to the largest share that is allowed.",
@@ -165,7 +165,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "reward",
+            "reward.printed",
             "Equation (4)",
             "The reward of a slot is the mean latency of its requests, taken negatively.",
             "It is their sum.",
@@ -176,7 +176,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "equation5",
+            "equation5.printed",
             "Equation (5)",
             r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t) / (p_j f_j)$.",
             r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t f_j) / (p_j f_j)$.",
@@ -189,7 +189,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "radio.noise",
+            "radio.printed",
             "Section V-A, wireless links",
             "The noise is -40 dBm/Hz.",
             "It is thermal, -174 dBm/Hz.",
@@ -200,7 +200,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "radio.band",
+            "radio.everywhere",
             "Section V-A, wireless links",
             "Requests have so many MB, and bands 2 to 3 MHz.",
             "They have so many Mbit, and bands are ten times as wide.",
@@ -210,7 +210,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "radio.bits",
+            "radio.bits.printed",
             "Section III-B, transmission latency",
             "A request takes d / r seconds to be sent, d in MB and r in Mbit/s.",
             "It takes 8 d / r seconds.",
@@ -219,7 +219,7 @@ def errata() -> tuple[Erratum, ...]:
             (0.8 / near, 8.0 * 0.8 / near, float(transmission_seconds(0.8, 1e6 * near))),
         ),
         erratum(
-            "radio.gain",
+            "radio.gain.printed",
             "Section V-A, wireless links",
             r"The gain is $140.7 + 36.7 \log_{10} r + 4$.",
             "That is the loss in dB.",

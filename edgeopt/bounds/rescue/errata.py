@@ -73,7 +73,7 @@ def errata() -> tuple[Erratum, ...]:
     decayed = profit.accuracy[j] * np.exp(-profit.decay[j])
     return (
         erratum(
-            "budget",
+            "budget.printed",
             "section III-B",
             r"The time budget $\bar d_l$ depends on the profile alone.",
             r"It is $\bar d_{jk}$: a run of device j on server k earns nothing past it.",
@@ -83,7 +83,7 @@ def errata() -> tuple[Erratum, ...]:
             (0.0, float(np.ptp(profit.budget)), float(np.ptp(_longest_paid(setting)))),
         ),
         erratum(
-            "accuracy_gap",
+            "accuracy_gap.printed",
             "section III-B",
             r"$R_{jkl}(t)$ is a function of the slot, with $t_0$ the slot of the last retraining.",
             r"$t_0$ is given in advance, and the accuracy gap a function of slot and device.",
@@ -93,7 +93,7 @@ def errata() -> tuple[Erratum, ...]:
             (gap[-1, j], max(0.0, 1.0 - decayed / profit.best_accuracy), again[-1, j]),
         ),
         erratum(
-            "recursion",
+            "recursion.printed",
             "section V-A",
             r"$\sum_j p_j(t)$, said to be at most 1, is the chance of a task in equation (8).",
             r"$\sum_{j,l} y_{jkl}(t)$ is, at most 1 on every server by row (3b).",
@@ -103,7 +103,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "radio",
+            "radio.printed",
             "section VI-A",
             "The noise is -40 dBm.",
             "It is the thermal noise of the band, -109.2 dBm.",

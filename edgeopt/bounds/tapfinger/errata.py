@@ -144,7 +144,7 @@ def errata() -> tuple[Erratum, ...]:
     over = {mode: gpus - cpus / 2.0 for mode, (cpus, gpus) in USED.items()}
     return (
         erratum(
-            "equation2",
+            "equation2.printed",
             "Equation (2) and section III-B",
             r"$\sum_j y_{j,n,t} \le 1$ for every cluster and timestep keeps a task on one cluster.",
             r"$\sum_{n,t} y_{j,n,t} = 1$ for every task does.",
@@ -159,7 +159,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "equation8",
+            "equation8.printed",
             "Equations (7) and (8)",
             r"$x_{j,r,n} = 0$ or $x_{j,r,n} \ge b_{j,r}$.",
             r"$b_{j,r} \max_t y_{j,n,t} \le x_{j,r,n} \le C_{r,n} \max_t y_{j,n,t}$.",
@@ -174,7 +174,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "timesteps",
+            "timesteps.printed",
             "Sections III-B and IV-A",
             r"$\sum_{t \in [T]} R_t = \sum_j \phi_j$ over the timesteps of section III-B.",
             "It is if tasks are counted once a slot, at its last round.",
@@ -197,7 +197,7 @@ def errata() -> tuple[Erratum, ...]:
             (2 * rounds[0], rounds[:2].sum(), rounds.sum()),
         ),
         erratum(
-            "reward",
+            "reward.discounted",
             "Section IV-D, discount factor",
             r"Of two runs the one of less flow time has the larger $-\sum_t \gamma^t R_t$, "
             r"$\gamma = 0.99$.",
@@ -213,7 +213,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "algorithm1",
+            "algorithm1.printed",
             "Algorithm 1, line 10",
             "The loop goes on as long as some agent does nothing.",
             "It goes on as long as some agent starts a task.",
@@ -233,7 +233,7 @@ def errata() -> tuple[Erratum, ...]:
             (loop((0,), printed=True)[0], loop((0,), printed=False)[0], 1.0),
         ),
         erratum(
-            "equation11",
+            "equation11.printed",
             "Equation (11)",
             r"The cluster of largest $z_{j,n} \Pr(n)$ wins a task.",
             r"The one of largest $\hat z_{j,n} \Pr(n)$ does, $\hat z$ being the probability.",
@@ -247,7 +247,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "durations",
+            "durations.printed",
             "Section V-A, synthetic ML tasks",
             r"The progress of a slot is $\tanh(g / 16)$ with g GPUs: 2 to 17 slots.",
             r"In the paper's simulations it is $\tanh(g / 16) \sqrt{1.2 - p}$: 2 to 21 slots.",
@@ -256,7 +256,7 @@ def errata() -> tuple[Erratum, ...]:
             (_longest("constant"), _longest("sqrt"), _longest_by_steps()),
         ),
         erratum(
-            "curve",
+            "curve.printed",
             "Section V-A, test-bed traces",
             "Each slot adds the progress that the measured task had reached by its end.",
             "It adds the progress that the task had made in it.",
@@ -265,7 +265,7 @@ def errata() -> tuple[Erratum, ...]:
             (replayed(3, printed=True), replayed(3, printed=False), 3.0),
         ),
         erratum(
-            "noise",
+            "noise.printed",
             "Section V-B, randomness of the gains",
             "Noise of 0.1 either way leaves the mean gain g of a slot where it is.",
             r"It is $g + \max(0, \epsilon - g)^2 / (4 \epsilon)$.",
@@ -274,7 +274,7 @@ def errata() -> tuple[Erratum, ...]:
             (0.0625, mean_gain(0.0625, 0.1), _averaged_gain(0.0625, 0.1)),
         ),
         erratum(
-            "noise.durations",
+            "noise.durations.printed",
             "Section V-B, randomness of the gains",
             "Under noise a task takes on average as long as without.",
             "Mostly it takes less: lost progress is cut off at 0.",
@@ -283,7 +283,7 @@ def errata() -> tuple[Erratum, ...]:
             (shorter[0], shorter[1], shorter[1]),
         ),
         erratum(
-            "noise.durations.longer",
+            "noise.durations.faster",
             "Section V-B, randomness of the gains",
             "Under noise a task takes no longer on average than without.",
             "It may: one that is complete just in time misses its last slot half of the time.",
@@ -292,7 +292,7 @@ def errata() -> tuple[Erratum, ...]:
             (longer[0], longer[1], longer[1]),
         ),
         erratum(
-            "min",
+            "min.printed",
             "Section V-D, Min",
             "Min flows for no longer than any random selection of tasks.",
             r"It flows for $\frac{J + 1}{2} \sum_j d_j$ on average, if nothing is gained from "
@@ -302,7 +302,7 @@ def errata() -> tuple[Erratum, ...]:
             (min(flows), 1.5 * 11, np.mean(flows)),
         ),
         erratum(
-            "worlds",
+            "worlds.shared",
             "Section V-A, task arrivals",
             "Policies that are compared see the same arrivals if one generator draws all.",
             "They do if arrivals are drawn from a generator of their own.",
@@ -312,7 +312,7 @@ def errata() -> tuple[Erratum, ...]:
             (_differences(shared=True), _differences(shared=False), 0.0),
         ),
         erratum(
-            "headline",
+            "headline.printed",
             "Section VI, conclusion",
             "The average completion time is reduced by 28.6 % on three clusters.",
             "The median is; the average is reduced by 25.1 %.",
@@ -321,7 +321,7 @@ def errata() -> tuple[Erratum, ...]:
             (gain["median"], gain["mean"], gain["mean"]),
         ),
         erratum(
-            "tiresias",
+            "tiresias.printed",
             "Section V-B, three-agent implementation, and Fig. 11",
             "Tiresias only schedules tasks with the smallest bundles.",
             "It does where a cluster starts at most one task per slot.",

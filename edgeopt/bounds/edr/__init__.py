@@ -9,15 +9,12 @@ That the problem is NP-hard has no check: no instance can show it.
 from __future__ import annotations
 
 from edgeopt.bounds.edr import (
-    caps,
     comparators,
-    corollary1,
     duals,
     lemma5,
     modelling,
-    parted,
     rounding,
-    separation_steps,
+    separation,
     theorem1,
     value,
 )
@@ -27,14 +24,11 @@ __all__ = ["CLAIMS"]
 CLAIMS = (
     *rounding.CLAIMS,
     *duals.CLAIMS,
-    *caps.CLAIMS,
     *comparators.CLAIMS,
     *theorem1.CLAIMS,
     *lemma5.CLAIMS,
-    *separation_steps.CLAIMS,
-    *corollary1.CLAIMS,
+    *separation.CLAIMS,
     *value.CLAIMS,
-    *parted.CLAIMS,
     *modelling.CLAIMS,
 )
 """All claims: rounding, training, both together, serving, single formulas."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption
-from edgeopt.bounds.edr.planned import Planned
+from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.instances.edr import EdrInstance
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.bounds.edr.counterexamples import arriving, late_start, no_room
+from edgeopt.bounds.edr.evaluation import erratum
 from edgeopt.bounds.edr.families import tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import Frame, product, three_alike
 from edgeopt.bounds.edr.separation import parts, printed_constant
-from edgeopt.bounds.edr.statement import erratum
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import rounds_needed, special
 from edgeopt.online.primal_dual import ScaledStep

@@ -11,10 +11,10 @@ from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, wo
 from edgeopt.bounds.edr import rounded
 from edgeopt.bounds.edr.assumptions import whole
 from edgeopt.bounds.edr.counterexamples import always_dropped
+from edgeopt.bounds.edr.evaluation import claim
 from edgeopt.bounds.edr.families import STEADY
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
-from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.edr.counterexamples import hand
+from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.bounds.edr.families import steady
-from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.rounded import Frame
 from edgeopt.bounds.search.family import Family, Parameter, of_seeds
 from edgeopt.bounds.search.rows import row, values

@@ -10,9 +10,9 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
 from edgeopt.bounds.edr.assumptions import NONNEGATIVE, TASKS
+from edgeopt.bounds.edr.evaluation import SOLVED, claim
 from edgeopt.bounds.edr.families import DRAWN, STEADY
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
-from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.idn.coins import by_item, by_step, law_of_coins
 from edgeopt.bounds.idn.counterexamples import (
     one_model,
     one_model_whole,
@@ -16,11 +15,9 @@ from edgeopt.bounds.idn.counterexamples import (
     tight_repository,
 )
 from edgeopt.bounds.idn.dependent import thirds
-from edgeopt.bounds.idn.evaluation import Evaluation
-from edgeopt.bounds.idn.law import mean, node_law
-from edgeopt.bounds.idn.points import free
-from edgeopt.bounds.idn.projection import Projection, tied, whole_catalogue
-from edgeopt.bounds.idn.statement import erratum
+from edgeopt.bounds.idn.evaluation import Evaluation, erratum, free
+from edgeopt.bounds.idn.law import by_item, by_step, law_of_coins, mean, node_law
+from edgeopt.bounds.idn.mirror_map import Projection, tied, whole_catalogue
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.idn import Infida

@@ -8,10 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike
-from edgeopt.bounds.idn.families import DRAWN
-from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
+from edgeopt.bounds.idn.families import COVERED, DRAWN, WHOLE
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.idn.adversary import Adversary
-from edgeopt.bounds.idn.coins import Knapsack
 from edgeopt.bounds.idn.counterexamples import PLENTY
-from edgeopt.bounds.idn.projection import Projection
+from edgeopt.bounds.idn.evaluation import Adversary
+from edgeopt.bounds.idn.law import Knapsack
+from edgeopt.bounds.idn.mirror_map import Projection
 from edgeopt.bounds.search.family import Family, Parameter, of_seeds
 from edgeopt.bounds.search.rows import row, values
 from edgeopt.instances.idn import IdnInstance

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.oinc.certificate import dual_certificate
 from edgeopt.bounds.oinc.counterexamples import overpriced, overtaken_in_service, overtaken_in_wait
+from edgeopt.bounds.oinc.evaluation import erratum
+from edgeopt.bounds.oinc.modelling import LARGE, MIXED, NEGATIVE, left_for_requests
 from edgeopt.bounds.oinc.order import weights_at_arrival
-from edgeopt.bounds.oinc.reservation import LARGE, MIXED, NEGATIVE, left_for_requests
-from edgeopt.bounds.oinc.statement import erratum
 from edgeopt.bounds.oinc.urgency import queues_of, run_urgent, swaps
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import link_rates

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.rescue.counterexamples import independent_arrivals
+from edgeopt.bounds.rescue.evaluation import erratum
 from edgeopt.bounds.rescue.families import PAPER_SETTING
-from edgeopt.bounds.rescue.statement import erratum
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.radio import (
     decibel_to_ratio,
@@ -112,7 +112,7 @@ def errata() -> tuple[Erratum, ...]:
             "least data, latest deadline, 0.15 km and 0.45 km",
             (
                 slots_left(PRINTED_NOISE_DBM, 0.15),
-                slots_left(thermal_noise_dbm(BANDWIDTH), 0.45),
+                slots_left(float(thermal_noise_dbm(BANDWIDTH)), 0.45),
                 1.0,
             ),
             Relation.AT_LEAST,

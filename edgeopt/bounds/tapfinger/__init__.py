@@ -8,27 +8,16 @@ That the learned policy converges, or beats another one, has no check: it is mea
 
 from __future__ import annotations
 
-from edgeopt.bounds.tapfinger import (
-    accumulation,
-    baselines,
-    capacity,
-    changes,
-    conflicts,
-    lower,
-    program,
-)
-from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
+from edgeopt.bounds.tapfinger import accumulation, conflicts, lower, program
+from edgeopt.bounds.tapfinger.evaluation import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
 
 __all__ = ["CLAIMS", "Gap", "Plan", "flow_gap"]
 
 CLAIMS = (
     *program.CLAIMS,
-    *capacity.CLAIMS,
     *accumulation.CLAIMS,
     *conflicts.CLAIMS,
     *lower.CLAIMS,
-    *changes.CLAIMS,
-    *baselines.CLAIMS,
 )
 """All claims."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.bounds.tapfinger import counterexamples as named
 from edgeopt.bounds.tapfinger.conflicts import keen_or_roomy
-from edgeopt.bounds.tapfinger.statement import erratum
+from edgeopt.bounds.tapfinger.evaluation import erratum
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import expected_durations, from_durations, synthetic_workload
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations
@@ -299,7 +299,7 @@ def errata() -> tuple[Erratum, ...]:
             "more than the smallest bundle.",
             "Run by run others may be in luck. The best of all orders is given, beside the mean.",
             "tasks of 1 and 10 slots, one at a time",
-            (min(flows), 1.5 * 11, np.mean(flows)),
+            (min(flows), 1.5 * 11, float(np.mean(flows))),
         ),
         erratum(
             "worlds.shared",

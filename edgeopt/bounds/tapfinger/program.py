@@ -10,9 +10,9 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.named import one
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.exhaustive import best_plan, least_flow
-from edgeopt.bounds.tapfinger.families import INSTANCES, TASKS
-from edgeopt.bounds.tapfinger.statement import SOLVED, claim
+from edgeopt.bounds.tapfinger.counterexamples import INSTANCES, TASKS
+from edgeopt.bounds.tapfinger.evaluation import SOLVED, claim
+from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.tapfinger.matrix import start_matrix
 from edgeopt.solvers import solve

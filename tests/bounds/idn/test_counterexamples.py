@@ -8,10 +8,10 @@ import pytest
 
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.idn import counterexamples as named
-from edgeopt.bounds.idn import dependent, projection
-from edgeopt.bounds.idn.coins import by_step, common_by_step, law_of_coins
+from edgeopt.bounds.idn import dependent
+from edgeopt.bounds.idn import mirror_map as projection
 from edgeopt.bounds.idn.evaluation import Evaluation
-from edgeopt.bounds.idn.law import joint_law, mean, node_law
+from edgeopt.bounds.idn.law import by_step, common_by_step, joint_law, law_of_coins, mean, node_law
 from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 

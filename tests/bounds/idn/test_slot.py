@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.bounds.idn.evaluation import Evaluation
-from edgeopt.bounds.idn.submodularity import most_violated
+from edgeopt.bounds.idn.identities import most_violated
 from tests.bounds.idn.test_true_claims import adversaries
 from tests.draws import draws
 from tests.oracles.idn import gains, plain

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.idn.adversary import Adversary
+from edgeopt.bounds.idn.evaluation import Adversary
 from edgeopt.bounds.idn.families import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.special import adversarial, small

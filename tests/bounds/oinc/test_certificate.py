@@ -10,7 +10,7 @@ from edgeopt.bounds.oinc import (
     competitive_factor,
     dual_certificate,
 )
-from edgeopt.bounds.oinc.schedule import drawn_schedule
+from edgeopt.bounds.oinc.evaluation import drawn_schedule
 from edgeopt.bounds.oinc.urgency import Due, run_urgent
 from edgeopt.errors import InputError, OptionError
 from edgeopt.models.oinc import special

@@ -7,12 +7,11 @@ import pytest
 
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.oinc import counterexamples as named
-from edgeopt.bounds.oinc.families import drawn_due, drawn_jobs
+from edgeopt.bounds.oinc.counterexamples import drawn_due, drawn_jobs
 from edgeopt.bounds.oinc.modelling import moved_devices
-from edgeopt.bounds.oinc.periods import two_shares
+from edgeopt.bounds.oinc.order import two_shares
 from edgeopt.bounds.oinc.searching import JOBS
-from edgeopt.bounds.oinc.theorem2 import cut_short
-from edgeopt.bounds.oinc.theorem3 import Counts, count_steps
+from edgeopt.bounds.oinc.theorem2 import Counts, count_steps, cut_short
 from edgeopt.bounds.oinc.urgency import run_urgent
 from edgeopt.models.oinc import special
 from edgeopt.models.oinc.retraining import RetrainingProblem

@@ -8,12 +8,12 @@ from edgeopt.bounds.rescue import counterexamples as named
 from edgeopt.bounds.rescue.evaluation import Evaluation
 from edgeopt.bounds.rescue.exhaustive import (
     clairvoyant_optimum,
-    integer_optimum,
     offline_optimum,
     online_optimum,
 )
-from edgeopt.bounds.rescue.feasibility import crowded_window
+from edgeopt.bounds.rescue.reserved import crowded_window
 from edgeopt.instances.rescue import tight
+from tests.bounds.rescue.integer import integer_optimum
 
 HALF = 0.5
 REFUTED = [

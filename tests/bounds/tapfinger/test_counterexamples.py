@@ -4,8 +4,7 @@ import pytest
 
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.changes import five_and_twice_seven
-from edgeopt.bounds.tapfinger.conflicts import empty_handed, keen_or_roomy
+from edgeopt.bounds.tapfinger.conflicts import empty_handed, five_and_twice_seven, keen_or_roomy
 
 REFUTED = [
     # claim, instance, measured, guaranteed

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
 from edgeopt.bounds.tapfinger.conflicts import Rivals, drawn_rivals
-from edgeopt.bounds.tapfinger.families import drawn_instance, drawn_tasks, noisy_instance
+from edgeopt.bounds.tapfinger.counterexamples import drawn_instance, drawn_tasks, noisy_instance
 from edgeopt.bounds.tapfinger.plan import Plan, drawn_plan
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import SchedulingProblem

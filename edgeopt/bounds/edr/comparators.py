@@ -158,7 +158,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.sudden_cap),
         assumptions=(ALWAYS,),
-        counterexample="sudden_cap()",
         corrected_by=("edr.equation38.affordable", "edr.equation38"),
     ),
     claim(
@@ -213,7 +212,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.sudden_cap),
         assumptions=(TASKS,),
-        counterexample="sudden_cap()",
         corrected_by=("edr.cap",),
     ),
 )

@@ -156,7 +156,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.few_frames),
         assumptions=(TASKS,),
-        counterexample="few_frames()",
         corrected_by=("edr.equation27",),
     ),
     claim(
@@ -177,7 +176,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.few_frames),
         assumptions=(TASKS,),
-        counterexample="few_frames()",
         corrected_by=("edr.equation46",),
     ),
     claim(
@@ -208,7 +206,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.departed),
         assumptions=(TASKS,),
-        counterexample="departed()",
         corrected_by=("edr.theorem2.multipliers",),
     ),
     claim(
@@ -230,7 +227,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.overtrained),
         assumptions=(TASKS,),
-        counterexample="overtrained()",
         corrected_by=("edr.equation21",),
     ),
 )

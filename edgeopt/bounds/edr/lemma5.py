@@ -226,7 +226,6 @@ CLAIMS = (
         one(special.lemma5),
         assumptions=BOUNDED,
         tolerance=SOLVED,
-        counterexample="lemma5()",
         corrected_by=("edr.lemma5", "edr.lemma5.constant"),
     ),
     claim(
@@ -249,7 +248,6 @@ CLAIMS = (
         one(special.theorem3),
         assumptions=(INTERIOR, NONNEGATIVE, CAPPED),
         tolerance=SOLVED,
-        counterexample="theorem3()",
         corrected_by=("edr.theorem3",),
     ),
     claim(
@@ -262,7 +260,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.alternating_price, 16),
         assumptions=(NONNEGATIVE, AFFORDABLE),
-        counterexample="alternating_price(16)",
         corrected_by=("edr.theorem3", "edr.lemma4"),
     ),
     claim(
@@ -307,7 +304,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.uncapped),
         assumptions=(INTERIOR,),
-        counterexample="uncapped()",
         corrected_by=("edr.corollary1.fit",),
     ),
     claim(
@@ -330,7 +326,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(special.theorem3),
         assumptions=(INTERIOR,),
-        counterexample="theorem3()",
         corrected_by=("edr.equation17", "edr.corollary1.fit"),
     ),
 )

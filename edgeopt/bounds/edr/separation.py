@@ -247,7 +247,6 @@ CLAIMS = (
         one(counterexamples.dear_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
-        counterexample="dear_requests()",
         corrected_by=("edr.equation55",),
     ),
     claim(
@@ -269,7 +268,6 @@ CLAIMS = (
         one(counterexamples.cheap_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
-        counterexample="cheap_requests()",
         corrected_by=("edr.equation57",),
     ),
 )

@@ -171,7 +171,6 @@ CLAIMS = (
         one(counterexamples.jensen_half),
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
-        counterexample="jensen_half()",
         corrected_by=("edr.theorem1", "edr.theorem1.apart"),
     ),
     claim(
@@ -204,7 +203,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.always_dropped, 100),
         assumptions=(TASKS,),
-        counterexample="always_dropped(100)",
         corrected_by=("edr.fit", "edr.fit.down", "edr.carry"),
     ),
 )

@@ -283,7 +283,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.cheap_half_repository),
         assumptions=(COVERED,),
-        counterexample="cheap_half_repository()",
         corrected_by=("idn.lemma_f9", "idn.lemma_f9.capped"),
     ),
     claim(
@@ -343,7 +342,6 @@ CLAIMS = (
         one(counterexamples.one_model),
         assumptions=(WHOLE,),
         tolerance=0.0,
-        counterexample="one_model()",
         corrected_by=("idn.lemma_f11",),
     ),
     claim(
@@ -354,7 +352,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.two_shelves),
         assumptions=(CHOICE,),
-        counterexample="two_shelves()",
         corrected_by=("idn.lemma_f11",),
     ),
 )

@@ -192,7 +192,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.unneeded_model),
         assumptions=(COVERED,),
-        counterexample="unneeded_model()",
         corrected_by=("idn.message_passing",),
     ),
     claim(
@@ -234,7 +233,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.dear_model),
         assumptions=(WHOLE,),
-        counterexample="dear_model()",
         corrected_by=("idn.equation103", "idn.lemma_f3"),
     ),
     claim(

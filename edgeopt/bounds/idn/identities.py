@@ -204,7 +204,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.starved_repository),
         assumptions=(IN_SET,),
-        counterexample="starved_repository()",
         corrected_by=("idn.lemma_c2",),
     ),
     claim(
@@ -226,7 +225,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.starved_repository),
         assumptions=(IN_SET,),
-        counterexample="starved_repository()",
         corrected_by=("idn.lemma3_1",),
     ),
     claim(
@@ -249,7 +247,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.two_half_repositories),
         assumptions=(COVERED,),
-        counterexample="two_half_repositories()",
         corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
     claim(
@@ -261,7 +258,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.cheap_half_repository),
         assumptions=(COVERED,),
-        counterexample="cheap_half_repository()",
         corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
     claim(
@@ -302,7 +298,6 @@ CLAIMS = (
         _at_run_time,
         Relation.AT_MOST,
         one(shared_model),
-        counterexample="shared_model()",
         corrected_by=("idn.lemma_a1",),
     ),
 )

@@ -309,7 +309,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(adversarial, horizon=400, tasks=2),
         assumptions=(CHOICE,),
-        counterexample="adversarial(horizon=400, tasks=2)",
         corrected_by=("idn.lemma_f2.sharp", "idn.lemma_f2.tight"),
     ),
     claim(

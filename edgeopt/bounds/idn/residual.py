@@ -213,7 +213,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.nearly_whole_repository),
         assumptions=(COVERED,),
-        counterexample="nearly_whole_repository()",
         corrected_by=("idn.rounding", "idn.rounding.capped"),
     ),
     claim(
@@ -261,7 +260,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.oversized_model),
         assumptions=(CHOICE,),
-        counterexample="oversized_model()",
         corrected_by=("idn.half.budget",),
     ),
     claim(
@@ -281,7 +279,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.two_large_models),
         assumptions=(CHOICE, FITS, COVERED),
-        counterexample="two_large_models()",
         corrected_by=("idn.half", "idn.rounding"),
     ),
     claim(
@@ -293,7 +290,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
-        counterexample="large_leftover(0.01)",
         corrected_by=("idn.half",),
     ),
     claim(
@@ -305,7 +301,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
-        counterexample="large_leftover(0.01)",
         corrected_by=("idn.half", "idn.margin.gain"),
     ),
     claim(

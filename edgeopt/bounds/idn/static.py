@@ -240,7 +240,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(adversarial, horizon=2),
         tolerance=1e-6,
-        counterexample="adversarial(horizon=2)",
         corrected_by=("idn.cooperative",),
     ),
     claim(
@@ -262,7 +261,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.one_model),
         tolerance=1e-6,
-        counterexample="one_model()",
         corrected_by=("idn.cooperative", "idn.cooperative.expected"),
     ),
     claim(
@@ -284,7 +282,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(crowded_out, 0.01),
         assumptions=(ONE_CHOICE,),
-        counterexample="crowded_out(0.01)",
         corrected_by=("idn.greedy",),
     ),
     claim(
@@ -335,7 +332,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(shared_model),
         assumptions=(SHARED,),
-        counterexample="shared_model()",
         corrected_by=("idn.credit.shared",),
     ),
 )

@@ -340,7 +340,6 @@ CLAIMS = (
         Relation.EQUAL,
         {name: EXPERTS[name] for name in ["adversarial(horizon=400, tasks=2)"]},
         assumptions=(CHOICE, WHOLE),
-        counterexample="adversarial(horizon=400, tasks=2)",
         corrected_by=("idn.average",),
     ),
 )

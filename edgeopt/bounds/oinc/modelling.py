@@ -18,10 +18,11 @@ from edgeopt.online.oinc.events import Jobs, Slot
 from edgeopt.online.oinc.reservation import Reservation
 
 if TYPE_CHECKING:
-    from edgeopt.bounds.named import Family
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from edgeopt.bounds.named import Family
 
 __all__ = [
     "CLAIMS",
@@ -239,7 +240,6 @@ CLAIMS = (
         lambda instance: _transferred(instance, _shown),
         Relation.EQUAL,
         {"moved_devices()": moved_devices},
-        counterexample="moved_devices()",
         corrected_by=("oinc.state",),
         **_INSTANCE,
     ),

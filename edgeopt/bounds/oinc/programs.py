@@ -198,7 +198,6 @@ CLAIMS = (
         _of_any,
         Relation.AT_MOST,
         one(counterexamples.moved),
-        counterexample="moved()",
         corrected_by=("oinc.lemma1",),
     ),
     claim(
@@ -218,7 +217,6 @@ CLAIMS = (
         lambda view: _job_by_job(view.fluid, midpoint=True),
         Relation.AT_MOST,
         one(short_jobs, 1),
-        counterexample="short_jobs(1)",
         corrected_by=("oinc.lemma1", "oinc.lemma1.middle"),
     ),
     claim(
@@ -239,7 +237,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.moved_away),
         tolerance=SOLVED,
-        counterexample="moved_away()",
         corrected_by=("oinc.p1", "oinc.p1.one_site"),
     ),
     claim(
@@ -309,7 +306,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(lone_job),
         tolerance=SOLVED,
-        counterexample="lone_job()",
         corrected_by=("oinc.equation8a",),
     ),
     claim(
@@ -331,7 +327,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.ends_later),
         tolerance=SOLVED,
-        counterexample="ends_later()",
         corrected_by=("oinc.horizon",),
     ),
 )

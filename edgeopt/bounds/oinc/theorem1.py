@@ -236,7 +236,6 @@ CLAIMS = (
         lambda view: _violation(_jobs(view), 1.0),
         Relation.AT_MOST,
         one(special.lone_job),
-        counterexample="lone_job()",
         corrected_by=("oinc.theorem1.certificate", "oinc.theorem1.value"),
         **_JOBS,
     ),

@@ -184,7 +184,6 @@ CLAIMS = (
         _held_and_dropped,
         Relation.EQUAL,
         one(outlasting_run, "hold"),
-        counterexample="outlasting_run(hold)",
         corrected_by=("rescue.beyond", "rescue.horizon"),
     ),
     claim(

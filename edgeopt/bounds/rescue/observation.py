@@ -199,7 +199,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.half_routed),
         assumptions=(EXCLUSIVE,),
-        counterexample="half_routed()",
         corrected_by=("rescue.value", "rescue.observation1"),
     ),
     claim(
@@ -227,7 +226,6 @@ CLAIMS = (
         _routing_complete,
         Relation.AT_LEAST,
         one(counterexamples.half_routed),
-        counterexample="half_routed()",
         corrected_by=("rescue.routing",),
     ),
     claim(
@@ -239,7 +237,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.two_plans),
         assumptions=(EXCLUSIVE,),
-        counterexample="two_plans()",
         corrected_by=("rescue.plan_choice",),
     ),
     claim(
@@ -280,7 +277,6 @@ CLAIMS = (
         _plan_against_clairvoyant,
         Relation.AT_LEAST,
         one(counterexamples.clairvoyant_gap),
-        counterexample="clairvoyant_gap()",
         corrected_by=("rescue.lemma1.absent", "rescue.clairvoyant"),
     ),
     claim(
@@ -290,7 +286,6 @@ CLAIMS = (
         _clairvoyant_ratio,
         Relation.AT_MOST,
         one(counterexamples.rare_long_runs, 8),
-        counterexample="rare_long_runs(8)",
         corrected_by=("rescue.clairvoyant",),
     ),
     claim(

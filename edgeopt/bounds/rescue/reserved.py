@@ -217,7 +217,6 @@ CLAIMS = (
         one(counterexamples.risky_run, 0.1),
         assumptions=(HAS_RESERVED,),
         tolerance=1e-12,
-        counterexample="risky_run(0.1)",
         corrected_by=("rescue.guard",),
     ),
     claim(
@@ -240,7 +239,6 @@ CLAIMS = (
         _best_safe_share,
         Relation.AT_LEAST,
         one(counterexamples.risky_run, 0.1),
-        counterexample="risky_run(0.1)",
         corrected_by=("rescue.theorem1", "rescue.forbid"),
     ),
     claim(
@@ -252,7 +250,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.reserved_budget, 0.01, 0.01),
         assumptions=(EXCLUSIVE, HAS_RESERVED),
-        counterexample="reserved_budget(0.01, 0.01)",
         corrected_by=("rescue.guarded.priced", "rescue.forbid"),
     ),
     claim(
@@ -284,7 +281,6 @@ CLAIMS = (
         _forbidding_bound_lenient,
         Relation.AT_LEAST,
         one(counterexamples.split_tolerance),
-        counterexample="split_tolerance()",
         corrected_by=("rescue.forbid",),
     ),
     claim(
@@ -298,7 +294,6 @@ CLAIMS = (
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,
         assumptions=(_EACH_WINDOW_SUFFICES,),
-        counterexample="crowded_window()",
         corrected_by=("rescue.feasibility",),
     ),
     claim(

@@ -168,7 +168,6 @@ CLAIMS = (
         _offline_ignoring,
         Relation.AT_LEAST,
         one(counterexamples.planned_reservation),
-        counterexample="planned_reservation()",
         corrected_by=("rescue.lemma1.absent", "rescue.lemma1.pathwise", "rescue.lemma1.expected"),
     ),
     claim(
@@ -249,7 +248,6 @@ CLAIMS = (
         _half,
         Relation.AT_LEAST,
         one(counterexamples.independent_arrivals, 0.01, 0.01),
-        counterexample="independent_arrivals(0.01, 0.01)",
         corrected_by=("rescue.theorem1", "rescue.microslot"),
     ),
     claim(
@@ -290,7 +288,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.independent_arrivals, 0.01, 0.01),
         tolerance=EXACT,
-        counterexample="independent_arrivals(0.01, 0.01)",
         corrected_by=("rescue.value", "rescue.microslot.value"),
     ),
     claim(
@@ -304,7 +301,6 @@ CLAIMS = (
         one(counterexamples.late_run),
         assumptions=(EXCLUSIVE,),
         tolerance=EXACT,
-        counterexample="late_run()",
         corrected_by=("rescue.value",),
     ),
     claim(

@@ -168,7 +168,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.contested_slot),
         assumptions=(INDEPENDENT_ARRIVALS,),
-        counterexample="contested_slot()",
         corrected_by=("rescue.microslot.occupancy",),
     ),
 )

@@ -8,9 +8,17 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, INTERIOR, NONNEGATIVE, TASKS
 from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
-from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY
+from edgeopt.bounds.edr.families import (
+    AFFORDABLE,
+    ALWAYS,
+    DRAWN,
+    INTERIOR,
+    MOVING,
+    NONNEGATIVE,
+    STEADY,
+    TASKS,
+)
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve

@@ -8,9 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import INTERIOR, TASKS
 from edgeopt.bounds.edr.evaluation import Constants, claim
-from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY
+from edgeopt.bounds.edr.families import DRAWN, INTERIOR, MOVING, STEADY, TASKS
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, CAPPED, INTERIOR, NONNEGATIVE
 from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
-from edgeopt.bounds.edr.families import MOVING, STEADY, tiled
+from edgeopt.bounds.edr.families import (
+    AFFORDABLE,
+    ALWAYS,
+    CAPPED,
+    INTERIOR,
+    MOVING,
+    NONNEGATIVE,
+    STEADY,
+    tiled,
+)
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.separation import (
     BOUNDED,

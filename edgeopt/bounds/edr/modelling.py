@@ -8,9 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import TASKS
 from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
-from edgeopt.bounds.edr.families import DRAWN, STEADY
+from edgeopt.bounds.edr.families import DRAWN, STEADY, TASKS
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one

@@ -9,10 +9,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import rounded
-from edgeopt.bounds.edr.assumptions import whole
 from edgeopt.bounds.edr.counterexamples import always_dropped
 from edgeopt.bounds.edr.evaluation import claim
-from edgeopt.bounds.edr.families import STEADY
+from edgeopt.bounds.edr.families import STEADY, whole
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
 from edgeopt.bounds.named import one

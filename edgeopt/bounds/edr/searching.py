@@ -11,8 +11,7 @@ from edgeopt.bounds.edr.counterexamples import hand
 from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.bounds.edr.families import steady
 from edgeopt.bounds.edr.rounded import Frame
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr.special import small
 

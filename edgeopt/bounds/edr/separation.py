@@ -13,9 +13,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import AFFORDABLE, CAPPED, PRICED
 from edgeopt.bounds.edr.evaluation import SOLVED, claim
-from edgeopt.bounds.edr.families import DRAWN, STEADY
+from edgeopt.bounds.edr.families import AFFORDABLE, CAPPED, DRAWN, PRICED, STEADY
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation

@@ -9,9 +9,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import NONNEGATIVE, TASKS
 from edgeopt.bounds.edr.evaluation import SOLVED, claim
-from edgeopt.bounds.edr.families import DRAWN, STEADY
+from edgeopt.bounds.edr.families import DRAWN, NONNEGATIVE, STEADY, TASKS
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation

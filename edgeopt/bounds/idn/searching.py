@@ -11,8 +11,7 @@ from edgeopt.bounds.idn.counterexamples import PLENTY
 from edgeopt.bounds.idn.evaluation import Adversary
 from edgeopt.bounds.idn.law import Knapsack
 from edgeopt.bounds.idn.mirror_map import Projection
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.special import adversarial, small
 

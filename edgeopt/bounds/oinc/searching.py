@@ -14,8 +14,7 @@ from edgeopt.bounds.oinc.modelling import Split
 from edgeopt.bounds.oinc.order import Periods
 from edgeopt.bounds.oinc.theorem2 import Counts, Cut
 from edgeopt.bounds.oinc.urgency import Due
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem

@@ -10,9 +10,9 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, RARE_LONG_RUNS
+from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.rescue.evaluation import EXACT, claim
 from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
-from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLOT
+from edgeopt.bounds.rescue.counterexamples import RESERVED
 from edgeopt.bounds.rescue.evaluation import best_advantage, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
-from edgeopt.bounds.rescue.families import RESERVED
 from edgeopt.bounds.rescue.improvement import priced_values
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order

@@ -10,10 +10,10 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
+from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
 from edgeopt.bounds.rescue.dual import occupancy_dual
 from edgeopt.bounds.rescue.evaluation import EXACT, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
-from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

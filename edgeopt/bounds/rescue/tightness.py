@@ -11,8 +11,8 @@ from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt.bounds.rescue.assumptions import TWO_SLOT_GAMBLE, gamble_probability
+from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, TIGHT
 from edgeopt.bounds.rescue.evaluation import EXACT, claim
-from edgeopt.bounds.rescue.families import INDEPENDENT, TIGHT
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.rescue import Rescue, policy_value
 

@@ -8,7 +8,8 @@ That the learned policy converges, or beats another one, has no check: it is mea
 
 from __future__ import annotations
 
-from edgeopt.bounds.tapfinger import accumulation, conflicts, lower, program
+from edgeopt.bounds.tapfinger import conflicts, lower, program
+from edgeopt.bounds.tapfinger import program as accumulation
 from edgeopt.bounds.tapfinger.evaluation import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.bounds.tapfinger.conflicts import Changes, Rivals
 from edgeopt.bounds.tapfinger.counterexamples import drawn_tasks, of_gpus
 from edgeopt.bounds.tapfinger.plan import Plan

@@ -197,7 +197,7 @@ def test_regret_from_above_is_above(seed, monkeypatch):
     """What large networks are judged by is no less than the exact regret, and still proves it."""
     given = long(seed, 400)
     [exact] = check("idn.theorem5_1.sharper", given)
-    monkeypatch.setattr("edgeopt.bounds.idn.optimum.LARGEST", 0)
+    monkeypatch.setattr("edgeopt.bounds.idn.theorem.LARGEST", 0)
     [above] = check("idn.theorem5_1.sharper", given)
     assert "static_bound" in above.certificate
     assert "allocation" not in above.certificate

@@ -121,7 +121,7 @@ def test_only_jobs_of_a_site_pay_there(duration):
 def test_constant_weights_by_the_plain_run(problem, epsilon):
     """With a slot to every deadline, weights at the arrival are the jobs' own."""
     due = Due(problem, problem.arrival + 1.0)
-    plain = run_urgent(due, epsilon=epsilon, frozen=True)
+    plain = run_urgent(due, epsilon=epsilon)
     run = run_density(problem, epsilon=epsilon)
     assert plain.objective == pytest.approx(plain.cost.sum(), rel=1e-9)
     # Equal costs at two sites may be told apart by rounding.

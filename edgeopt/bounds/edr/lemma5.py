@@ -1,4 +1,4 @@
-"""Lemma 5 and Theorem 3: what it costs to train and to serve apart, one after the other."""
+"""Lemma 5 and Theorem 3, the cost of training and serving apart; Corollary 1, its growth."""
 
 from __future__ import annotations
 

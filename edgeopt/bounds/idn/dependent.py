@@ -1,4 +1,4 @@
-"""Dependent rounding: marginals, negative correlation, and coins that spoil them."""
+"""Dependent rounding, and the product form between the gain and its expectation under it."""
 
 from __future__ import annotations
 

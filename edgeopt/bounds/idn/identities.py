@@ -1,4 +1,4 @@
-"""Equal ways to write serving cost and gain, and what they need from the repositories."""
+"""Equal ways to write serving cost and gain, and that the gain is submodular."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weighted entropy: how curved and how wide it is, and what its ascent steps ignore."""
+"""The weighted entropy: how curved and wide it is, and its projection onto a capped face."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds on static placements at run time, and what greedy placement is worth."""
+"""Static placements at run time, fractional allocations, and credit for shared models."""
 
 from __future__ import annotations
 

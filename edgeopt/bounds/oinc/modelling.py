@@ -1,4 +1,4 @@
-"""Single formulas of the model: remaining work, what the learned policy is shown."""
+"""Single formulas: what share is kept for jobs, what the learned policy is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P1 and P2: what the optima of the retraining programs bound, and what they do not."""
+"""Lemma 1, P1 and P2: what the retraining programs count and bound, and what they do not."""
 
 from __future__ import annotations
 

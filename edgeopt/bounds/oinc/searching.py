@@ -1,7 +1,4 @@
-"""Families of small OINC problems in which a search may look for tight and false claims.
-
-Those of single formulas are in `edgeopt.bounds.oinc.searching_formulas`.
-"""
+"""Families of small OINC problems in which a search may look for tight and false claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorem 2: whether what OINC decides is feasible."""
+"""Theorem 2, whether what OINC decides is feasible, and Theorem 3, in how many steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RESCUE+: one step of policy improvement on Algorithm 1."""
+"""RESCUE+, a step of policy improvement on Algorithm 1; and the end of the horizon."""
 
 from __future__ import annotations
 

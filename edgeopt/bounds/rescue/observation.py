@@ -1,4 +1,4 @@
-"""Observation 1 and the facts around the recursion: monotony, routing, dependence on the plan."""
+"""Observation 1 and the recursion, dependence on the plan, and what the offline optimum is."""
 
 from __future__ import annotations
 

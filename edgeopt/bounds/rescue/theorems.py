@@ -1,4 +1,4 @@
-"""Theorem 1 and its sharper and printed forms: what Algorithm 1 earns against the plan."""
+"""The lemmas and Theorem 1: what the plan bounds, and what Algorithm 1 earns against it."""
 
 from __future__ import annotations
 

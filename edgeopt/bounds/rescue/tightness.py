@@ -1,4 +1,4 @@
-"""Theorem 2: on a gamble of two slots no online policy keeps more than half of the optimum."""
+"""Theorem 2 on a gamble of two slots, and tasks of a slot that take turns."""
 
 from __future__ import annotations
 

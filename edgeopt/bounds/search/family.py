@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["Family", "Parameter", "Point", "of_seeds", "row", "values"]
+__all__ = ["Family", "Parameter", "Point", "of_seeds"]
 
 
 def row(name: str, count: int, low: float, high: float, **options: Any) -> tuple[Parameter, ...]:

@@ -1,4 +1,4 @@
-"""Several clusters that pick one task: who wins it, and whether it is started."""
+"""What policies do: who wins a task, what Optimus expects, and what changing bundles saves."""
 
 from __future__ import annotations
 

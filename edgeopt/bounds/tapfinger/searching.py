@@ -1,7 +1,4 @@
-"""Families of a few tasks in which a search may look for tight and false claims of TapFinger.
-
-Those of single formulas are in `edgeopt.bounds.tapfinger.searching_formulas`.
-"""
+"""Families of a few tasks in which a search may look for tight and false claims of TapFinger."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "CLAIMS", "FAMILIES", "FIGURES", "GROUPS", "INSTANCES", "POLICIES", "SYSTEMS", "built_in",
-    "offered",
+    "CLAIMS", "ERRATA", "FAMILIES", "FIGURES", "GROUPS", "INSTANCES", "POLICIES", "SYSTEMS",
+    "built_in", "offered",
 ]  # fmt: skip
 
 SYSTEMS: Final = "edgeopt.systems"
@@ -22,6 +22,9 @@ SYSTEMS: Final = "edgeopt.systems"
 
 CLAIMS: Final = "edgeopt.claims"
 """Group of the sequences of `Claim`."""
+
+ERRATA: Final = "edgeopt.errata"
+"""Group of the functions that return a sequence of `Erratum`, for built-in systems alone."""
 
 FAMILIES: Final = "edgeopt.families"
 """Group of the sequences of `Family`, named as their system."""
@@ -35,7 +38,7 @@ FIGURES: Final = "edgeopt.figures"
 INSTANCES: Final = "edgeopt.instances"
 """Group of the classes of instances, for built-in systems alone: others say them in a record."""
 
-GROUPS: Final = (SYSTEMS, CLAIMS, FAMILIES, POLICIES, FIGURES, INSTANCES)
+GROUPS: Final = (SYSTEMS, CLAIMS, ERRATA, FAMILIES, POLICIES, FIGURES, INSTANCES)
 """Those in which every built-in system has a part."""
 
 # Whole names, not patterns: the digest of code follows them to the parts of one system.
@@ -43,6 +46,7 @@ _OWN: Final = {
     "rescue": {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
         CLAIMS: "edgeopt.bounds.rescue:CLAIMS",
+        ERRATA: "edgeopt.bounds.rescue.errata:errata",
         FAMILIES: "edgeopt.bounds.rescue.searching:FAMILIES",
         POLICIES: "edgeopt.studies.rescue.policies:POLICIES",
         FIGURES: "edgeopt.studies.rescue.exhibits:EXHIBITS",
@@ -51,6 +55,7 @@ _OWN: Final = {
     "idn": {
         SYSTEMS: "edgeopt.studies.idn:SYSTEM",
         CLAIMS: "edgeopt.bounds.idn:CLAIMS",
+        ERRATA: "edgeopt.bounds.idn.errata:errata",
         FAMILIES: "edgeopt.bounds.idn.searching:FAMILIES",
         POLICIES: "edgeopt.studies.idn.policies:POLICIES",
         FIGURES: "edgeopt.studies.idn.exhibits:EXHIBITS",
@@ -59,6 +64,7 @@ _OWN: Final = {
     "oinc": {
         SYSTEMS: "edgeopt.studies.oinc:SYSTEM",
         CLAIMS: "edgeopt.bounds.oinc:CLAIMS",
+        ERRATA: "edgeopt.bounds.oinc.errata:errata",
         FAMILIES: "edgeopt.bounds.oinc.searching:FAMILIES",
         POLICIES: "edgeopt.studies.oinc.policies:POLICIES",
         FIGURES: "edgeopt.studies.oinc.exhibits:EXHIBITS",
@@ -67,6 +73,7 @@ _OWN: Final = {
     "edr": {
         SYSTEMS: "edgeopt.studies.edr:SYSTEM",
         CLAIMS: "edgeopt.bounds.edr:CLAIMS",
+        ERRATA: "edgeopt.bounds.edr.errata:errata",
         FAMILIES: "edgeopt.bounds.edr.searching:FAMILIES",
         POLICIES: "edgeopt.studies.edr.policies:POLICIES",
         FIGURES: "edgeopt.studies.edr.exhibits:EXHIBITS",
@@ -75,6 +82,7 @@ _OWN: Final = {
     "tapfinger": {
         SYSTEMS: "edgeopt.studies.tapfinger:SYSTEM",
         CLAIMS: "edgeopt.bounds.tapfinger:CLAIMS",
+        ERRATA: "edgeopt.bounds.tapfinger.errata:errata",
         FAMILIES: "edgeopt.bounds.tapfinger.searching:FAMILIES",
         POLICIES: "edgeopt.studies.tapfinger.policies:POLICIES",
         FIGURES: "edgeopt.studies.tapfinger.exhibits:EXHIBITS",

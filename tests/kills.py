@@ -37,7 +37,7 @@ DRAWN = dataclasses.replace(
 )
 COMMANDS = {
     "reproduce": ["reproduce", "idn", "--table", "II", "--quick"],
-    "check": ["check", "tapfinger.equation3*"],
+    "check": ["check", "tapfinger.equation5*"],
     "study": ["study", "stopping", "--draws", "2", "--runs", "20"],
 }
 COMPARED = {

@@ -133,13 +133,13 @@ def test_drawn_instances_join_the_named_ones(
 def test_table_fits_a_terminal_and_cuts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stdout", out := Terminal())
-    wanted = ["rescue.recursion.printed", "rescue.budget*", "tapfinger.headline*"]
+    wanted = ["rescue.theorem1.printed", "idn.average*", "tapfinger.conflict*"]
     assert run(["check", *wanted, "--instances", "2"]) == 0
     printed = re.sub(r"\x1b\[[\d;]*m", "", out.getvalue())
     *table, summary = printed.splitlines()
     assert max(map(len, table)) <= 100
     assert "…" not in printed
-    for piece in ("recursion.", "generate(", "servers=2,", "horizon=24,", "reserved=4)"):
+    for piece in ("theorem1.", "arrivals(0.01, 0.01)", "empty_handed()"):
         assert any(piece in line for line in table)
     for claim in claims(wanted).values():
         assert claim.source.number.split()[-1] in printed
@@ -147,10 +147,10 @@ def test_table_fits_a_terminal_and_cuts_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_piped_table_has_a_line_per_claim(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "rescue.budget*"]) == 0
+    assert run(["check", "rescue.theorem1.printed"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    [row] = [line for line in lines if line.startswith(" budget.printed")]
-    name = "generate(servers=2, devices=4, profiles=3, horizon=24, reserved=4)"
+    [row] = [line for line in lines if line.startswith(" theorem1.printed")]
+    name = "independent_arrivals(0.01, 0.01)"
     assert row.rstrip().split("  ")[-1].strip() == name
 
 
@@ -184,7 +184,7 @@ def test_page_and_document_are_written(
 
 
 def test_workers_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = ["rescue.radio*", "tapfinger.headline*", "rescue.routing.printed", "--instances", "2"]
+    wanted = ["rescue.beyond*", "tapfinger.conflict*", "rescue.routing.printed", "--instances", "2"]
     assert run(["check", *wanted, "--json"]) == 0
     alone = document(capsys)
     # Threads do as processes would, without the time that those take to start.

@@ -1,9 +1,10 @@
 """Claims with their verdicts, checked by the build: directives for tables, roles for numbers.
 
 ``{claims} SYSTEM`` tabulates the claims of a system that stand, ``{refuted} SYSTEM`` those that are
-known to be false, each with its smallest instance and with what holds instead. In a sentence
-``{finding}`ID``` says what the check of a claim found, ``{measured}`ID``` and ``{guaranteed}`ID```
-give its numbers, and ``{count}`claims SYSTEM``` counts.
+known to be false, each with its smallest instance and with what holds instead, ``{errata} SYSTEM``
+what its paper prints wrong. In a sentence ``{finding}`ID``` says what the check of a claim, or the
+example of an erratum, came to, ``{measured}`ID``` and ``{guaranteed}`ID``` give its numbers, and
+``{count}`claims SYSTEM``` counts.
 """
 
 from __future__ import annotations
@@ -40,6 +41,33 @@ def found(system: str) -> dict[str, dict[str, Any]]:
 
     verdicts: dict[str, dict[str, Any]] = kept(["claims", system], compute)
     return verdicts
+
+
+@cache
+def wrong(system: str) -> dict[str, dict[str, Any]]:
+    """Errata of a system by identifier, as texts; what is true counts as measured."""
+
+    def compute() -> dict[str, dict[str, Any]]:
+        from edgeopt.bounds import errata
+        from edgeopt.studies.wording import number
+
+        return {
+            one.id: {
+                "source": one.source.number,
+                "printed": one.printed,
+                "corrected": one.corrected,
+                "why": one.why,
+                "instance": one.example,
+                "relation": one.relation.value,
+                "guaranteed": number(one.printed_value, 4),
+                "mended": number(one.corrected_value, 4),
+                "measured": number(one.true_value, 4),
+            }
+            for one in errata(system).values()
+        }
+
+    texts: dict[str, dict[str, Any]] = kept(["errata", system], compute)
+    return texts
 
 
 def anchor(name: str) -> str:
@@ -126,42 +154,76 @@ class Refuted(SphinxDirective):
         return [table(headings, rows, left=3, ids=ids, classes=["claims", "refuted"])]
 
 
+class Errata(SphinxDirective):
+    """Table of what a paper prints wrong, with what it should print."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        found = wrong(self.arguments[0])
+        rows = [
+            [
+                [
+                    paragraph(nodes.strong(one["source"], one["source"]), classes=["claim-source"]),
+                    paragraph(sentence(one["printed"])),
+                    paragraph(nodes.literal(name, name), classes=["claim-id"]),
+                ],
+                [paragraph(sentence(one["corrected"])), paragraph(sentence(one["why"]))],
+                [paragraph(sentence(one["instance"]))],
+                one["guaranteed"],
+                one["mended"],
+                f"{one['relation']} {one['measured']}",
+            ]
+            for name, one in found.items()
+        ]
+        headings = ["printed", "corrected", "example", "printed gives", "corrected gives", "right"]
+        ids = [anchor(name) for name in found]
+        return [table(headings, rows, left=3, ids=ids, classes=["claims", "errata"])]
+
+
 def reference(name: str) -> nodes.reference:
     literal = nodes.literal(name, name)
     return nodes.reference("", "", literal, refid=anchor(name), internal=True)
 
 
 class Finding(SphinxRole):
-    """What the check of a claim found, in a few words."""
+    """What the check of a claim or the example of an erratum came to, in a few words."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         from edgeopt.bounds import claims
 
         name = self.text
-        claim = claims()[name]
-        verdict = found(name.split(".")[0])[name]
-        said: list[nodes.Node] = [
-            nodes.Text(f"{verdict['measured']} on "),
-            instance(verdict["instance"]),
-            nodes.Text(f", {claim.relation.value} {verdict['guaranteed']} claimed"),
-        ]
+        system = name.split(".")[0]
+        said: list[nodes.Node]
+        if name in wrong(system):
+            one = wrong(system)[name]
+            right = f"{one['relation']} {one['measured']}".removeprefix("equal ")
+            said = [nodes.Text(f"{one['guaranteed']} as printed, where {right} is right")]
+        else:
+            claim, verdict = claims()[name], found(system)[name]
+            said = [
+                nodes.Text(f"{verdict['measured']} on "),
+                instance(verdict["instance"]),
+                nodes.Text(f", {claim.relation.value} {verdict['guaranteed']} claimed"),
+            ]
         link = nodes.reference("", name, refid=anchor(name), internal=True, classes=["finding"])
         return [nodes.Text("("), link, nodes.Text(": "), *said, nodes.Text(")")], []
 
 
 class Number(SphinxRole):
-    """The measured or the guaranteed number of a claim."""
+    """The measured or the guaranteed number of a claim; of an erratum, the true or printed one."""
 
     def __init__(self, which: str) -> None:
         self.which = which
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        verdict = found(self.text.split(".")[0])[self.text]
+        system = self.text.split(".")[0]
+        verdict = (wrong(system) | found(system))[self.text]
         return [nodes.Text(verdict[self.which])], []
 
 
 class Count(SphinxRole):
-    """A count: ``systems``; ``claims``, ``refuted`` and ``policies``, of a system or of all."""
+    """A count: ``systems``; ``claims``, ``refuted``, ``errata`` and ``policies``, of one or all."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         return [nodes.Text(str(count(*self.text.split())))], []
@@ -177,6 +239,8 @@ def count(what: str, system: str | None = None) -> int:
     if what == "policies":
         chosen = systems() if system is None else [system]
         return sum(len(policies(find_system(name))) for name in chosen)
+    if what == "errata":
+        return sum(len(wrong(name)) for name in (systems() if system is None else [system]))
     known = claims(system).values()
     if what == "claims":
         return len(known)
@@ -188,6 +252,7 @@ def count(what: str, system: str | None = None) -> int:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("claims", Claims)
     app.add_directive("refuted", Refuted)
+    app.add_directive("errata", Errata)
     app.add_role("finding", Finding())
     app.add_role("measured", Number("measured"))
     app.add_role("guaranteed", Number("guaranteed"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgeopt.bounds.claim import Assumption, Claim, Measurement, NotApplicableError
+from edgeopt.bounds.errata import Erratum, errata
 from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.ratio import Difference, Ratio, competitive_ratio, paired_difference
 from edgeopt.bounds.registry import check, claims
@@ -26,6 +27,7 @@ __all__ = [
     "Difference",
     "DynamicFit",
     "DynamicRegret",
+    "Erratum",
     "Finding",
     "Growth",
     "Measurement",
@@ -42,6 +44,7 @@ __all__ = [
     "competitive_ratio",
     "dynamic_fit",
     "dynamic_regret",
+    "errata",
     "growth_exponent",
     "paired_difference",
     "psi_regret",

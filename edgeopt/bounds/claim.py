@@ -137,7 +137,7 @@ class Claim:
         Share of the numbers compared, or of the size that a measurement states, by which the
         relation may be missed; with 0 it may not be missed at all.
     counterexample
-        Name in `family` of the instance that refutes a false claim.
+        Name in `family` of the instance that refutes a false claim; by default the only one there.
     corrected_by
         Identifiers of the true claims that stand in place of a false one.
     """
@@ -168,6 +168,8 @@ class Claim:
         check_real("tolerance", self.tolerance, "[0, inf)")
         if not self.family:
             raise OptionError(f"claim {self.id}: needs at least one named instance")
+        if self.counterexample is None and self.corrected_by and len(self.family) == 1:
+            object.__setattr__(self, "counterexample", next(iter(self.family)))
         if self.counterexample is not None and self.counterexample not in self.family:
             raise OptionError(f"claim {self.id}: counterexample {self.counterexample} is unknown")
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Claim
-from edgeopt.bounds.verdict import Source
+from edgeopt.bounds.errata import Erratum
+from edgeopt.bounds.verdict import Relation, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from edgeopt.bounds.claim import Measurement
-    from edgeopt.bounds.verdict import Relation
 
 __all__ = ["Paper"]
 
@@ -55,4 +55,29 @@ class Paper:
             relation=relation,
             family=family,
             **fields,
+        )
+
+    def erratum(
+        self,
+        id: str,
+        number: str,
+        printed: str,
+        corrected: str,
+        why: str,
+        example: str,
+        values: tuple[float, float, float],
+        relation: Relation = Relation.EQUAL,
+    ) -> Erratum:
+        """Build an erratum from its printed, corrected and true value."""
+        return Erratum(
+            id=f"{self.system}.{id}",
+            source=Source(self.title, number),
+            printed=printed,
+            corrected=corrected,
+            why=why,
+            example=example,
+            printed_value=values[0],
+            corrected_value=values[1],
+            true_value=values[2],
+            relation=relation,
         )

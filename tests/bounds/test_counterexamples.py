@@ -14,7 +14,7 @@ def test_named_counterexample_is_itself_violated(system):
 
 
 @pytest.mark.parametrize(
-    ("system", "least"), [("idn", 20), ("edr", 25), ("oinc", 30), ("tapfinger", 25)]
+    ("system", "least"), [("idn", 20), ("edr", 25), ("oinc", 30), ("tapfinger", 18)]
 )
 def test_what_corrects_a_false_claim_holds_where_that_one_fails(system, least):
     """A correction may be vacuous there, since it assumes more, but never violated."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from edgeopt.bounds.rescue import exhaustive
 from edgeopt.instances.rescue import ReservedTasks
 from edgeopt.models.rescue import solve_p1_lp
+from tests.bounds.rescue.integer import integer_optimum
 from tests.draws import draws
 from tests.oracles.rescue import hindsight, plain, policies, programs
 from tests.oracles.rescue.paths import evaluate
@@ -60,7 +61,7 @@ def test_best_online_policy(instance):
 @given(cases(servers=2, devices=2, profiles=1, horizon=2, max_duration=2))
 def test_integer_optimum(instance):
     oracle = plain(instance, float)
-    found = exhaustive.integer_optimum(instance)
+    found = integer_optimum(instance)
     wide = programs.p1_brute_force(oracle, slack=1e-6)
     narrow = programs.p1_brute_force(oracle, slack=-1e-6)
     assert found <= wide + 1e-9

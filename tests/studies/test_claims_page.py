@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def checked() -> Checked:
     offered = (made_up.TRUE, made_up.PRINTED, made_up.READING, made_up.SILENT, made_up.BROKEN)
-    known = claims("tapfinger.headline*").values()
+    known = claims("tapfinger.conflict*").values()
     return check_all([*offered, *known], instances=1, rng=3)
 
 

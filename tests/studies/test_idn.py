@@ -325,5 +325,5 @@ def test_command_line_from_file_to_study(
 
 
 def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "idn.lemma_c1", "--json"]) == 0
-    assert [claim["id"] for claim in document(capsys)["claims"]] == ["idn.lemma_c1"]
+    assert run(["check", "idn.lemma_c2.printed", "--json"]) == 0
+    assert [claim["id"] for claim in document(capsys)["claims"]] == ["idn.lemma_c2.printed"]

@@ -9,17 +9,12 @@ That the problem is NP-hard has no check: no instance can show it.
 from __future__ import annotations
 
 from edgeopt.bounds.edr import (
-    algorithm2,
-    caps,
     comparators,
-    corollary1,
     duals,
     lemma5,
     modelling,
-    needed,
-    parted,
     rounding,
-    separation_steps,
+    separation,
     theorem1,
     value,
 )
@@ -28,17 +23,12 @@ __all__ = ["CLAIMS"]
 
 CLAIMS = (
     *rounding.CLAIMS,
-    *algorithm2.CLAIMS,
     *duals.CLAIMS,
-    *caps.CLAIMS,
     *comparators.CLAIMS,
     *theorem1.CLAIMS,
     *lemma5.CLAIMS,
-    *separation_steps.CLAIMS,
-    *corollary1.CLAIMS,
+    *separation.CLAIMS,
     *value.CLAIMS,
-    *parted.CLAIMS,
     *modelling.CLAIMS,
-    *needed.CLAIMS,
 )
 """All claims: rounding, training, both together, serving, single formulas."""

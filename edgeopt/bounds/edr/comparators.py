@@ -8,18 +8,25 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import AFFORDABLE, ALWAYS, INTERIOR, NONNEGATIVE, TASKS
-from edgeopt.bounds.edr.constants import Constants
-from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY
-from edgeopt.bounds.edr.statement import SOLVED, claim
+from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
+from edgeopt.bounds.edr.families import (
+    AFFORDABLE,
+    ALWAYS,
+    DRAWN,
+    INTERIOR,
+    MOVING,
+    NONNEGATIVE,
+    STEADY,
+    TASKS,
+)
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
+from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.bounds.edr.play import Play
+    from edgeopt.bounds.edr.evaluation import Evaluation, Play
 
 __all__ = ["CLAIMS"]
 
@@ -75,8 +82,6 @@ def _step_38_where_affordable(view: Evaluation) -> Measurement:
 
 def _best_costs(view: Evaluation) -> np.ndarray:
     """Solve the program of each frame: the least cost that does not fall behind, shape [T]."""
-    from scipy.optimize import linprog
-
     problem = view.problem
     if problem.frames > FEW:
         raise NotApplicableError(f"solves a program in at most {FEW} frames")
@@ -84,13 +89,11 @@ def _best_costs(view: Evaluation) -> np.ndarray:
     for t in range(problem.frames):
         here = problem.active[t]
         if here.any():
-            capped = np.isfinite(problem.cap[t])
-            best[t] = linprog(
-                problem.cost[t, here],
-                A_ub=problem.energy[t, here][None] if capped else None,
-                b_ub=problem.cap[t : t + 1] if capped else None,
-                bounds=[(rate, None) for rate in problem.rate[t, here]],
-            ).fun
+            energy, cap = problem.energy[t, here][None], problem.cap[t : t + 1]
+            program = LinearProgram(
+                problem.cost[t, here], energy, -np.inf, cap, problem.rate[t, here], np.inf
+            )
+            best[t] = solve(program).objective
     return best
 
 
@@ -122,9 +125,14 @@ def _regret_of_even_rates(view: Evaluation) -> Measurement:
     return Measurement(max(share.values()), 0.0, share, size=1.0)
 
 
-def _slack_and_drift(view: Evaluation) -> Measurement:
-    problem = view.problem
-    return Measurement(problem.slack, float(problem.drift.max(initial=0.0)))
+def _largest_excess(view: Evaluation, index: str) -> Measurement:
+    """Energy and cap of the frame where the cap is missed most."""
+    spent, cap = view.problem.spent(view.plays[index].points), view.problem.cap
+    known = np.flatnonzero(np.isfinite(cap))
+    if known.size == 0:
+        return Measurement(0.0, 0.0, {"frames with a cap": 0})
+    t = known[np.argmax((spent - cap)[known])]
+    return Measurement(spent[t], cap[t], {"frame": int(t), "energy": spent})
 
 
 CLAIMS = (
@@ -158,7 +166,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.sudden_cap),
         assumptions=(ALWAYS,),
-        counterexample="sudden_cap()",
         corrected_by=("edr.equation38.affordable", "edr.equation38"),
     ),
     claim(
@@ -195,15 +202,24 @@ CLAIMS = (
         tolerance=SOLVED,
     ),
     claim(
-        "assumption3.printed",
-        r"Assumptions 2 and 3 can hold together, $\epsilon > \max_t \|[g^{t+1} - g^t]^+\|$, where "
-        r"a task arrives: outside its window its constraint is 0, so that $\epsilon = 0$.",
-        "Section 3.5, Assumptions 2 and 3",
-        _slack_and_drift,
-        Relation.AT_LEAST,
-        one(counterexamples.arriving),
+        "cap",
+        r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame that it is "
+        "for, which is announced before the frame begins.",
+        "Algorithm 1, equation (7), with the current constraint",
+        lambda view: _largest_excess(view, "current"),
+        Relation.AT_MOST,
+        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.sudden_cap)},
         assumptions=(TASKS,),
-        counterexample="arriving()",
-        corrected_by=("edr.theorem2.multipliers",),
+    ),
+    claim(
+        "cap.printed",
+        r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame before, "
+        r"$h^t(x^{t+1}) \ge 0$, as printed.",
+        "Algorithm 1, equation (7)",
+        lambda view: _largest_excess(view, "stale"),
+        Relation.AT_MOST,
+        one(counterexamples.sudden_cap),
+        assumptions=(TASKS,),
+        corrected_by=("edr.cap",),
     ),
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.edr.planned import Planned
+from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr.special import jensen, never_trained, uneven_demand
 

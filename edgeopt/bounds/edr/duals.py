@@ -8,10 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import INTERIOR, TASKS
-from edgeopt.bounds.edr.constants import Constants
-from edgeopt.bounds.edr.families import DRAWN, MOVING, STEADY
-from edgeopt.bounds.edr.statement import claim
+from edgeopt.bounds.edr.evaluation import Constants, claim
+from edgeopt.bounds.edr.families import DRAWN, INTERIOR, MOVING, STEADY, TASKS
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -157,7 +155,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.few_frames),
         assumptions=(TASKS,),
-        counterexample="few_frames()",
         corrected_by=("edr.equation27",),
     ),
     claim(
@@ -178,7 +175,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.few_frames),
         assumptions=(TASKS,),
-        counterexample="few_frames()",
         corrected_by=("edr.equation46",),
     ),
     claim(
@@ -209,7 +205,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.departed),
         assumptions=(TASKS,),
-        counterexample="departed()",
         corrected_by=("edr.theorem2.multipliers",),
     ),
     claim(
@@ -231,7 +226,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.overtrained),
         assumptions=(TASKS,),
-        counterexample="overtrained()",
         corrected_by=("edr.equation21",),
     ),
 )

@@ -2,21 +2,248 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.bounds.edr.planned import Planned
-from edgeopt.bounds.edr.play import INDICES, Play, play
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.serving import Serving
+from edgeopt.bounds.paper import Paper
 from edgeopt.instances.edr import EdrInstance
+from edgeopt.models.edr.training import take_step
+from edgeopt.online.primal_dual import (
+    FixedStep,
+    LinearSlot,
+    PrimalDual,
+    ScaledStep,
+    StepSizes,
+    fit_bound,
+    multiplier_bound,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Evaluation"]
+    Floats = NDArray[np.float64]
+
+__all__ = [
+    "EXACT",
+    "INDICES",
+    "PAPER",
+    "SOLVED",
+    "Constants",
+    "Evaluation",
+    "Planned",
+    "Play",
+    "claim",
+    "erratum",
+    "play",
+    "theory_sizes",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """What is given, and what Algorithm 1 is taken to have decided.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    points
+        Fractional rounds of each frame, shape [T, I].
+    """
+
+    instance: EdrInstance
+    points: NDArray[np.float64]
+
+    def fingerprint(self) -> str:
+        """Return a hash of instance and rounds."""
+        digest = hashlib.sha256(self.instance.fingerprint().encode())
+        digest.update(np.ascontiguousarray(self.points, dtype=float).tobytes())
+        return digest.hexdigest()[:16]
+
+
+Index = Literal["current", "stale"]
+
+INDICES: tuple[Index, ...] = ("current", "stale")
+"""Whether a step keeps the cap of the frame that it is for, or of the one before, as printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """One run of the method.
+
+    Parameters
+    ----------
+    problem
+        What was played.
+    sizes
+        Sizes of its steps.
+    points
+        Rounds of each frame, fractional, shape [T, I].
+    multipliers
+        Multipliers before each frame and after the last one, shape [T + 1, I]. Those of a task
+        that is over stay what they were.
+    """
+
+    problem: Relaxed
+    sizes: StepSizes
+    points: Floats
+    multipliers: Floats
+
+    @property
+    def regret(self) -> float:
+        """Cost of the training less that of the even rates."""
+        return float((self.problem.cost * (self.points - self.problem.rate)).sum())
+
+    @property
+    def fit(self) -> float:
+        """Rounds that are missing in sum."""
+        missing = self.problem.missing(self.points).sum(axis=0)
+        return float(np.linalg.norm(np.maximum(missing, 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """Rounds within their limits that keep the cap of a frame."""
+
+    energy: Floats
+    cap: float
+    upper: Floats
+
+    def step(self, point: Floats, direction: Floats, size: float) -> Floats:
+        return take_step(point, direction, self.energy, self.cap, self.upper, size).rounds
+
+
+def theory_sizes(problem: Relaxed, horizon: int | None = None) -> StepSizes:
+    r"""Return step sizes proportional to :math:`T^{-1/3}`, in units of the problem."""
+    rate = float(problem.rate[problem.active].mean()) if problem.active.any() else 1.0
+    cost = float(np.abs(problem.cost[0]).mean()) if problem.tasks else 1.0
+    rule = ScaledStep(horizon or problem.frames, point=rate or 1.0, gradient=cost or 1.0)
+    return rule.sizes(0)
+
+
+def play(
+    problem: Relaxed,
+    index: Index = "current",
+    *,
+    sizes: StepSizes | None = None,
+    first: Floats | None = None,
+) -> Play:
+    """Run the method over all frames."""
+    chosen = theory_sizes(problem) if sizes is None else sizes
+    method = PrimalDual(FixedStep(*chosen))
+    start = problem.rate[0] if first is None else first
+    state = method.start(_within(start, problem, 0), problem.tasks)
+    points, multipliers = [state.point], [state.multipliers]
+    for t in range(problem.frames):
+        slot = LinearSlot(
+            problem.cost[t], -np.diag(problem.active[t].astype(float)), problem.rate[t]
+        )
+        state = method.ascend(state, slot)
+        multipliers.append(state.multipliers)
+        if t + 1 == problem.frames:
+            break
+        known = t + 1 if index == "current" else t
+        frame = _Frame(
+            problem.energy[known], float(problem.cap[known]), problem.upper * problem.active[t + 1]
+        )
+        state = method.descend(state, slot, frame)
+        new = problem.active[t + 1] & ~problem.active[t]
+        if new.any():
+            point = np.where(new, problem.rate[t + 1], state.point)
+            state = replace(state, point=_within(point, problem, t + 1))
+        points.append(state.point)
+    return Play(problem, chosen, np.array(points), np.array(multipliers))
+
+
+def _within(point: Floats, problem: Relaxed, frame: int) -> Floats:
+    """Scale a point down until it keeps the cap of a frame."""
+    spent = float(problem.energy[frame] @ point)
+    cap = float(problem.cap[frame])
+    return point * (cap / spent) if spent > cap else point.copy()
+
+
+@dataclass(frozen=True)
+class Constants:
+    r"""What the bounds of the analysis are made of.
+
+    Parameters
+    ----------
+    frames
+        Length T of the horizon.
+    sizes
+        Sizes of the steps.
+    gradient, constraints, diameter
+        Largest norm F of a cost gradient, U of the constraints, and largest distance of two points.
+    slack
+        The :math:`\epsilon` of Assumption 2.
+    largest_drift, drift
+        Largest growth of the constraints from one frame to the next, and the sum of all.
+    path
+        Length of the path of the comparators.
+    """
+
+    frames: int
+    sizes: StepSizes
+    gradient: float
+    constraints: float
+    diameter: float
+    slack: float
+    largest_drift: float
+    drift: float
+    path: float
+
+    @classmethod
+    def of(cls, problem: Relaxed, horizon: int | None = None) -> Constants:
+        """Read them off a problem, for another horizon with the same frames if one is given."""
+        return cls(
+            frames=horizon or problem.frames,
+            sizes=theory_sizes(problem, horizon),
+            gradient=problem.gradient,
+            constraints=problem.constraints,
+            diameter=problem.diameter,
+            slack=problem.slack,
+            largest_drift=float(problem.drift.max(initial=0.0)),
+            drift=float(problem.drift.sum()),
+            path=problem.path,
+        )
+
+    def replace(self, **changes: Any) -> Constants:
+        """Return a copy with other numbers."""
+        return replace(self, **changes)
+
+    @property
+    def multiplier(self) -> float:
+        r"""The :math:`\bar\lambda` of Lemma 3, equation (23)."""
+        return multiplier_bound(
+            self.sizes,
+            gradient=self.gradient,
+            constraints=self.constraints,
+            diameter=self.diameter,
+            slack=self.slack,
+            drift=self.largest_drift,
+        )
+
+    @property
+    def fit(self) -> float:
+        """Bound of the fit, Theorem 2."""
+        return fit_bound(self.multiplier, self.sizes.dual)
+
+    @property
+    def regret(self) -> float:
+        r"""Bound :math:`A_T` of the regret of training, Lemma 4, equation (34)."""
+        alpha, mu = self.sizes
+        steps = (
+            mu * self.constraints**2 * (self.frames + 1) + alpha * self.gradient**2 * self.frames
+        )
+        moves = self.diameter * self.path + self.diameter**2 / 2
+        return steps / 2 + self.multiplier * self.drift + moves / alpha
 
 
 class Evaluation:
@@ -57,3 +284,28 @@ class Evaluation:
     def points(self) -> NDArray[np.float64]:
         """Fractional rounds: those fixed in advance, or those of Algorithm 1, shape [T, I]."""
         return self.plays["current"].points if self.fixed is None else self.fixed
+
+
+PAPER = (
+    "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand Response "
+    "for Sustainable Edge AI"
+)
+
+EXACT = 1e-9
+"""Relative tolerance of identities and inequalities that solve no program."""
+
+SOLVED = 1e-6
+"""Relative tolerance where linear programs are solved."""
+
+_paper = Paper(
+    "edr",
+    PAPER,
+    {
+        "instance_type": (EdrInstance, Planned, Relaxed),
+        "view": Evaluation,
+        "tolerance": EXACT,
+    },
+)
+
+claim, erratum = _paper.claim, _paper.erratum
+"""Build a claim, by default about the training problem alone."""

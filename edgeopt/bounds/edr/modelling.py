@@ -8,10 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import TASKS
-from edgeopt.bounds.edr.families import DRAWN, STEADY
-from edgeopt.bounds.edr.planned import Planned
-from edgeopt.bounds.edr.statement import SOLVED, claim
+from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
+from edgeopt.bounds.edr.families import DRAWN, STEADY, TASKS
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one
@@ -26,24 +24,6 @@ if TYPE_CHECKING:
     from edgeopt.models.edr.routing import RoutingPlan
 
 __all__ = ["CLAIMS"]
-
-
-def _rounds_wanted(view: Evaluation) -> Measurement:
-    instance = view.instance
-    wanted = view.problem.rate.sum(axis=0)
-    i = int(np.argmax(np.abs(wanted - instance.rounds)))
-    return Measurement(wanted[i], instance.rounds[i], {"task": i})
-
-
-def _rounds_wanted_as_printed(view: Evaluation) -> Measurement:
-    """Divide by the difference of deadline and arrival, one frame less than the window has."""
-    instance = view.instance
-    length = instance.deadline - instance.arrival
-    if (length == 0).any():
-        raise NotApplicableError("divides by 0 where a window is one frame")
-    wanted = instance.rounds / length * instance.window
-    i = int(np.argmax(wanted - instance.rounds))
-    return Measurement(wanted[i], instance.rounds[i], {"task": i})
 
 
 def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
@@ -137,29 +117,6 @@ _DEAR = one(counterexamples.dear_requests)
 
 CLAIMS = (
     claim(
-        "rate",
-        r"The wanted rates $Q / (t^{out} - t^{in} + 1)$ of a task sum up to its rounds.",
-        "Section 3.3, the constraints g",
-        _rounds_wanted,
-        Relation.EQUAL,
-        {**one(counterexamples.late_start), **STEADY, **DRAWN},
-        assumptions=(TASKS,),
-        **_INSTANCES,
-    ),
-    claim(
-        "rate.printed",
-        "The wanted rates $Q / (t^{out} - t^{in})$ of a task sum up to its rounds over its "
-        "window, which has one frame more.",
-        "Section 3.3, the constraints g",
-        _rounds_wanted_as_printed,
-        Relation.EQUAL,
-        one(counterexamples.late_start),
-        assumptions=(TASKS,),
-        counterexample="late_start()",
-        corrected_by=("edr.rate",),
-        **_INSTANCES,
-    ),
-    claim(
         "h2",
         r"$\beta C - S y \ge 0$ on every route that may be taken; the total load of a site implies "
         "it, so that (1c) only rules out sites that are not capable.",
@@ -176,7 +133,6 @@ CLAIMS = (
         _h2_as_printed,
         Relation.AT_LEAST,
         _DEAR,
-        counterexample="dear_requests()",
         corrected_by=("edr.h2",),
         **_INSTANCES,
     ),
@@ -202,7 +158,6 @@ CLAIMS = (
         one(counterexamples.rounded_up),
         assumptions=(TASKS,),
         tolerance=SOLVED,
-        counterexample="rounded_up()",
         corrected_by=("edr.equation8",),
         **_INSTANCES,
     ),
@@ -224,7 +179,6 @@ CLAIMS = (
         _unserved,
         Relation.AT_MOST,
         one(counterexamples.local_peaks),
-        counterexample="local_peaks()",
         corrected_by=("edr.capacity",),
         tolerance=SOLVED,
         **_INSTANCES,

@@ -9,12 +9,11 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import rounded
-from edgeopt.bounds.edr.assumptions import whole
 from edgeopt.bounds.edr.counterexamples import always_dropped
-from edgeopt.bounds.edr.families import STEADY
+from edgeopt.bounds.edr.evaluation import claim
+from edgeopt.bounds.edr.families import STEADY, whole
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
-from edgeopt.bounds.edr.statement import claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -163,7 +162,6 @@ CLAIMS = (
         Relation.EQUAL,
         {"half()": rounded.half},
         assumptions=(ROUNDED,),
-        counterexample="half()",
         corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
         **ON_FRAMES,
     ),
@@ -176,7 +174,6 @@ CLAIMS = (
         Relation.AT_MOST,
         {"half()": rounded.half},
         assumptions=(ROUNDED,),
-        counterexample="half()",
         corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
         **ON_FRAMES,
     ),
@@ -276,7 +273,6 @@ CLAIMS = (
         Relation.EQUAL,
         {"half()": rounded.half},
         assumptions=(ROUNDED,),
-        counterexample="half()",
         corrected_by=("edr.lemma2",),
         **ON_FRAMES,
     ),

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.edr.counterexamples import hand
+from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.bounds.edr.families import steady
-from edgeopt.bounds.edr.needed import Federation
-from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.rounded import Frame
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr.special import small
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ALIKE", "DRAWN", "FAMILIES", "FEDERATIONS", "FEW_FRAMES", "FRAMES", "PLANNED", "STEADY",
+    "ALIKE", "DRAWN", "FAMILIES", "FEW_FRAMES", "FRAMES", "PLANNED", "STEADY",
 ]  # fmt: skip
 
 _UNCAPPED = 5.0
@@ -154,17 +152,5 @@ FRAMES = Family(
 """Rounds of three tasks in tenths."""
 
 
-def _federation(point: Mapping[str, Any]) -> Federation:
-    return Federation(point["few"], point["few"] + point["more"])
-
-
-FEDERATIONS = Family(
-    "federations",
-    (Parameter("few", 2, 50, whole=True), Parameter("more", 1, 50, whole=True)),
-    _federation,
-    Federation,
-)
-"""Two numbers of sites."""
-
-FAMILIES = (FEW_FRAMES, PLANNED, ALIKE, FRAMES, FEDERATIONS, DRAWN, STEADY)
+FAMILIES = (FEW_FRAMES, PLANNED, ALIKE, FRAMES, DRAWN, STEADY)
 """In the order in which they are looked at."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.assumptions import NONNEGATIVE, TASKS
-from edgeopt.bounds.edr.families import DRAWN, STEADY
+from edgeopt.bounds.edr.evaluation import SOLVED, claim
+from edgeopt.bounds.edr.families import DRAWN, NONNEGATIVE, STEADY, TASKS
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
-from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -171,7 +170,6 @@ CLAIMS = (
         one(counterexamples.jensen_half),
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
-        counterexample="jensen_half()",
         corrected_by=("edr.theorem1", "edr.theorem1.apart"),
     ),
     claim(
@@ -204,7 +202,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.always_dropped, 100),
         assumptions=(TASKS,),
-        counterexample="always_dropped(100)",
         corrected_by=("edr.fit", "edr.fit.down", "edr.carry"),
     ),
 )

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
 from edgeopt.bounds.edr.families import DRAWN, STEADY
-from edgeopt.bounds.edr.planned import Planned
-from edgeopt.bounds.edr.statement import SOLVED, claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, special
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.models.edr.routing import (
+    conditions,
+    dual_bound,
+    routing_problem,
+    solve_frame,
+    solve_routing,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,19 +191,49 @@ def _left_out(view: Evaluation) -> Measurement:
     )
 
 
-def _most_training(view: Evaluation) -> Measurement:
-    """Compare the training of a site in a frame with what it can do, where that is missed most."""
-    instance = view.instance
-    if not instance.tasks:
-        raise NotApplicableError("there is nothing to train")
-    load = view.points @ instance.round_work
-    room = np.broadcast_to(instance.capacity * instance.slots, load.shape)
-    t, k = np.unravel_index(np.argmax(load - room), load.shape)
-    return Measurement(load[t, k], room[t, k], {"frame": int(t), "site": int(k)})
+_VALUE_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
 
-
-_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
 _FAMILY = {**DRAWN, **STEADY, **one(special.jensen), **one(special.uneven_demand)}
+
+HALVINGS = 60
+"""Halvings of the interval of prices; the plans on both sides do not change any more."""
+
+
+def _problems(view: Evaluation) -> Iterator[RoutingProblem]:
+    for frame in range(min(FEW, view.instance.frames)):
+        yield frame_problem(view, frame, "even")
+
+
+def _mixed(view: Evaluation) -> Measurement:
+    """Compare slots with one price, both sides of it mixed, with what that price proves."""
+    found = []
+    for problem in _problems(view):
+        plan = solve_frame(problem, budget="price")
+        proven = dual_bound(problem, plan.prices, plan.penalties)
+        found.append(Measurement(plan.objective, proven, size=plan.size))
+    return worst(Relation.EQUAL, found)
+
+
+def _one_side(view: Evaluation) -> Measurement:
+    """Compare the plan at the least price that keeps the budget with the best plan."""
+    found = []
+    for problem in _problems(view):
+        best = solve_routing(problem)
+        if best.excess > 0 or best.unserved.sum() > 0 or np.isinf(problem.budget):
+            continue
+        free = problem.replace(budget=np.inf)
+        low, high = 0.0, best.penalties.excess
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            kept = solve_routing(free.with_price(middle)).energy <= problem.budget
+            low, high = (low, middle) if kept else (middle, high)
+        plan = solve_routing(free.with_price(high))
+        cost = float(plan.flow @ problem.cost)
+        found.append(Measurement(cost, best.cost, {"price": high}, size=best.size))
+    return worst(Relation.EQUAL, found)
+
+
+_PARTED_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": 10 * SOLVED}
 
 CLAIMS = (
     claim(
@@ -209,7 +244,7 @@ CLAIMS = (
         _convex,
         Relation.AT_MOST,
         _FAMILY,
-        **_INSTANCES,
+        **_VALUE_INSTANCES,
     ),
     claim(
         "value.monotone",
@@ -219,7 +254,7 @@ CLAIMS = (
         _monotone,
         Relation.AT_MOST,
         _FAMILY,
-        **_INSTANCES,
+        **_VALUE_INSTANCES,
     ),
     claim(
         "elimination",
@@ -230,7 +265,7 @@ CLAIMS = (
         _eliminated,
         Relation.EQUAL,
         _FAMILY,
-        **_INSTANCES,
+        **_VALUE_INSTANCES,
     ),
     claim(
         "even_split",
@@ -240,7 +275,7 @@ CLAIMS = (
         _even_split,
         Relation.AT_LEAST,
         {**_FAMILY, **one(counterexamples.spread_training)},
-        **_INSTANCES,
+        **_VALUE_INSTANCES,
     ),
     claim(
         "even_split.printed",
@@ -250,20 +285,28 @@ CLAIMS = (
         _left_out,
         Relation.AT_MOST,
         one(counterexamples.spread_training),
-        counterexample="spread_training()",
         corrected_by=("edr.even_split", "edr.elimination"),
-        **_INSTANCES,
+        **_VALUE_INSTANCES,
     ),
     claim(
-        "compute.printed",
-        r"$z_k^t \le D C_k$: a plan that keeps the constraints of P1 leaves to P2 a problem that "
-        "can be solved. P1 has no limit of computation.",
-        "Problem P1",
-        _most_training,
-        Relation.AT_MOST,
-        one(counterexamples.no_room),
-        counterexample="no_room()",
-        corrected_by=("edr.elimination",),
-        **_INSTANCES,
+        "price.mix",
+        "With one price of energy for all slots of a frame, the mix of the plans just below and "
+        "just above it that meets the budget is optimal for the frame.",
+        "Section 3.7, with a common price",
+        _mixed,
+        Relation.EQUAL,
+        {**one(special.mixed_price), **DRAWN, **STEADY},
+        **_PARTED_INSTANCES,
+    ),
+    claim(
+        "price.one_side",
+        "With one price of energy for all slots of a frame, the plan at the least price that keeps "
+        "the budget is optimal for the frame.",
+        "Section 3.7, with a common price",
+        _one_side,
+        Relation.EQUAL,
+        one(special.mixed_price),
+        corrected_by=("edr.price.mix",),
+        **_PARTED_INSTANCES,
     ),
 )

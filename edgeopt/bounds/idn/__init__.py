@@ -13,13 +13,8 @@ from edgeopt.bounds.idn import (
     gradient,
     identities,
     mirror_map,
-    modelling,
-    product_form,
-    projection,
     residual,
-    rounded_gain,
     static,
-    submodularity,
     theorem,
 )
 
@@ -27,16 +22,11 @@ __all__ = ["CLAIMS"]
 
 CLAIMS = (
     *identities.CLAIMS,
-    *submodularity.CLAIMS,
-    *projection.CLAIMS,
-    *gradient.CLAIMS,
     *mirror_map.CLAIMS,
-    *product_form.CLAIMS,
+    *gradient.CLAIMS,
     *dependent.CLAIMS,
-    *rounded_gain.CLAIMS,
     *residual.CLAIMS,
     *theorem.CLAIMS,
     *static.CLAIMS,
-    *modelling.CLAIMS,
 )
 """All claims, in the order of the paper's proofs."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.idn.adversary import Adversary
+from edgeopt.bounds.idn.evaluation import Adversary
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.special import crowded_out
 

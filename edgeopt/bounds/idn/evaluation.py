@@ -2,23 +2,151 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.idn import points
-from edgeopt.bounds.idn.adversary import Adversary, adversary
-from edgeopt.bounds.idn.constants import Constants
-from edgeopt.bounds.idn.slot import Slot
+from edgeopt.bounds.idn import evaluation as points
+from edgeopt.bounds.idn.slot import Constants, Slot
+from edgeopt.bounds.paper import Paper
+from edgeopt.instances.idn import IdnInstance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.instances.idn import IdnInstance
+__all__ = [
+    "EXACT",
+    "PAPER",
+    "Adversary",
+    "Evaluation",
+    "adversary",
+    "alike",
+    "centre",
+    "claim",
+    "erratum",
+    "fill",
+    "fractional",
+    "free",
+    "integral",
+    "vertices",
+]
 
-__all__ = ["Evaluation", "alike"]
+
+@dataclass(frozen=True, eq=False)
+class Adversary:
+    """Requests and potential capacities of all slots, fixed before any allocation is drawn.
+
+    Parameters
+    ----------
+    instance
+        The network with its requests.
+    potential
+        Potential capacity of each option of the ranking, requests, shape [T, P]. Entries of
+        repository models may fall short of the requests, as equation (10) lets them.
+    allocations
+        Allocations of interest, integral or fractional, shape [N, V, M]; drawn where left out.
+    """
+
+    instance: IdnInstance
+    potential: NDArray[np.float64]
+    allocations: NDArray[np.float64] | None = field(default=None)
+
+    def fingerprint(self) -> str:
+        """Return a hash of network, capacities and allocations."""
+        digest = hashlib.sha256(self.instance.fingerprint().encode())
+        digest.update(np.ascontiguousarray(self.potential, dtype=float).tobytes())
+        if self.allocations is not None:
+            digest.update(np.ascontiguousarray(self.allocations, dtype=float).tobytes())
+        return digest.hexdigest()[:16]
+
+
+def adversary(instance: IdnInstance, *, rng: int | np.random.Generator = 0) -> Adversary:
+    """Draw capacities that equation (10) allows and that leave repositories whole.
+
+    In even slots every model could give all its capacity to every type; in odd slots it gives a
+    whole number of requests, each equally likely up to that.
+    """
+    draw = np.random.default_rng(rng)
+    ranking = instance.ranking
+    potential = ranking.potential(instance.requests)
+    some = np.floor(draw.uniform(size=potential[1::2].shape) * (potential[1::2] + 1))
+    potential[1::2] = np.where(
+        ranking.permanent, potential[1::2], np.minimum(some, potential[1::2])
+    )
+    return Adversary(instance, potential)
+
+
+HALVINGS = 70
+"""Bisection steps; more than a double can tell apart."""
+
+
+def free(instance: IdnInstance) -> NDArray[np.bool_]:
+    """Return the nodes with a choice: neither pinned nor without budget nor room for all, [V]."""
+    return np.asarray(instance.active & ~instance.saturated)
+
+
+def fill(
+    weight: NDArray[np.float64], size: NDArray[np.float64], budget: float
+) -> NDArray[np.float64]:
+    """Return min(1, mu weight) that fills a budget, with mu found by bisection."""
+    logs = np.log(weight)
+    low, high = -800.0 - logs.max(), -logs.min()
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        too_much = size @ np.exp(np.minimum(middle + logs, 0)) > budget
+        low, high = (low, middle) if too_much else (middle, high)
+    return np.asarray(np.exp(np.minimum(low + logs, 0)))
+
+
+def centre(instance: IdnInstance) -> NDArray[np.float64]:
+    """Return the allocation that every policy of the paper starts from, shape [V, M]."""
+    point = np.asarray(instance.empty, dtype=float).copy()
+    point[instance.saturated] = 1
+    for v in np.flatnonzero(free(instance)):
+        point[v] = instance.budget[v] / instance.size[v].sum()
+    return point
+
+
+def fractional(instance: IdnInstance, count: int, draw: np.random.Generator) -> NDArray[np.float64]:
+    """Draw fractional allocations that fill every budget, shape [count, V, M]."""
+    points = np.repeat(centre(instance)[None], count, axis=0)
+    for point in points:
+        spread = draw.uniform(0.2, 6)
+        for v in np.flatnonzero(free(instance)):
+            weight = np.exp(spread * draw.normal(size=instance.models))
+            point[v] = fill(weight, instance.size[v], instance.budget[v])
+    return points
+
+
+def vertices(instance: IdnInstance, count: int, draw: np.random.Generator) -> NDArray[np.float64]:
+    """Draw extreme points: models in random order, the last one cut to fit, [count, V, M]."""
+    points = np.repeat(centre(instance)[None], count, axis=0)
+    for point in points:
+        for v in np.flatnonzero(free(instance)):
+            order = draw.permutation(instance.models)
+            size = instance.size[v, order]
+            before = np.cumsum(size) - size
+            point[v, order] = np.clip((instance.budget[v] - before) / size, 0, 1)
+    return points
+
+
+def integral(instance: IdnInstance, count: int, draw: np.random.Generator) -> NDArray[np.float64]:
+    """Draw allocations of whole models within the budgets, shape [count, V, M]."""
+    points = np.repeat(centre(instance)[None], count, axis=0)
+    for point in points:
+        for v in np.flatnonzero(free(instance)):
+            point[v] = 0
+            left = float(instance.budget[v])
+            for m in draw.permutation(instance.models):
+                if instance.size[v, m] <= left and draw.uniform() < 0.8:
+                    point[v, m] = 1
+                    left -= instance.size[v, m]
+    return points
+
 
 SMALL = 400
 """Largest number of options for which claims are tried at many slots and allocations."""
@@ -123,3 +251,18 @@ def alike(
     if abs(one - other) <= NOISE * scale:
         one = other
     return Measurement(one, other, {"allocation": row, "scale": scale})
+
+
+PAPER = "Si Salem et al.: Toward Inference Delivery Networks"
+
+EXACT = 1e-9
+"""Relative tolerance of identities and inequalities that solve no program."""
+
+_paper = Paper(
+    "idn",
+    PAPER,
+    {"instance_type": (IdnInstance, Adversary), "view": Evaluation, "tolerance": EXACT},
+)
+
+claim, erratum = _paper.claim, _paper.erratum
+"""Build a claim about a network, with or without an adversary, measured on its `Evaluation`."""

@@ -8,10 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.assumptions import COVERED, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike
-from edgeopt.bounds.idn.families import DRAWN
-from edgeopt.bounds.idn.statement import claim
+from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
+from edgeopt.bounds.idn.families import COVERED, DRAWN, WHOLE
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -61,24 +59,6 @@ def _supergradient(view: Evaluation) -> Measurement:
             row = int(np.argmax(gain - tangent))
             found.append(_snapped(gain[row], tangent[row], slot))
     return worst(Relation.AT_MOST, found)
-
-
-def _undefined_ranks(view: Evaluation) -> Measurement:
-    """Count the types for which no rank below the last closes the demand."""
-    count = 0
-    for slot in view.slots:
-        for point in _flat(view):
-            for kind, rank in zip(slot.types, slot.worst_needed(point), strict=True):
-                count += kind.requests > 0 and (rank is None or rank >= len(kind.cost) - 1)
-    return Measurement(count, 0)
-
-
-def _undefined_among_all(view: Evaluation) -> Measurement:
-    count = 0
-    for slot in view.slots:
-        for point in _flat(view):
-            count += sum(rank is None for rank in slot.worst_needed(point))
-    return Measurement(count, 0)
 
 
 def _without_indicator(view: Evaluation) -> Measurement:
@@ -194,28 +174,6 @@ CLAIMS = (
         assumptions=(COVERED,),
     ),
     claim(
-        "worst_needed",
-        r"$K^* = \min\{k \in [K]: \sum_{k' \le k} y l \ge r\}$ exists; cases where it does not are "
-        "counted.",
-        "Lemma E.1",
-        _undefined_among_all,
-        Relation.EQUAL,
-        DRAWN,
-        assumptions=(COVERED,),
-    ),
-    claim(
-        "worst_needed.printed",
-        r"$K^* = \min\{k \in [K - 1]: \sum_{k' \le k} y l \ge r\}$ exists; but often only the last "
-        "rank, the repository, closes the demand.",
-        "Section IV-B and Lemma E.1",
-        _undefined_ranks,
-        Relation.EQUAL,
-        one(counterexamples.one_model),
-        assumptions=(COVERED,),
-        counterexample="one_model()",
-        corrected_by=("idn.worst_needed", "idn.lemma_e1"),
-    ),
-    claim(
         "message_passing",
         "One message up and one down every path compute (18), each node adding only the positive "
         r"parts $l \max\{0, \gamma^{K^*} - C\}$ of the types that pass it.",
@@ -234,7 +192,6 @@ CLAIMS = (
         Relation.EQUAL,
         one(counterexamples.unneeded_model),
         assumptions=(COVERED,),
-        counterexample="unneeded_model()",
         corrected_by=("idn.message_passing",),
     ),
     claim(
@@ -276,7 +233,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.dear_model),
         assumptions=(WHOLE,),
-        counterexample="dear_model()",
         corrected_by=("idn.equation103", "idn.lemma_f3"),
     ),
     claim(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.idn.points import centre, free
+from edgeopt.bounds.idn.evaluation import centre, free
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.idn.adversary import Adversary
-from edgeopt.bounds.idn.coins import Knapsack
 from edgeopt.bounds.idn.counterexamples import PLENTY
-from edgeopt.bounds.idn.product_form import BudgetAdditive
-from edgeopt.bounds.idn.projection import Projection
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.idn.evaluation import Adversary
+from edgeopt.bounds.idn.law import Knapsack
+from edgeopt.bounds.idn.mirror_map import Projection
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.special import adversarial, small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CAPPED", "DRAWN", "EXPERTS", "FAMILIES", "KNAPSACKS", "PROJECTIONS", "edge_nodes"]
+__all__ = ["DRAWN", "EXPERTS", "FAMILIES", "KNAPSACKS", "PROJECTIONS", "edge_nodes"]
 
 
 def edge_nodes(count: int) -> Family:
@@ -146,23 +144,5 @@ KNAPSACKS = Family(
 """Three entries in sixths."""
 
 
-def _capped(point: Mapping[str, Any]) -> BudgetAdditive:
-    return BudgetAdditive(
-        tuple(values(point, "share")), tuple(values(point, "weight")), point["cap"]
-    )
-
-
-CAPPED = Family(
-    "capped",
-    (
-        *row("share", 2, 0.0, 1.0),
-        *row("weight", 2, 0.0, 10.0),
-        Parameter("cap", 0.1, 10.0, simple=1.0),
-    ),
-    _capped,
-    BudgetAdditive,
-)
-"""Capped sums of two random numbers."""
-
-FAMILIES = (edge_nodes(1), edge_nodes(2), DRAWN, EXPERTS, PROJECTIONS, KNAPSACKS, CAPPED)
+FAMILIES = (edge_nodes(1), edge_nodes(2), DRAWN, EXPERTS, PROJECTIONS, KNAPSACKS)
 """In the order in which they are looked at."""

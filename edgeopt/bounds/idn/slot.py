@@ -1,17 +1,28 @@
-r"""Gain of one slot in every form of the paper, for many allocations at once.
+"""Gain of one slot in every form of the paper, for many allocations at once.
 
-A slot is what the adversary chose: requests :math:`r` and potential capacities :math:`l`. All
-forms are written out from their definitions, so that a claim compares formulas, not code with
-itself; tests hold them equal to `edgeopt.models.idn`.
+A slot is what the adversary chose: requests :math:`r` and potential capacities :math:`l`. What the
+package computes is taken from `edgeopt.models.idn`; the bounding functions are written out here.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from edgeopt.bounds.regret import PSI
+from edgeopt.models.idn import gain, serving_cost, supergradient
+from edgeopt.online.idn import (
+    NodeConstants,
+    PrintedConstants,
+    node_constants,
+    printed_constants,
+    printed_rate,
+    theory_rates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +31,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["OneType", "Slot"]
+__all__ = ["Constants", "OneType", "Slot"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +115,7 @@ class Slot:
 
     def serving_cost(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost (12) of serving every type in the order of the ranking, ms, shape [N]."""
-        total = np.zeros(len(allocations))
-        for one in self.types:
-            z = one.effective(allocations)
-            before = np.cumsum(z, axis=1) - z
-            taken = np.minimum(one.requests - before, z) * (before < one.requests)
-            total += taken @ one.cost
-        return total
+        return self._each(allocations, serving_cost)
 
     def telescoped_cost(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Right-hand side of (50), ms, shape [N]."""
@@ -121,16 +126,15 @@ class Slot:
 
     def difference(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gain (13): cost of the repositories alone less cost of the allocation, ms, shape [N]."""
-        alone = self.serving_cost(self.instance.empty.reshape(1, -1).astype(float))
-        return np.asarray(alone - self.serving_cost(allocations))
+        return self._each(allocations, gain)
 
     def ranked(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gain (16), ms, shape [N]."""
-        return self._sum(lambda one: one.served(allocations) - one.covered, len(allocations))
+        return self._each(allocations, partial(gain, form="ranked"))
 
     def uncovered(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Gain (118): only ranks that no repository model has reached, ms, shape [N]."""
-        return self._sum(lambda one: one.served(allocations) * (one.covered == 0), len(allocations))
+        return self._each(allocations, partial(gain, form="uncovered"))
 
     def bounding(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bounding function (116), ms, shape [N]."""
@@ -181,12 +185,21 @@ class Slot:
 
     def supergradient(self, allocation: NDArray[np.float64]) -> NDArray[np.float64]:
         """Supergradient (18) at one allocation [V M], with K* among all ranks, shape [V M]."""
-        gradient = np.zeros(self.instance.size.size)
-        for one, rank in zip(self.types, self.worst_needed(allocation), strict=True):
-            if one.requests > 0:
-                worst = one.cost[-1 if rank is None else rank]
-                np.add.at(gradient, one.cell, one.potential * np.maximum(0, worst - one.cost))
-        return gradient
+        shape = self.instance.size.shape
+        found = supergradient(
+            self.instance, self.requests, self.potential, allocation.reshape(shape)
+        )
+        return np.asarray(found).reshape(-1)
+
+    def _each(
+        self, allocations: NDArray[np.float64], value: Callable[..., float]
+    ) -> NDArray[np.float64]:
+        shape = self.instance.size.shape
+        found = (
+            value(self.instance, self.requests, self.potential, row.reshape(shape))
+            for row in allocations
+        )
+        return np.fromiter(found, float, len(allocations))
 
     def _sum(
         self, served: Callable[[OneType], NDArray[np.float64]], count: int
@@ -205,3 +218,82 @@ def _within(
     cells = one.cell[: rank + 1]
     useful = np.minimum(one.potential[: rank + 1], need) * ~one.permanent[: rank + 1]
     return np.asarray(allocations[:, cells] * useful)
+
+
+@dataclass(frozen=True, eq=False)
+class Constants:
+    r"""Constants of one network whose requests are known.
+
+    Parameters
+    ----------
+    instance
+        The network.
+    nodes
+        Constants of its nodes; no model is credited with more than a type ever requests.
+    paper
+        Those of the paper, with the same limit.
+    """
+
+    instance: IdnInstance
+    nodes: NodeConstants
+    paper: PrintedConstants
+
+    @classmethod
+    def of(cls, instance: IdnInstance) -> Constants:
+        """Read them off a network."""
+        peak = instance.requests.max(axis=0, initial=0)
+        return cls(
+            instance, node_constants(instance, peak=peak), printed_constants(instance, peak=peak)
+        )
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Nodes with a choice, shape [V]."""
+        return self.nodes.free
+
+    @property
+    def budget(self) -> NDArray[np.float64]:
+        """Budget of every node, MB, shape [V]."""
+        return self.instance.budget
+
+    @property
+    def node_bound(self) -> NDArray[np.float64]:
+        r""":math:`\sigma_v`: bound on :math:`g^v_m / s^v_m` at node v, ms/MB, shape [V]."""
+        return self.nodes.reach
+
+    @property
+    def convexity(self) -> float:
+        r"""The sharp :math:`\theta = 1 / \sum_{v \in F} b_v`; infinite without a choice."""
+        chosen = self.budget[self.free].sum()
+        return 1 / chosen if chosen > 0 else math.inf
+
+    @property
+    def diameters(self) -> NDArray[np.float64]:
+        r""":math:`D_v = b_v \log(\|s_v\|_1 / b_v)`, 0 at nodes without a choice, shape [V]."""
+        return self.nodes.diameter
+
+    @property
+    def diameter(self) -> float:
+        r"""The paper's :math:`D_\max`."""
+        return float(self.diameters.sum())
+
+    @property
+    def printed(self) -> float:
+        r"""The paper's :math:`A = \psi \sigma \sqrt{2 D_\max / \theta}`."""
+        paper = self.paper
+        return PSI * paper.gradient_bound * math.sqrt(2 * self.diameter / paper.convexity)
+
+    @property
+    def sharper(self) -> float:
+        r""":math:`A = \psi \sum_v \sigma_v b_v \sqrt{\log(\|s_v\|_1 / b_v) / 2}`."""
+        b, d = self.budget[self.free], self.diameters[self.free]
+        return float(PSI * (self.node_bound[self.free] * np.sqrt(b * d / 2)).sum())
+
+    def printed_rate(self, slots: int) -> NDArray[np.float64]:
+        """Return the paper's rate, the same for all nodes with a choice, shape [V]."""
+        peak = self.instance.requests.max(axis=0, initial=0)
+        return printed_rate(self.instance, self.nodes, horizon=slots, peak=peak)
+
+    def sharper_rates(self, slots: int) -> NDArray[np.float64]:
+        """Return the rate of least proven regret of every node, shape [V]."""
+        return theory_rates(self.instance, self.nodes, horizon=slots)

@@ -9,25 +9,14 @@ hardness of the problem, which no instance can show.
 
 from __future__ import annotations
 
-from edgeopt.bounds.oinc import (
-    allocation,
-    columns,
-    lemma1,
-    modelling,
-    order,
-    periods,
-    programs,
-    radio,
-    reservation,
-    reward,
-    theorem1,
-    theorem2,
-    theorem3,
-    variants,
-    waste,
+from edgeopt.bounds.oinc import allocation, modelling, order, programs, theorem1, theorem2, variants
+from edgeopt.bounds.oinc.certificate import (
+    CertifiedRatio,
+    DualCertificate,
+    certified_ratio,
+    competitive_factor,
+    dual_certificate,
 )
-from edgeopt.bounds.oinc.certificate import DualCertificate, competitive_factor, dual_certificate
-from edgeopt.bounds.oinc.ratio import CertifiedRatio, certified_ratio
 
 __all__ = [
     "CLAIMS",
@@ -39,20 +28,12 @@ __all__ = [
 ]
 
 CLAIMS = (
-    *lemma1.CLAIMS,
     *programs.CLAIMS,
     *theorem1.CLAIMS,
     *variants.CLAIMS,
-    *waste.CLAIMS,
     *order.CLAIMS,
-    *periods.CLAIMS,
     *theorem2.CLAIMS,
-    *theorem3.CLAIMS,
     *allocation.CLAIMS,
-    *columns.CLAIMS,
-    *reservation.CLAIMS,
-    *reward.CLAIMS,
     *modelling.CLAIMS,
-    *radio.CLAIMS,
 )
 """All claims: programs, competitiveness, steps, feasibility, shares, single formulas."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.families import REQUESTS
+from edgeopt.bounds.oinc.counterexamples import REQUESTS
+from edgeopt.bounds.oinc.evaluation import SOLVED, claim
 from edgeopt.bounds.oinc.requests import Requests, least_by_prices
-from edgeopt.bounds.oinc.statement import SOLVED, claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import special
-from edgeopt.models.oinc.slot import SlotProblem, closed_form_cost
+from edgeopt.models.oinc.slot import SlotProblem, assignment_cost, closed_form_cost, solve_slot
+from edgeopt.models.oinc.slot.columns import slot_bound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from edgeopt.bounds.oinc.requests import Together
 
 __all__ = ["CLAIMS"]
@@ -35,7 +39,7 @@ def _closed_form(view: Requests) -> Measurement:
     return worst(Relation.EQUAL, found)
 
 
-def _by_prices(view: Requests, *, objectives: bool) -> Measurement:
+def _by_prices_of_allocation(view: Requests, *, objectives: bool) -> Measurement:
     """Compare what the shares come to with what their prices prove."""
     found = []
     for group in view.groups():
@@ -118,9 +122,83 @@ def _own_latency(view: Requests) -> Measurement:
     )
 
 
-_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
+_ALLOCATION_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
+
 _ROOMY = one(special.two_requests, 0.5)
-_FAMILY = {**REQUESTS, **_ROOMY, **one(special.two_requests, 0.41)}
+
+_ALLOCATION_FAMILY = {**REQUESTS, **_ROOMY, **one(special.two_requests, 0.41)}
+
+WIDEST = 8
+"""Requests up to which all their sets are looked at."""
+
+
+def _optimum(view: Requests, *, objectives: bool) -> float:
+    """Look at all assignments; infinite where none meets the objectives."""
+    if not objectives:
+        return min(assignment_cost(view.problem, site) for site in view.assignments())
+    return min(_cost(view, site) for site in view.assignments())
+
+
+def _cost(view: Requests, site: np.ndarray) -> float:
+    groups = (view.at(j, site == j) for j in range(view.problem.sites))
+    return sum(group.share_out().objective for group in groups if group.slo.size)
+
+
+def _below(view: Requests, *, objectives: bool) -> Measurement:
+    """Compare the bound with the best of all assignments."""
+    least = _optimum(view, objectives=objectives)
+    if least == np.inf:
+        raise NotApplicableError("no assignment meets the objectives")
+    bound = slot_bound(view.problem, objectives=objectives)
+    return Measurement(bound.value, least, {"bound": bound})
+
+
+def _search(view: Requests) -> Measurement:
+    """Compare the plan of the search, without objectives, with the bound."""
+    if view.problem.requests == 0:
+        raise NotApplicableError("there is no request")
+    plan = solve_slot(view.problem, objectives=False)
+    bound = slot_bound(view.problem, site=plan.site)
+    return Measurement(plan.objective, bound.value, {"bound": bound})
+
+
+def _by_prices_of_columns(view: Requests, *, objectives: bool) -> Measurement:
+    """Compare the bound with what its prices prove, over all sets at all sites."""
+    problem = view.problem
+    if not 0 < problem.requests <= WIDEST:
+        raise NotApplicableError(f"no requests, or more sets than those of {WIDEST}")
+    bound = slot_bound(problem, objectives=objectives)
+    if bound.value == np.inf:
+        raise NotApplicableError("objectives cannot all be met")
+    proven = float(bound.prices.sum())
+    for j in range(problem.sites):
+        reduced = (
+            group.share_out(objectives=objectives).objective - bound.prices[some].sum()
+            for some, group in _sets(view, j)
+        )
+        proven += min(0.0, *reduced)
+    return Measurement(bound.value, proven, {"prices": bound.prices})
+
+
+def _sets(view: Requests, site: int) -> Iterator[tuple[np.ndarray, Together]]:
+    for chosen in itertools.product((False, True), repeat=view.problem.requests):
+        if any(chosen):
+            some = np.array(chosen)
+            yield some, view.at(site, some)
+
+
+_COLUMNS_SLOT = {
+    "instance_type": (SlotProblem, OincInstance),
+    "view": Requests,
+    "tolerance": SOLVED,
+}
+
+_COLUMNS_FAMILY = {
+    **REQUESTS,
+    **one(special.two_requests, 0.5),
+    **one(special.two_near_one),
+    **one(special.uneven_objectives),
+}
 
 CLAIMS = (
     claim(
@@ -130,28 +208,28 @@ CLAIMS = (
         "Problem (3), for a fixed assignment",
         _closed_form,
         Relation.EQUAL,
-        _FAMILY,
-        **_SLOT,
+        _ALLOCATION_FAMILY,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "allocation.least",
         "No other shares cost less, as the prices of band and CPU prove.",
         "Problem (3), for a fixed assignment",
-        lambda view: _by_prices(view, objectives=False),
+        lambda view: _by_prices_of_allocation(view, objectives=False),
         Relation.EQUAL,
-        _FAMILY,
-        **_SLOT,
+        _ALLOCATION_FAMILY,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "allocation.objectives",
         "With objectives that can be met no other shares that meet them cost less, as the prices "
         "prove.",
         "Problem (3), for a fixed assignment",
-        lambda view: _by_prices(view, objectives=True),
+        lambda view: _by_prices_of_allocation(view, objectives=True),
         Relation.EQUAL,
-        _FAMILY,
+        _ALLOCATION_FAMILY,
         tolerance=SOLVED,
-        **_SLOT,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "allocation.met",
@@ -159,8 +237,8 @@ CLAIMS = (
         "Problem (3), constraints (1a), (1c) and (3a)",
         _met,
         Relation.AT_MOST,
-        _FAMILY,
-        **_SLOT,
+        _ALLOCATION_FAMILY,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "allocation.unaware",
@@ -169,9 +247,8 @@ CLAIMS = (
         _without_objectives,
         Relation.AT_MOST,
         one(special.uneven_objectives),
-        counterexample="uneven_objectives()",
         corrected_by=("oinc.allocation.objectives", "oinc.allocation.met"),
-        **_SLOT,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "feasibility",
@@ -181,8 +258,8 @@ CLAIMS = (
         "Constraint (1a), for a fixed assignment",
         _verdict,
         Relation.AT_MOST,
-        {**_FAMILY, **one(special.two_requests, 0.39)},
-        **_SLOT,
+        {**_ALLOCATION_FAMILY, **one(special.two_requests, 0.39)},
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "equation1b",
@@ -190,8 +267,8 @@ CLAIMS = (
         "Constraint (1b), corrected",
         _answered,
         Relation.EQUAL,
-        _FAMILY,
-        **_SLOT,
+        _ALLOCATION_FAMILY,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "equation1b.printed",
@@ -200,9 +277,8 @@ CLAIMS = (
         _requests_of_a_site,
         Relation.EQUAL,
         _ROOMY,
-        counterexample="two_requests(0.5)",
         corrected_by=("oinc.equation1b",),
-        **_SLOT,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "equation1a",
@@ -210,8 +286,8 @@ CLAIMS = (
         "Constraint (1a), corrected",
         _own_latency,
         Relation.AT_MOST,
-        _FAMILY,
-        **_SLOT,
+        _ALLOCATION_FAMILY,
+        **_ALLOCATION_SLOT,
     ),
     claim(
         "equation1a.printed",
@@ -221,8 +297,55 @@ CLAIMS = (
         _sum_of_latencies,
         Relation.AT_MOST,
         _ROOMY,
-        counterexample="two_requests(0.5)",
         corrected_by=("oinc.equation1a",),
-        **_SLOT,
+        **_ALLOCATION_SLOT,
+    ),
+    claim(
+        "columns",
+        "The bound by columns of a site and a set of requests is no more than the latencies of any "
+        "assignment.",
+        "Problem (3), its bound by columns",
+        lambda view: _below(view, objectives=False),
+        Relation.AT_MOST,
+        _COLUMNS_FAMILY,
+        **_COLUMNS_SLOT,
+    ),
+    claim(
+        "columns.objectives",
+        "If a column costs what its set takes with its objectives, and sets that cannot meet them "
+        "are left out, it is no more than those of any assignment that meets all objectives.",
+        "Problem (3), its bound by columns",
+        lambda view: _below(view, objectives=True),
+        Relation.AT_MOST,
+        _COLUMNS_FAMILY,
+        **_COLUMNS_SLOT,
+    ),
+    claim(
+        "columns.prices",
+        r"Its prices prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - \sum_{i \in N} \pi_i)$ is "
+        "no less.",
+        "Problem (3), its bound by columns",
+        lambda view: _by_prices_of_columns(view, objectives=False),
+        Relation.AT_MOST,
+        _COLUMNS_FAMILY,
+        **_COLUMNS_SLOT,
+    ),
+    claim(
+        "columns.objectives.prices",
+        "They do so with objectives too.",
+        "Problem (3), its bound by columns",
+        lambda view: _by_prices_of_columns(view, objectives=True),
+        Relation.AT_MOST,
+        _COLUMNS_FAMILY,
+        **_COLUMNS_SLOT,
+    ),
+    claim(
+        "columns.search",
+        "The search finds no plan below the bound, objectives apart.",
+        "Problem (3), near-optimal",
+        _search,
+        Relation.AT_LEAST,
+        _COLUMNS_FAMILY,
+        **_COLUMNS_SLOT,
     ),
 )

@@ -1,4 +1,4 @@
-"""Single formulas of the model: remaining work, what the learned policy is shown."""
+"""Single formulas: what share is kept for jobs, what the learned policy is shown."""
 
 from __future__ import annotations
 
@@ -9,52 +9,120 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.requests import Requests
-from edgeopt.bounds.oinc.statement import claim
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc.slot import assignment_cost, slot_problem
+from edgeopt.instances.oinc import OincInstance, sequence
+from edgeopt.models.oinc.slot import SlotProblem, assignment_cost, slot_problem
+from edgeopt.online.oinc.events import Jobs, Slot
+from edgeopt.online.oinc.reservation import Reservation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["CLAIMS", "Served", "moved_devices", "slower_radio"]
+    from edgeopt.bounds.named import Family
+
+__all__ = [
+    "CLAIMS",
+    "LARGE",
+    "MIXED",
+    "NEGATIVE",
+    "Split",
+    "left_for_requests",
+    "moved_devices",
+    "slower_radio",
+]
 
 
 @dataclass(frozen=True)
-class Served:
-    """A job alone at a site, which has been served for a while.
+class Split:
+    """Sites, and how their CPU is to be split for one new job.
 
     Parameters
     ----------
-    work
-        Work of the job, Gcycle.
     speed
-        CPU of the site, Gcycle/s.
+        CPU of each site, Gcycle/s.
     share
-        Share of it that is kept for jobs.
-    slots
-        Slots through which the job has been served.
+        Share that each keeps for jobs already, 0 where it has none.
+    needed
+        CPU that requests need on the whole, Gcycle/s.
+    part
+        Part of the rest that is meant for jobs, beta / (alpha + beta), in (0, 1).
     """
 
-    work: float = 10.0
-    speed: float = 5.0
-    share: float = 0.8
-    slots: int = 1
+    speed: tuple[float, ...]
+    share: tuple[float, ...]
+    needed: float
+    part: float
 
-    def left(self) -> float:
-        """Return how long the job still takes, s."""
-        return self.work / (self.share * self.speed) - self.slots
+    @property
+    def chosen(self) -> int:
+        """The fastest site without jobs, which takes the new one."""
+        idle = np.flatnonzero(np.array(self.share) == 0.0)
+        return int(idle[np.argmax(np.array(self.speed)[idle])])
 
     def printed(self) -> float:
-        """Return equation (5) as printed, which takes shares from work."""
-        return (self.work - self.slots * self.share) / (self.share * self.speed)
+        """Return the share by equation (2) as printed, where speeds and shares are subtracted."""
+        free = sum(f - p for f, p in zip(self.speed, self.share, strict=True)) - self.needed
+        return self.part * free / self.speed[self.chosen]
 
     def corrected(self) -> float:
-        """Return equation (5) with the work that was done in the numerator."""
-        return (self.work - self.slots * self.share * self.speed) / (self.share * self.speed)
+        """Return the share that the library reserves."""
+        speed = np.array(self.speed)
+        sites = speed.size
+        none = np.zeros(0)
+        requests = SlotProblem(np.zeros((0, sites)), np.zeros((0, sites)), none, np.ones(sites))
+        job = Jobs(
+            job=np.zeros(1, dtype=np.int64), site=np.full(1, -1), started=np.zeros(1, dtype=bool),
+            remaining=np.ones(1), work=np.ones(1), arrival=np.zeros(1, dtype=np.int64),
+            deadline=np.ones(1), weight=np.ones(1),
+        )  # fmt: skip
+        rule = Reservation(ratios=(1.0 / self.part - 1.0,))
+        # What requests have needed so far stands for what they need now.
+        memory = rule.start(_sites(speed))._replace(needed=self.needed, slots=1)
+        share, _ = rule.reserve(memory, Slot(0, requests, job), np.array(self.share))
+        return float(share[self.chosen])
+
+
+def _sites(speed: np.ndarray) -> OincInstance:
+    """Return an instance of these sites, with one device that asks for nothing."""
+    return sequence([0], [1.0]).replace(speed=speed, rate=np.ones((1, 1, speed.size)))
+
+
+def left_for_requests(split: Split, share: float) -> float:
+    """Return what requests are left with, Gcycle/s."""
+    shares = list(split.share)
+    shares[split.chosen] = share
+    return sum(f * (1.0 - p) for f, p in zip(split.speed, shares, strict=True))
+
+
+def _left(split: Split) -> Measurement:
+    share = split.corrected()
+    return Measurement(left_for_requests(split, share), split.needed, {"share": share})
+
+
+def _above(split: Split) -> Measurement:
+    rule = Reservation()
+    share = split.corrected()
+    over = max(share - rule.largest, rule.smallest - share)
+    return Measurement(over, 0.0, {"share": share})
+
+
+LARGE: Family = {
+    "Split((5, 5), (0, 0), 1, 2/3)": lambda: Split((5.0, 5.0), (0.0, 0.0), 1.0, 2.0 / 3.0)
+}
+
+NEGATIVE: Family = {
+    "Split((5, 5), (0, 0), 12, 2/3)": lambda: Split((5.0, 5.0), (0.0, 0.0), 12.0, 2.0 / 3.0)
+}
+
+MIXED: Family = {
+    "Split((5, 5), (9/10, 0), 3, 1/2)": lambda: Split((5.0, 5.0), (0.9, 0.0), 3.0, 0.5)
+}
+
+_SPLIT = {"instance_type": Split, "view": lambda split: split}
 
 
 def _two_slots(rate: NDArray[np.float64], size: NDArray[np.float64]) -> OincInstance:
@@ -131,30 +199,28 @@ def _best_assignment(view: Requests) -> NDArray[np.int64]:
     return min(view.assignments(), key=lambda site: assignment_cost(view.problem, site))
 
 
-_JOB = {"instance_type": Served, "view": lambda job: job}
 _INSTANCE = {"instance_type": OincInstance, "view": lambda instance: instance}
 
 CLAIMS = (
     claim(
-        "equation5",
-        r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t f_j) / (p_j f_j)$ is the time that a job still "
-        "takes.",
-        "Equation (5), corrected",
-        lambda job: Measurement(job.corrected(), job.left()),
-        Relation.EQUAL,
-        {"Served()": Served, "Served(40, 7, 1/2, 5)": lambda: Served(40.0, 7.0, 0.5, 5)},
-        **_JOB,
+        "equation2",
+        "The share that is kept for jobs lies between the smallest and the largest one that are "
+        "allowed, between 0 and 1.",
+        "Equation (2), corrected",
+        _above,
+        Relation.AT_MOST,
+        {**LARGE, **NEGATIVE, **MIXED},
+        **_SPLIT,
     ),
     claim(
-        "equation5.printed",
-        r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t) / (p_j f_j)$ is: shares are taken from work.",
-        "Equation (5)",
-        lambda job: Measurement(job.printed(), job.left()),
-        Relation.EQUAL,
-        {"Served()": Served},
-        counterexample="Served()",
-        corrected_by=("oinc.equation5",),
-        **_JOB,
+        "equation2.left",
+        r"With $\sum_j f_j (1 - p_j)$ requests are left with at least what they need, if it is "
+        "there and no clip decides.",
+        "Equation (2), corrected",
+        _left,
+        Relation.AT_LEAST,
+        {**LARGE, **MIXED},
+        **_SPLIT,
     ),
     claim(
         "state",
@@ -174,7 +240,6 @@ CLAIMS = (
         lambda instance: _transferred(instance, _shown),
         Relation.EQUAL,
         {"moved_devices()": moved_devices},
-        counterexample="moved_devices()",
         corrected_by=("oinc.state",),
         **_INSTANCE,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,97 +10,52 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import counterexamples
 from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
-from edgeopt.bounds.oinc.evaluation import SHARE
-from edgeopt.bounds.oinc.families import DUE
-from edgeopt.bounds.oinc.schedule import drawn_schedule
-from edgeopt.bounds.oinc.statement import claim
-from edgeopt.bounds.oinc.urgency import Due, UrgentRun, run_urgent
+from edgeopt.bounds.oinc.counterexamples import DUE
+from edgeopt.bounds.oinc.evaluation import SHARE, SOLVED, claim, drawn_schedule
+from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc.retraining import RetrainingProblem, retraining_problem
+from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem
 from edgeopt.online.oinc.retraining import run_density
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from edgeopt.bounds.oinc.urgency import Waiting
-
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "Periods", "two_shares", "weights_at_arrival"]
 
 EPSILONS = (0.25, 1.0)
 """By how much sites are faster."""
 
 
-def _swaps(run: UrgentRun) -> Iterator[tuple[Waiting, int, int]]:
-    """Yield a queue with two of its jobs whose order is another one a slot later."""
-    for before, after in run.successive():
-        places = {int(k): place for place, k in enumerate(after.job)}
-        stay = [int(k) for k in before.job if int(k) in places]
-        for i, ahead in enumerate(stay):
-            for behind in stay[i + 1 :]:
-                if places[behind] < places[ahead]:
-                    yield before, ahead, behind
-
-
-def _overtakings(run: UrgentRun) -> Iterator[tuple[Waiting, int, int]]:
-    """Yield those in which the job that is ahead was served through the slot."""
-    for queue, ahead, behind in _swaps(run):
-        if ahead == queue.job[0]:
-            yield queue, ahead, behind
-
-
-def _all_swaps(due: Due, *, frozen: bool) -> Measurement:
-    found = list(_swaps(run_urgent(due, frozen=frozen)))
+def _all_swaps(due: Due) -> Measurement:
+    found = list(swaps(queues_of(run_density(weights_at_arrival(due)))))
     proof = {"swaps": [(queue.slot, ahead, behind) for queue, ahead, behind in found]}
     return Measurement(len(found), 0.0, proof)
 
 
-def _in_service(due: Due) -> Measurement:
-    found = list(_overtakings(run_urgent(due)))
-    proof = {"overtakings": [(queue.slot, ahead, behind) for queue, ahead, behind in found]}
-    return Measurement(len(found), 0.0, proof)
-
-
-def _hope(due: Due) -> Measurement:
-    """Find the time that the most hopeful job had left beyond its need as it overtook another."""
-    weight, found = due.problem.weight, []
-    assert weight is not None
-    for queue, ahead, behind in _overtakings(run_urgent(due)):
-        if weight[ahead] == weight[behind] and due.deadline[ahead] - queue.slot >= 2.0:
-            need = queue.left[list(queue.job).index(behind)]
-            spare = due.deadline[behind] - queue.slot - need
-            found.append(Measurement(spare, 0.0, {"slot": queue.slot, "job": behind}))
-    return worst(Relation.AT_MOST, found)
-
-
 def _ratio(due: Due, *, frozen: bool) -> Measurement:
     """Compare a run with what Theorem 1 allows over schedules at unit speed."""
-    problem = due.problem
-    if frozen:
-        problem = _with_weights_at_arrival(due)
+    problem = weights_at_arrival(due) if frozen else due.problem
+    assert problem.weight is not None
     known = [drawn_schedule(problem, seed).objective for seed in range(2)]
     best = min(run_density(problem).weighted_flow, *known)
     found = []
     for epsilon in EPSILONS:
-        run = run_urgent(due, epsilon=epsilon, frozen=frozen)
-        assert problem.weight is not None
+        run = run_density(problem, epsilon=epsilon) if frozen else run_urgent(due, epsilon=epsilon)
         flow = float(problem.weight @ (run.completion - problem.arrival))
         proof = {"epsilon": epsilon, "completion": run.completion}
         found.append(Measurement(flow, competitive_factor(epsilon) * best, proof))
     return worst(Relation.AT_MOST, found)
 
 
-def _violation(due: Due, *, frozen: bool) -> Measurement:
-    problem, found = _with_weights_at_arrival(due), []
+def _violation(due: Due) -> Measurement:
+    problem, found = weights_at_arrival(due), []
     for epsilon in EPSILONS:
-        run = run_urgent(due, epsilon=epsilon, frozen=frozen)
-        point = dual_certificate(problem, run, epsilon)
+        point = dual_certificate(problem, run_density(problem, epsilon=epsilon), epsilon)
         proof = {"epsilon": epsilon, "theta": point.theta, "eta": point.eta}
         found.append(Measurement(point.violation_in_time, 0.0, proof, size=point.heaviest))
     return worst(Relation.AT_MOST, found)
 
 
-def _with_weights_at_arrival(due: Due) -> RetrainingProblem:
+def weights_at_arrival(due: Due) -> RetrainingProblem:
+    """Return the jobs with the weights that they have at their arrival."""
     problem = due.problem
     weight = [due.weight(a)[k] for k, a in enumerate(problem.arrival.tolist())]
     return RetrainingProblem(problem.arrival, problem.duration, np.array(weight))
@@ -131,6 +86,7 @@ def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
 
 
 _DUE = {"instance_type": (Due, OincInstance), "view": _due}
+
 _NAMED = {
     **one(counterexamples.overtaken_in_wait),
     **one(counterexamples.overtaken_in_service),
@@ -138,7 +94,51 @@ _NAMED = {
     **one(counterexamples.overpriced),
     **one(counterexamples.hopeless, 8),
 }
+
 _FAMILY = {**_NAMED, **DUE}
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Jobs that never meet at a site of 1 Gcycle/s, each with a share of its own.
+
+    Parameters
+    ----------
+    work
+        Work of each job, Gcycle.
+    share
+        Share of the CPU that is kept while it is there.
+    """
+
+    work: tuple[float, ...]
+    share: tuple[float, ...]
+
+    def problem(self, share: tuple[float, ...]) -> RetrainingProblem:
+        """Return the jobs at some shares, each arriving when those before are long complete."""
+        slowest = sum(self.work) / min(self.share)
+        arrival = np.arange(len(self.work)) * int(np.ceil(slowest))
+        return RetrainingProblem(arrival, (np.array(self.work) / np.array(share))[:, None])
+
+    @property
+    def flow(self) -> float:
+        """Flow time of all jobs in sum, s."""
+        return sum(w / p for w, p in zip(self.work, self.share, strict=True))
+
+
+def two_shares() -> Periods:
+    """Keep a half for a job of 2 Gcycle, and all but a twentieth for another one later.
+
+    They flow for 4 + 40/19. With a half for both, P1 counts 7/2 for each.
+    """
+    return Periods((2.0, 2.0), (0.5, 0.95))
+
+
+def _bound(periods: Periods, share: tuple[float, ...]) -> Measurement:
+    bound = flow_bound(periods.problem(share), strong=False, midpoint=False)
+    return Measurement(bound.value, periods.flow, {"bound": bound})
+
+
+_PERIODS = {"instance_type": Periods, "view": lambda periods: periods, "tolerance": SOLVED}
 
 CLAIMS = (
     claim(
@@ -146,43 +146,9 @@ CLAIMS = (
         "Jobs that wait at a site keep the order of their densities until they are complete, if "
         "their weights stay as they were at their arrival.",
         "Section IV-D, job processing queue, corrected",
-        lambda due: _all_swaps(due, frozen=True),
+        _all_swaps,
         Relation.AT_MOST,
         _FAMILY,
-        **_DUE,
-    ),
-    claim(
-        "order.printed",
-        "They do so if weights are inversely proportional to the time until the deadline.",
-        "Section IV-D, job processing queue",
-        lambda due: _all_swaps(due, frozen=False),
-        Relation.AT_MOST,
-        one(counterexamples.overtaken_in_wait),
-        counterexample="overtaken_in_wait()",
-        corrected_by=("oinc.order",),
-        **_DUE,
-    ),
-    claim(
-        "order.service",
-        "A job in service is not overtaken by one that was there before, if weights are inversely "
-        "proportional to the time until the deadline.",
-        "Section IV-D, job processing queue",
-        _in_service,
-        Relation.AT_MOST,
-        one(counterexamples.overtaken_in_service),
-        counterexample="overtaken_in_service()",
-        corrected_by=("oinc.order", "oinc.order.hopeless"),
-        **_DUE,
-    ),
-    claim(
-        "order.hopeless",
-        "If weights are inversely proportional to the time until the deadline and otherwise equal, "
-        "a job that is served through a slot and has two more until its deadline is only overtaken "
-        "by one that cannot meet its own any more. The time left beyond the need is measured.",
-        "Section IV-D, job processing queue, corrected",
-        _hope,
-        Relation.AT_MOST,
-        {**one(counterexamples.overtaken_by_hopeless), **DUE},
         **_DUE,
     ),
     claim(
@@ -204,7 +170,6 @@ CLAIMS = (
         lambda due: _ratio(due, frozen=False),
         Relation.AT_MOST,
         one(counterexamples.hopeless, 8),
-        counterexample="hopeless(8)",
         corrected_by=("oinc.urgent", "oinc.theorem1"),
         **_DUE,
     ),
@@ -212,21 +177,9 @@ CLAIMS = (
         "urgent.certificate",
         "The dual point of a run with weights that stay breaks no constraint.",
         "Theorem 1 and Section IV-D, corrected",
-        lambda due: _violation(due, frozen=True),
+        _violation,
         Relation.AT_MOST,
         _FAMILY,
-        **_DUE,
-    ),
-    claim(
-        "urgent.certificate.printed",
-        "The dual point of a run with weights that grow, for the weights at the arrival, breaks no "
-        "constraint.",
-        "Theorem 1 and Section IV-D",
-        lambda due: _violation(due, frozen=False),
-        Relation.AT_MOST,
-        one(counterexamples.overpriced),
-        counterexample="overpriced()",
-        corrected_by=("oinc.urgent.certificate",),
         **_DUE,
     ),
     claim(
@@ -247,8 +200,31 @@ CLAIMS = (
         _lateness,
         Relation.AT_MOST,
         one(counterexamples.no_time),
-        counterexample="no_time()",
         corrected_by=("oinc.deadline",),
         **_DUE,
+    ),
+    claim(
+        "shares",
+        "P1 with durations at the shares that are kept while each job is there bounds the run. It "
+        "speaks of schedules at these shares, as Theorem 1 does.",
+        "Problem P1, with Algorithm 1",
+        lambda periods: _bound(periods, periods.share),
+        Relation.AT_MOST,
+        {
+            "two_shares()": two_shares,
+            "Periods((1, 3, 2), (0.2, 0.9, 0.4))": lambda: Periods((1, 3, 2), (0.2, 0.9, 0.4)),
+        },
+        **_PERIODS,
+    ),
+    claim(
+        "shares.printed",
+        "P1 with one duration for a job and a site bounds the run of Algorithm 1, which keeps "
+        "another share in every busy period; here durations are those of the first.",
+        "Problem P1, with Algorithm 1",
+        lambda periods: _bound(periods, periods.share[:1] * len(periods.share)),
+        Relation.AT_MOST,
+        {"two_shares()": two_shares},
+        corrected_by=("oinc.shares",),
+        **_PERIODS,
     ),
 )

@@ -1,7 +1,4 @@
-"""Families of small OINC problems in which a search may look for tight and false claims.
-
-Those of single formulas are in `edgeopt.bounds.oinc.searching_formulas`.
-"""
+"""Families of small OINC problems in which a search may look for tight and false claims."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.oinc.schedule import Schedule
-from edgeopt.bounds.oinc.searching_formulas import FORMULAS
-from edgeopt.bounds.oinc.theorem2 import Cut
+from edgeopt.bounds.oinc.evaluation import Schedule
+from edgeopt.bounds.oinc.modelling import Split
+from edgeopt.bounds.oinc.order import Periods
+from edgeopt.bounds.oinc.theorem2 import Counts, Cut
 from edgeopt.bounds.oinc.urgency import Due
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
@@ -23,8 +20,61 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "CUTS", "DRAWN", "DUE", "FAMILIES", "JOBS", "REQUESTS", "SCHEDULES", "SEQUENCES", "WANDERING",
-]  # fmt: skip
+    "CUTS",
+    "DRAWN",
+    "DUE",
+    "FAMILIES",
+    "FORMULAS",
+    "JOBS",
+    "REQUESTS",
+    "SCHEDULES",
+    "SEQUENCES",
+    "WANDERING",
+]
+
+
+def _periods(point: Mapping[str, Any]) -> Periods:
+    return Periods(tuple(values(point, "work")), tuple(values(point, "share")))
+
+
+def _split(point: Mapping[str, Any]) -> Split:
+    speed = tuple(values(point, "speed"))
+    return Split(speed, (point["kept"], 0.0), point["needed"], point["part"])
+
+
+def _counts(point: Mapping[str, Any]) -> Counts:
+    return Counts(tuple(point["least"] * point["factor"] ** power for power in range(3)))
+
+
+FORMULAS = (
+    Family(
+        "periods",
+        (
+            *row("work", 2, 0.1, 10.0, simple=1.0),
+            *row("share", 2, 0.05, 0.95, simple=0.5),
+        ),
+        _periods,
+        Periods,
+    ),
+    Family(
+        "splits",
+        (
+            *row("speed", 2, 0.5, 10.0, simple=5.0),
+            Parameter("kept", 0.0, 0.9),
+            Parameter("needed", 0.0, 20.0),
+            Parameter("part", 0.1, 0.9, simple=0.5),
+        ),
+        _split,
+        Split,
+    ),
+    Family(
+        "counts",
+        (Parameter("least", 2, 8, whole=True), Parameter("factor", 2, 3, whole=True)),
+        _counts,
+        Counts,
+    ),
+)
+"""Each of a type of its own."""
 
 _MOST = 4
 """Jobs at most."""
@@ -167,7 +217,6 @@ WANDERING = Family(
     OincInstance,
 )
 """One device and two sites, whose link is another one in the second slot."""
-
 
 DRAWN = of_seeds("drawn", small, OincInstance)
 """Random instances whose plans can be enumerated."""

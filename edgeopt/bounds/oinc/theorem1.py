@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.families import JOBS, NAMED_JOBS
-from edgeopt.bounds.oinc.statement import EXACT, SOLVED, claim
+from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
+from edgeopt.bounds.oinc.evaluation import EXACT, SOLVED, claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import special
@@ -236,7 +236,6 @@ CLAIMS = (
         lambda view: _violation(_jobs(view), 1.0),
         Relation.AT_MOST,
         one(special.lone_job),
-        counterexample="lone_job()",
         corrected_by=("oinc.theorem1.certificate", "oinc.theorem1.value"),
         **_JOBS,
     ),

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.retraining import RetrainingProblem
+    from edgeopt.online.oinc.retraining import RetrainingRun
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["CLOSEST", "Due", "UrgentRun", "Waiting", "run_urgent"]
+__all__ = ["CLOSEST", "Due", "UrgentRun", "Waiting", "queues_of", "run_urgent", "swaps"]
 
 CLOSEST = 1.0
 """Slots to the deadline that count when there are fewer, or when it is over."""
@@ -105,27 +106,54 @@ class UrgentRun:
         assert problem.weight is not None
         return float(problem.weight @ (self.completion - problem.arrival))
 
-    def successive(self) -> Iterator[tuple[Waiting, Waiting]]:
-        """Yield the queues of a site in slots that follow each other."""
-        before: dict[int, Waiting] = {}
-        for queue in self.queues:
-            last = before.get(queue.site)
-            if last is not None and last.slot == queue.slot - 1:
-                yield last, queue
-            before[queue.site] = queue
+
+def swaps(queues: Iterable[Waiting]) -> Iterator[tuple[Waiting, int, int]]:
+    """Yield a queue with two of its jobs whose order is another one a slot later."""
+    before: dict[int, Waiting] = {}
+    for after in queues:
+        last = before.get(after.site)
+        before[after.site] = after
+        if last is None or last.slot != after.slot - 1:
+            continue
+        places = {int(k): place for place, k in enumerate(after.job)}
+        stay = [int(k) for k in last.job if int(k) in places]
+        for i, ahead in enumerate(stay):
+            for behind in stay[i + 1 :]:
+                if places[behind] < places[ahead]:
+                    yield last, ahead, behind
 
 
-def run_urgent(due: Due, *, epsilon: float = 0.0, frozen: bool = False) -> UrgentRun:
+def queues_of(run: RetrainingRun) -> Iterator[Waiting]:
+    """Read the queues off a run of the package, whose weights stay."""
+    problem, runs, speed = run.problem, run.runs, 1.0 + run.epsilon
+    assert problem.weight is not None
+    for slot in range(int(np.ceil(run.completion.max(initial=0.0)))):
+        served = np.clip(np.minimum(runs.end, slot) - runs.begin, 0.0, None) * speed
+        done = np.bincount(runs.job, served, problem.jobs)
+        for j in range(problem.sites):
+            here = np.flatnonzero(
+                (run.site == j) & (problem.arrival <= slot) & (run.completion > slot + TINY)
+            )
+            if here.size:
+                seconds = problem.duration[here, j] - done[here]
+                yield _queue(slot, j, here, problem.weight[here], seconds)
+
+
+def _queue(slot: int, site: int, here: Ints, weight: Floats, seconds: Floats) -> Waiting:
+    order = np.argsort(-weight / seconds, kind="stable")
+    return Waiting(slot, site, here[order], (weight / seconds)[order], seconds[order])
+
+
+def run_urgent(due: Due, *, epsilon: float = 0.0) -> UrgentRun:
     """Run Algorithm 4 slot by slot; the next job uses what one leaves of a slot."""
     problem, count = due.problem, due.problem.jobs
     speed = 1.0 + epsilon
     site, cost = np.full(count, -1, dtype=np.int64), np.zeros(count)
     left, completion = np.ones(count), np.full(count, np.inf)
-    at_arrival = np.array([due.weight(a)[k] for k, a in enumerate(problem.arrival)])
     queues: list[Waiting] = []
     slot = 0
     while np.isinf(completion).any():
-        weight = at_arrival if frozen else due.weight(slot)
+        weight = due.weight(slot)
         for k in np.flatnonzero(problem.arrival == slot):
             costs = _costs(problem, weight, left, site, int(k)) / speed
             site[k] = int(np.argmin(costs))
@@ -135,9 +163,9 @@ def run_urgent(due: Due, *, epsilon: float = 0.0, frozen: bool = False) -> Urgen
             if here.size == 0:
                 continue
             seconds = left[here] * problem.duration[here, j]
-            order = np.argsort(-weight[here] / seconds, kind="stable")
-            job, seconds = here[order], seconds[order]
-            queues.append(Waiting(slot, j, job, weight[job] / seconds, seconds))
+            queue = _queue(slot, j, here, weight[here], seconds)
+            queues.append(queue)
+            job, seconds = queue.job, queue.left
             end = slot + np.cumsum(seconds) / speed
             done = end <= slot + 1 + TINY
             completion[job[done]] = end[done]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption
-from edgeopt.instances.rescue import LogProfit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +17,6 @@ __all__ = [
     "EXCLUSIVE",
     "HAS_RESERVED",
     "INDEPENDENT",
-    "LOG_PROFIT",
     "RARE_LONG_RUNS",
     "SPARE_SLOT",
     "TWO_SLOT_GAMBLE",
@@ -97,12 +95,6 @@ UNIT_DURATIONS = Assumption(
     "unit durations",
     r"every run lasts one slot, $\Pr(d_l = 1) = 1$",
     lambda instance: bool((instance.longest == 1).all()),
-)
-
-LOG_PROFIT = Assumption(
-    "physical profit model",
-    "profits follow accuracy gap, logarithmic gain and time budget",
-    lambda instance: isinstance(instance.profit, LogProfit),
 )
 
 TWO_SLOT_GAMBLE = Assumption(

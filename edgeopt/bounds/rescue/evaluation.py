@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.paper import Paper
 from edgeopt.bounds.rescue import exhaustive
 from edgeopt.bounds.rescue.recursion import (
     Values,
@@ -16,8 +17,7 @@ from edgeopt.bounds.rescue.recursion import (
     values_by_slot,
     values_by_turn,
 )
-from edgeopt.bounds.rescue.rules import best_advantage, routed
-from edgeopt.instances.rescue import ReservedTasks
+from edgeopt.instances.rescue import RescueInstance, ReservedTasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +25,73 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds.rescue.exhaustive import Decide
-    from edgeopt.instances.rescue import RescueInstance
+    from edgeopt.bounds.rescue.exhaustive.world import World
     from edgeopt.models.rescue import P1Solution
 
-__all__ = ["Evaluation"]
+__all__ = ["EXACT", "PAPER", "Evaluation", "best_advantage", "claim", "erratum", "routed"]
+
+
+def routed(
+    routing: NDArray[np.float64],
+    activation: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+    *,
+    guarded: bool = False,
+) -> Decide:
+    """Return Algorithm 1: draw a cell by the plan, accept above the threshold on an idle server."""
+    y, value, leave = routing.tolist(), activation.tolist(), threshold.tolist()
+
+    def decide(
+        world: World, slot: int, device: int, free: tuple[bool, ...], remaining: tuple[float, ...]
+    ) -> list[tuple[float, tuple[int, int]]]:
+        arrives = world.arrival[slot][device]
+        return [
+            (y[slot][device][k][profile] / arrives, (k, profile))
+            for k in range(world.servers)
+            for profile in range(world.profiles)
+            if free[k]
+            and y[slot][device][k][profile] > 0
+            and value[slot][device][k][profile] > leave[slot][device][k]
+            and (not guarded or world.safe(k, profile, slot, remaining))
+        ]
+
+    return decide
+
+
+def best_advantage(
+    activation: NDArray[np.float64],
+    threshold: NDArray[np.float64],
+    *,
+    guarded: bool = False,
+    margin: float | None = 1e-12,
+    size: NDArray[np.float64] | None = None,
+) -> Decide:
+    """Return RESCUE+: take the cell of largest advantage over leaving its server idle."""
+    leave = threshold[:, :, :, None]
+    if size is None:
+        size = np.maximum(np.abs(activation), np.abs(leave))
+    least = -np.inf if margin is None else margin * size
+    advantage = np.where(activation - leave > least, activation - leave, -np.inf).tolist()
+
+    def decide(
+        world: World, slot: int, device: int, free: tuple[bool, ...], remaining: tuple[float, ...]
+    ) -> list[tuple[float, tuple[int, int]]]:
+        gain = advantage[slot][device]
+        cells = [
+            (-gain[k][profile], k, profile)
+            for k in range(world.servers)
+            for profile in range(world.profiles)
+            if free[k]
+            and gain[k][profile] > -math.inf
+            and (not guarded or world.safe(k, profile, slot, remaining))
+        ]
+        if not cells:
+            return []
+        _, k, profile = min(cells)
+        return [(1.0, (k, profile))]
+
+    return decide
+
 
 NOISE = 1e-12
 """Share of all that arrivals could earn below which a profit is a solver's noise."""
@@ -204,8 +267,12 @@ class Evaluation:
 
     @cached_property
     def integer(self) -> float:
-        """Exact OPT(P1)."""
-        return exhaustive.integer_optimum(self.instance)
+        """OPT(P1)."""
+        from edgeopt.models.rescue import p1
+        from edgeopt.solvers import solve
+
+        exhaustive.require_enumerable(self.instance)
+        return solve(p1(self.instance)).objective
 
     def algorithm(self, *, guarded: bool = False) -> Decide:
         """Return Algorithm 1 as a rule that can be enumerated, guarded or not."""
@@ -265,3 +332,16 @@ class Evaluation:
                 if not exclusive:
                     idle = idle - accepted.sum(axis=1)
         return total
+
+
+PAPER = (
+    "Huang, Liu, Shan: RESCUE: Opportunistic Online Scheduling of Model Retraining on "
+    "Underutilized Edges"
+)
+
+EXACT = 1e-7
+"""Relative tolerance of identities between recursions that solve no LP."""
+
+_paper = Paper("rescue", PAPER, {"instance_type": RescueInstance, "view": Evaluation})
+
+claim, erratum = _paper.claim, _paper.erratum

@@ -1,21 +1,26 @@
-"""RESCUE+: one step of policy improvement on Algorithm 1."""
+"""RESCUE+, a step of policy improvement on Algorithm 1; and the end of the horizon."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
+from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, TINY, outlasting_run
+from edgeopt.bounds.rescue.evaluation import EXACT, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate
-from edgeopt.bounds.rescue.families import INDEPENDENT, TINY
-from edgeopt.bounds.rescue.statement import EXACT, claim
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
+__all__ = ["CLAIMS", "priced_values", "reserved_price"]
 
 
 def _improved(view: Evaluation) -> float:
@@ -45,6 +50,68 @@ def _no_worse_by_turn(view: Evaluation) -> Measurement:
 
 def _half_by_turn(view: Evaluation) -> Measurement:
     return view.against_bound(_improved_by_turn(view), {})
+
+
+def _last_slot(view: Evaluation) -> Measurement:
+    """Compare the baseline of the last slot with the plan's profit in it, on the worst server."""
+    reward = view.instance.expected_profit_block(slice(view.instance.horizon - 1, None))[0]
+    planned = np.einsum("jkl,jkl->k", view.routing(view.instance.horizon - 1), reward)
+    last = view.values[1][:, -2]
+    worst = int(np.argmax(np.abs(last - planned)))
+    return Measurement(last[worst], planned[worst], {"baseline": last, "planned": planned})
+
+
+def _held_and_dropped(view: Evaluation) -> Measurement:
+    """Compare OPT(LP) when runs beyond the horizon are paid with OPT(LP) when they are not."""
+    other = view.other_ending
+    value = {
+        view.instance.beyond: view.plan.objective,
+        other.instance.beyond: other.plan.objective,
+    }
+    return Measurement(value["hold"], value["drop"], {"bound": view.plan.bound})
+
+
+_BEYOND = {**one(outlasting_run, "hold"), **one(outlasting_run, "drop")}
+
+
+def reserved_price(view: Evaluation) -> NDArray[np.float64]:
+    r"""Return what a slot of a server is worth to its reserved tasks.
+
+    :math:`\rho_k(t) = c_k(t) \max_i \pi_i` over the tasks i of server k whose window contains t,
+    :math:`\pi_i` being what one TMAC less of demand would add to OPT(LP).
+    """
+    instance, tasks = view.instance, view.instance.reserved
+    price = np.zeros((instance.servers, instance.horizon))
+    saving = np.maximum(-view.plan.duals.reserved, 0)
+    for k, start, end, worth in zip(tasks.server, tasks.start, tasks.end, saving, strict=True):
+        window = price[k, start : end + 1]
+        np.maximum(window, worth, out=window)
+    return price * instance.capacity
+
+
+def priced_values(
+    view: Evaluation,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    r"""Run the recursion (4)-(6) on :math:`R_{jkl}(t) - \sum_a \Pr(d_l > a) \rho_k(t+a)`.
+
+    Profits below zero count as zero: such a cell is rejected either way.
+    """
+    from edgeopt.online.rescue import value_functions
+
+    instance = view.instance
+    price = reserved_price(view)
+    charge = np.zeros((instance.horizon, instance.servers, instance.profiles))
+    for age in range(min(instance.max_duration, instance.horizon)):
+        charge[: instance.horizon - age] += (
+            price.T[age:, :, None] * instance.survival[None, None, :, age]
+        )
+    net = np.maximum(instance.expected_profit - charge[:, None], 0)
+    priced = instance.replace(profit=net[..., None], beyond="hold")
+    activation, baseline = value_functions(priced, view.routings)
+    threshold = np.broadcast_to(
+        baseline.T[1:, None, :], (*instance.arrival.shape, instance.servers)
+    )
+    return activation, threshold, price
 
 
 CLAIMS = (
@@ -98,5 +165,33 @@ CLAIMS = (
         Relation.AT_LEAST,
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
+    ),
+    claim(
+        "horizon",
+        r"$\mathcal{B}_k(T) = \sum_{j,l} y_{jkl}(T) R_{jkl}(T)$, whether runs that end after the "
+        "horizon are paid or not; on the worst server.",
+        "equation (6)",
+        _last_slot,
+        Relation.EQUAL,
+        {**_BEYOND, **TINY, **INDEPENDENT, **PAPER_SETTING},
+        tolerance=EXACT,
+    ),
+    claim(
+        "beyond.printed",
+        r"$\mathrm{OPT}(LP)$ does not depend on what is assumed after the horizon.",
+        "equations (1) and (4)",
+        _held_and_dropped,
+        Relation.EQUAL,
+        one(outlasting_run, "hold"),
+        corrected_by=("rescue.beyond", "rescue.horizon"),
+    ),
+    claim(
+        "beyond",
+        r"$\mathrm{OPT}(LP)$ with runs paid that end after the horizon is at least what it is "
+        "without.",
+        "equations (1) and (4), corrected",
+        _held_and_dropped,
+        Relation.AT_LEAST,
+        {**_BEYOND, **TINY},
     ),
 )

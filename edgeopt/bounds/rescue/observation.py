@@ -1,4 +1,4 @@
-"""Observation 1 and the facts around the recursion: monotony, routing, dependence on the plan."""
+"""Observation 1 and the recursion, dependence on the plan, and what the offline optimum is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import counterexamples
-from edgeopt.bounds.rescue.assumptions import EXCLUSIVE
-from edgeopt.bounds.rescue.families import INDEPENDENT, PAPER_SETTING, TINY
-from edgeopt.bounds.rescue.plans import optimal_plans
-from edgeopt.bounds.rescue.statement import EXACT, claim
+from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, RARE_LONG_RUNS
+from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
+from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
+__all__ = ["CELL_LIMIT", "CLAIMS", "optimal_plans"]
 
 
 def _monotony(view: Evaluation) -> Measurement:
@@ -56,11 +56,6 @@ def _routed_mass(view: Evaluation) -> Measurement:
     return Measurement(float(mass.max()), 1.0, {"mass": mass})
 
 
-def _arrival_mass(view: Evaluation) -> Measurement:
-    mass = view.instance.arrival.sum(axis=1)
-    return Measurement(float(mass.max()), 1.0, {"mass": mass})
-
-
 def _routing_sums(view: Evaluation) -> NDArray[np.float64]:
     """Return the sums of y / p over the cells of every task that can arrive."""
     arrival = view.instance.arrival
@@ -93,6 +88,98 @@ def _least_of_plans(view: Evaluation) -> Measurement:
 
 _ALL = {**TINY, **INDEPENDENT, **PAPER_SETTING}
 
+_RUNS = {
+    name: build
+    for slots in (2, 4, 8)
+    for name, build in one(counterexamples.rare_long_runs, slots).items()
+}
+
+
+def _same_value(view: Evaluation) -> Measurement:
+    return Measurement(view.offline, view.integer, {})
+
+
+def _both_below(view: Evaluation) -> Measurement:
+    bare = view.without_reserved
+    larger = max(bare.offline, bare.integer)
+    proof = {"offline_optimum": bare.offline, "integer_optimum": bare.integer}
+    return Measurement(bare.plan.objective, larger, proof)
+
+
+def _plan_against_clairvoyant(view: Evaluation) -> Measurement:
+    bare = view.without_reserved
+    optimum = clairvoyant_optimum(bare.instance)
+    return Measurement(bare.plan.objective, optimum, {"bound": bare.plan.bound})
+
+
+def _clairvoyant_ratio(view: Evaluation) -> Measurement:
+    if not view.worthwhile(view.plan.bound):
+        raise NotApplicableError("bound is trivial: OPT(LP) = 0")
+    optimum = clairvoyant_optimum(view.instance)
+    proof = {"clairvoyant_optimum": optimum, "bound": view.plan.bound}
+    return Measurement(optimum / view.plan.bound, 2.0, proof)
+
+
+def _clairvoyant_growth(view: Evaluation) -> Measurement:
+    found = _clairvoyant_ratio(view)
+    return Measurement(found.measured, view.instance.horizon / 4, found.certificate)
+
+
+CELL_LIMIT = 100
+"""Largest number of cells (t, j, k, l) for which plans are searched."""
+
+
+def optimal_plans(view: Evaluation) -> list[tuple[NDArray[np.float64], float]]:
+    """Find optimal plans by making each cell as large and as small as the optimum allows."""
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    from edgeopt.models.rescue import p1_lp_matrix
+    from edgeopt.online.rescue import value_functions
+    from edgeopt.solvers import TIGHT
+
+    shape = view.instance.shape[:4]
+    cells = int(np.prod(shape))
+    if cells > CELL_LIMIT:
+        raise NotApplicableError(f"too large for a search of plans: {cells} cells")
+    program = p1_lp_matrix(view.instance)
+    below, above = np.isfinite(program.row_upper), np.isfinite(program.row_lower)
+    rows = program.matrix.tocsr()
+    # An optimum and demands of 1: the solver's tolerances are absolute.
+    scale = view.plan.objective if view.worthwhile(view.plan.objective) else view.promise or 1.0
+    worth = np.asarray(program.cost) / scale
+    least = view.plan.objective / scale - TIGHT
+    demand = program.row_lower[above]
+    matrix = vstack([rows[below], -rows[above].multiply(1.0 / demand[:, None]), -worth[None, :]])
+    side = np.concatenate((program.row_upper[below], np.full(demand.size, -1.0), [-least]))
+    found: list[tuple[NDArray[np.float64], float]] = []
+    for cell in np.flatnonzero(view.instance.arrival.repeat(shape[2] * shape[3])):
+        for sign in (1.0, -1.0):
+            push = np.zeros(worth.size)
+            push[cell] = sign
+            solved = linprog(
+                push,
+                A_ub=matrix,
+                b_ub=side,
+                bounds=np.stack((program.lower, program.upper), axis=1),
+                method="highs",
+            )
+            if solved.success:
+                y = _within(np.maximum(solved.x[:cells], 0).reshape(shape), view.instance.arrival)
+                found.append((y, float(value_functions(view.instance, y)[1][:, 0].sum())))
+    if not found:
+        raise NotApplicableError("no task ever arrives")
+    return found
+
+
+def _within(y: NDArray[np.float64], arrival: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale rows down that exceed their arrival probability by rounding."""
+    mass = y.sum(axis=(2, 3))
+    scale = np.divide(arrival, mass, out=np.ones_like(mass), where=mass > arrival)
+    within: NDArray[np.float64] = y * scale[:, :, None, None]
+    return within
+
+
 CLAIMS = (
     claim(
         "observation1",
@@ -112,7 +199,6 @@ CLAIMS = (
         Relation.AT_LEAST,
         one(counterexamples.half_routed),
         assumptions=(EXCLUSIVE,),
-        counterexample="half_routed()",
         corrected_by=("rescue.value", "rescue.observation1"),
     ),
     claim(
@@ -123,16 +209,6 @@ CLAIMS = (
         _routed_mass,
         Relation.AT_MOST,
         _ALL,
-    ),
-    claim(
-        "recursion.printed",
-        r"$\sum_j p_j(t) \le 1$, which is said to make equation (8) well defined.",
-        "section V-A",
-        _arrival_mass,
-        Relation.AT_MOST,
-        one(counterexamples.independent_arrivals, 0.01, 0.01),
-        counterexample="independent_arrivals(0.01, 0.01)",
-        corrected_by=("rescue.recursion",),
     ),
     claim(
         "routing",
@@ -150,7 +226,6 @@ CLAIMS = (
         _routing_complete,
         Relation.AT_LEAST,
         one(counterexamples.half_routed),
-        counterexample="half_routed()",
         corrected_by=("rescue.routing",),
     ),
     claim(
@@ -162,7 +237,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(counterexamples.two_plans),
         assumptions=(EXCLUSIVE,),
-        counterexample="two_plans()",
         corrected_by=("rescue.plan_choice",),
     ),
     claim(
@@ -174,5 +248,54 @@ CLAIMS = (
         Relation.AT_LEAST,
         {**one(counterexamples.two_plans), **TINY},
         assumptions=(EXCLUSIVE,),
+    ),
+    claim(
+        "offline_value.printed",
+        r"$\mathbb{E}_I[\mathrm{OPT}(I)]$ is the optimum of P1.",
+        "section IV-B",
+        _same_value,
+        Relation.EQUAL,
+        TIGHT,
+        tolerance=EXACT,
+        counterexample="tight(0.1)",
+        corrected_by=("rescue.offline_value",),
+    ),
+    claim(
+        "offline_value",
+        r"$\mathrm{OPT}(LP) \ge \max\{\mathbb{E}_I[\mathrm{OPT}(I)], \mathrm{OPT}(P1)\}$ without "
+        "reserved tasks: P1 routes every task alike whatever else arrives, so neither of the two "
+        "is the other.",
+        "section IV-B",
+        _both_below,
+        Relation.AT_LEAST,
+        {**TINY, **INDEPENDENT},
+    ),
+    claim(
+        "clairvoyant.printed",
+        r"$\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
+        "section IV-B",
+        _plan_against_clairvoyant,
+        Relation.AT_LEAST,
+        one(counterexamples.clairvoyant_gap),
+        corrected_by=("rescue.lemma1.absent", "rescue.clairvoyant"),
+    ),
+    claim(
+        "clairvoyant.twice",
+        r"$2\,\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
+        "section IV-B, weakened",
+        _clairvoyant_ratio,
+        Relation.AT_MOST,
+        one(counterexamples.rare_long_runs, 8),
+        corrected_by=("rescue.clairvoyant",),
+    ),
+    claim(
+        "clairvoyant",
+        r"With runs of one slot or of all T slots, knowing the durations is worth at least T/4 "
+        r"times $\mathrm{OPT}(LP)$: no multiple of $\mathrm{OPT}(LP)$ bounds that optimum.",
+        "section IV-B, corrected",
+        _clairvoyant_growth,
+        Relation.AT_LEAST,
+        _RUNS,
+        assumptions=(RARE_LONG_RUNS,),
     ),
 )

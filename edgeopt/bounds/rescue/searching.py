@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.rescue.feasibility import ReservedLoad
-from edgeopt.bounds.search.family import Family, Parameter
-from edgeopt.bounds.search.rows import row, values
+from edgeopt.bounds.rescue.reserved import ReservedLoad
+from edgeopt.bounds.search.family import Family, Parameter, row, values
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 
 if TYPE_CHECKING:

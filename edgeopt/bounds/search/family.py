@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Family", "Parameter", "Point", "of_seeds"]
 
+
+def row(name: str, count: int, low: float, high: float, **options: Any) -> tuple[Parameter, ...]:
+    """Return several parameters of one kind."""
+    return tuple(Parameter(f"{name}_{place}", low, high, **options) for place in range(count))
+
+
+def values(point: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the numbers of a row."""
+    found: list[Any] = []
+    while f"{name}_{len(found)}" in point:
+        found.append(point[f"{name}_{len(found)}"])
+    return found
+
+
 Point = tuple[float, ...]
 
 _DIGITS = 6

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from edgeopt.bounds.search.family import Family, Point
-    from edgeopt.bounds.search.looker import Looker
+    from edgeopt.bounds.search.moves import Looker
     from edgeopt.bounds.verdict import Verdict
 
 __all__ = ["Found", "rebuild"]

@@ -10,10 +10,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.search.found import Found
-from edgeopt.bounds.search.looker import Looker
-from edgeopt.bounds.search.moves import walk
+from edgeopt.bounds.search.moves import Looker, shrunk, walk
 from edgeopt.bounds.search.registry import fitting, known_claim
-from edgeopt.bounds.search.shrink import shrunk
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.options import check_text, check_whole, generator
 

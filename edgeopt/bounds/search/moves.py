@@ -5,15 +5,64 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from edgeopt.bounds.verdict import Finding
+from edgeopt.errors import EdgeOptError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
-    from edgeopt.bounds.search.family import Family, Point
-    from edgeopt.bounds.search.looker import Looker
+    from edgeopt.bounds.claim import Claim
+    from edgeopt.bounds.search.family import Family, Parameter, Point
+    from edgeopt.bounds.verdict import Verdict
 
-__all__ = ["walk"]
+__all__ = ["Looker", "shrunk", "walk"]
+
+_LOSS: Final = 1e-4
+"""Relative slack that a tight find may lose altogether for the sake of plain numbers."""
+
+_KEPT: Final = 0.5
+"""Part of a violation that has to be left: one that can hardly be seen teaches nothing."""
+
+
+def shrunk(looker: Looker, found: Point) -> Point:
+    """Bring numbers to their simple values, half the way there, or at least to few digits."""
+    violated = looker.violates(found)
+    most = _KEPT * looker.slack(found) if violated else looker.slack(found) + _LOSS
+    here, changed, been = found, True, {found}
+    while changed and not looker.over:
+        changed = False
+        for place, parameter in enumerate(looker.family.parameters):
+            for value in _plainer(parameter, here[place]):
+                there = (*here[:place], value, *here[place + 1 :])
+                fine = looker.slack(there) <= most and looker.violates(there) == violated
+                if fine and there not in been:
+                    been.add(there)
+                    here, changed = there, True
+                    break
+    return here
+
+
+def _plainer(parameter: Parameter, value: float) -> Iterator[float]:
+    """Yield simpler values: the simplest one, then half the way there, then fewer digits."""
+    target = parameter.target
+    half = (value + target) / 2
+    wanted = [target, _short(half, 1), _short(half, 2)]
+    wanted += [_short(value, digits) for digits in (1, 2, 3)]
+    for plain in map(parameter.settled, wanted):
+        nearer = abs(plain - target) < abs(value - target)
+        if plain != value and (nearer or _length(plain) < _length(value)):
+            yield plain
+
+
+def _short(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
+
+
+def _length(value: float) -> int:
+    return len(f"{value:.12g}".strip("-0.").replace(".", ""))
+
 
 _GOLDEN: Final = (1 + math.sqrt(5)) / 2
 
@@ -103,3 +152,95 @@ def _with(point: Point, place: int, value: float) -> list[float]:
     moved = list(point)
     moved[place] = value
     return moved
+
+
+class Looker:
+    """Checks points, each once, and remembers the least slack.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    family
+        Where to look.
+    budget
+        Looks that are left; further ones find nothing.
+    step
+        Called after each look with the name of the family.
+    """
+
+    def __init__(
+        self, claim: Claim, family: Family, budget: int, step: Callable[[str], None] | None = None
+    ) -> None:
+        self.claim, self.family, self.left, self.step = claim, family, budget, step
+        self.verdicts: dict[Point, Verdict | None] = {}
+        self._slack: dict[Point, float] = {}
+        self.violation: Point | None = None
+
+    @property
+    def looked(self) -> int:
+        """Number of points looked at."""
+        return len(self.verdicts)
+
+    @property
+    def least(self) -> float:
+        """Least slack of all points."""
+        return min(self._slack.values(), default=math.inf)
+
+    @property
+    def over(self) -> bool:
+        """Whether the budget is spent."""
+        return self.left < 1
+
+    def slack(self, point: Point) -> float:
+        """Return the slack of a point, relative to the larger of the two numbers.
+
+        Infinite where the claim says nothing or compares nothing with nothing: otherwise instances
+        without any profit or cost would be the tightest of all. Infinite too for a new point once
+        the budget is spent.
+        """
+        if point not in self._slack:
+            if self.over:
+                return math.inf
+            self.left -= 1
+            verdict = self.verdicts[point] = self._verdict(point)
+            self._slack[point] = _relative(verdict)
+            if self.step is not None:
+                self.step(self.family.name)
+            if self.violation is None and self.violates(point):
+                self.violation = point
+        return self._slack[point]
+
+    def violates(self, point: Point) -> bool:
+        """Return whether the claim is violated at a point."""
+        self.slack(point)
+        verdict = self.verdicts.get(point)
+        return verdict is not None and verdict.verdict is Finding.VIOLATED
+
+    def best(self, count: int = 1) -> list[Point]:
+        """Return the points of least slack."""
+        return sorted(self._slack, key=lambda point: (self._slack[point], point))[:count]
+
+    def _verdict(self, point: Point) -> Verdict | None:
+        try:
+            instance = self.family.build(self.family.named(point))
+        except EdgeOptError:
+            return None
+        try:
+            # A label saves the hash of an instance that is seldom asked for again.
+            return self.claim.decide(
+                instance, lambda: self.claim.view(instance), name=self.family.name
+            )
+        except EdgeOptError:  # such as a problem without a solution: nothing to compare
+            return None
+
+
+def _relative(verdict: Verdict | None) -> float:
+    if verdict is None or verdict.verdict is Finding.VACUOUS:
+        return math.inf
+    scale = max(abs(verdict.measured), abs(verdict.guaranteed))
+    if scale == 0.0:
+        return math.inf
+    if not math.isfinite(scale):  # infinitely much room, or infinitely little
+        return math.copysign(math.inf, verdict.slack)
+    return verdict.slack / scale

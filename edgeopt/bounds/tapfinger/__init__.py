@@ -8,39 +8,17 @@ That the learned policy converges, or beats another one, has no check: it is mea
 
 from __future__ import annotations
 
-from edgeopt.bounds.tapfinger import (
-    accumulation,
-    baselines,
-    capacity,
-    changes,
-    conflicts,
-    lower,
-    noise,
-    placements,
-    program,
-    progress,
-    recorded,
-    rounds,
-    worlds,
-)
-from edgeopt.bounds.tapfinger.gap import Gap, flow_gap
+from edgeopt.bounds.tapfinger import conflicts, lower, program
+from edgeopt.bounds.tapfinger import program as accumulation
+from edgeopt.bounds.tapfinger.evaluation import Gap, flow_gap
 from edgeopt.bounds.tapfinger.plan import Plan
 
 __all__ = ["CLAIMS", "Gap", "Plan", "flow_gap"]
 
 CLAIMS = (
     *program.CLAIMS,
-    *placements.CLAIMS,
-    *capacity.CLAIMS,
     *accumulation.CLAIMS,
-    *rounds.CLAIMS,
     *conflicts.CLAIMS,
-    *progress.CLAIMS,
-    *noise.CLAIMS,
     *lower.CLAIMS,
-    *changes.CLAIMS,
-    *baselines.CLAIMS,
-    *worlds.CLAIMS,
-    *recorded.CLAIMS,
 )
 """All claims."""

@@ -1,4 +1,4 @@
-"""Several clusters that pick one task: who wins it, and whether it is started."""
+"""What policies do: who wins a task, what Optimus expects, and what changing bundles saves."""
 
 from __future__ import annotations
 
@@ -7,16 +7,32 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.tapfinger.statement import claim
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.tapfinger import counterexamples as named
+from edgeopt.bounds.tapfinger.counterexamples import INSTANCES, NOISY
+from edgeopt.bounds.tapfinger.evaluation import claim
+from edgeopt.bounds.tapfinger.plan import Restless
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.tapfinger import TapFingerInstance
-from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
+from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles
+from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.models.tapfinger import allowed, mixed_volumes
+from edgeopt.online.simulate import simulate
+from edgeopt.online.tapfinger import Decision, Optimus, TapFingerEnvironment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CLAIMS", "Rivals", "drawn_rivals", "empty_handed", "keen_or_roomy"]
+    from edgeopt.online.tapfinger.policies.optimus import Fit
+
+__all__ = [
+    "CLAIMS",
+    "Changes",
+    "Rivals",
+    "drawn_rivals",
+    "empty_handed",
+    "five_and_twice_seven",
+    "keen_or_roomy",
+]
 
 
 @dataclass(frozen=True)
@@ -98,12 +114,6 @@ def _product_of(rivals: Rivals, winner: int) -> Measurement:
     return Measurement(rivals.product[winner], rivals.product.max(), {"winner": winner})
 
 
-def _by_sample(rivals: Rivals) -> Measurement:
-    """Take the sampled choice for Pr(j|n), which is 1 for all that have picked the task."""
-    _all_give(rivals)
-    return _product_of(rivals, int(np.argmax(np.ones(len(rivals.room)) * rivals.room)))
-
-
 def _started(rivals: Rivals, *, pass_on: bool) -> Measurement:
     """Count whether the task is started, and whether some cluster would have."""
     willing = rivals.gives is None or any(rivals.gives)
@@ -111,9 +121,132 @@ def _started(rivals: Rivals, *, pass_on: bool) -> Measurement:
 
 
 _RIVALS = {"instance_type": Rivals, "view": lambda rivals: rivals}
+
 _KEEN = {"keen_or_roomy()": keen_or_roomy}
+
 _EMPTY = {"empty_handed()": empty_handed}
+
 _DRAWN = {f"drawn_rivals({seed})": lambda seed=seed: drawn_rivals(seed) for seed in range(20)}
+
+
+def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
+    """Measure how many slots a GPU more is expected to save, less what a CPU core more is.
+
+    The average over all bundles of all kinds whose speed depends on GPUs alone.
+    """
+    slots = Optimus(fit=fit).start(instance).slots
+    saved = []
+    for n, k in np.ndindex(slots.shape[:2]):
+        least, speed = instance.minimum[k], instance.speed[n, k]
+        inside = (slice(max(least[0], 1), None), slice(max(least[1], 1), None))
+        by_gpus = speed[inside]
+        if min(by_gpus.shape) > 1 and (by_gpus == by_gpus[:1]).all() and np.ptp(by_gpus) > 0:
+            expected = slots[n, k][inside]
+            saved.append(-np.diff(expected, axis=1).mean() + np.diff(expected, axis=0).mean())
+    if not saved:
+        raise NotApplicableError("no kind of task depends on GPUs alone")
+    return Measurement(float(min(saved)), 0.0)
+
+
+_GPUS = {"sensitive_task()": named.sensitive_task}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The first task of an instance on cluster 0, without noise.
+
+    Parameters
+    ----------
+    instance
+        The instance.
+    bundles
+        CPU cores and GPUs that it holds in one slot after the other.
+    """
+
+    instance: TapFingerInstance
+    bundles: tuple[tuple[int, int], ...]
+
+    @property
+    def progress(self) -> float:
+        """Progress after the last of these slots."""
+        assert self.instance.slowing is not None
+        kind = int(self.instance.kind[0])
+        done, before = 0.0, self.bundles[0]
+        for bundle in self.bundles:
+            speed = float(self.instance.speed[0, kind, bundle[0], bundle[1]])
+            gain = progress_gain(speed, bool(self.instance.slowing[kind]), min(done, 1.0))
+            done += gain * (1.0 if bundle == before else self.instance.switching)
+            before = bundle
+        return done
+
+
+def five_and_twice_seven() -> Changes:
+    """Let the task of `mixed_bundles` hold 5, 7 and 7 GPUs: 19 GPU-slots in sum.
+
+    With 1 to 7 GPUs all the time it takes 21, 10, 7, 5, 4, 4 and 3 slots: 20 GPU-slots at least.
+    """
+    return Changes(mixed_bundles(), ((2, 5), (2, 7), (2, 7)))
+
+
+def _volumes(
+    given: TapFingerInstance | Changes,
+) -> list[tuple[int, int, NDArray[np.int64]]]:
+    """List the cluster, the kind and the unit-slots of tasks that were completed."""
+    if isinstance(given, Changes):
+        if given.progress < COMPLETE:
+            raise NotApplicableError("the task is not complete")
+        return [(0, int(given.instance.kind[0]), np.array(given.bundles).sum(axis=0))]
+    environment = TapFingerEnvironment(given)
+    found = []
+    for change in (0.0, 0.3, 1.0):
+        run = simulate(environment, Restless(change), runs=1, record=True)
+        assert run.held is not None
+        length = (run.held.end - run.held.begin)[:, None]
+        volume = np.zeros((given.tasks, 2), dtype=np.int64)
+        np.add.at(volume, run.held.task, run.held.bundle * length)
+        found += [
+            (int(run.cluster[0, j]), int(given.kind[j]), volume[j])
+            for j in np.flatnonzero(run.complete[0]).tolist()
+        ]
+    if not found:
+        raise NotApplicableError("there are no tasks")
+    return found
+
+
+def _instance(given: TapFingerInstance | Changes) -> TapFingerInstance:
+    return given.instance if isinstance(given, Changes) else given
+
+
+def _mixed(given: TapFingerInstance | Changes) -> Measurement:
+    least = mixed_volumes(_instance(given))
+    return worst(
+        Relation.AT_LEAST,
+        (
+            Measurement(float(volume[r]), float(least[n, k, r]), {"resource": r})
+            for n, k, volume in _volumes(given)
+            for r in range(2)
+        ),
+    )
+
+
+def _fixed(given: TapFingerInstance | Changes) -> Measurement:
+    """Compare with the unit-slots of the best bundle that stays as it is."""
+    bundles = allowed(_instance(given).duration)
+    found = []
+    for n, k, volume in _volumes(given):
+        size, slots = bundles.of(n, k)
+        for r in range(2):
+            least = (size[:, r] * slots).min()
+            found.append(Measurement(float(volume[r]), float(least), {"resource": r}))
+    return worst(Relation.AT_LEAST, found)
+
+
+_CHANGES = {
+    "instance_type": (TapFingerInstance, Changes),
+    "view": lambda given: given,
+}
+
+_NAMED = {"five_and_twice_seven()": five_and_twice_seven}
 
 CLAIMS = (
     claim(
@@ -127,18 +260,6 @@ CLAIMS = (
         **_RIVALS,
     ),
     claim(
-        "equation11.printed",
-        r"It wins if $\Pr(j|n) = z_{j,n}$, as printed. But z is the choice that was drawn, 1 for "
-        "each of those that picked the task.",
-        "Equation (11)",
-        _by_sample,
-        Relation.EQUAL,
-        _KEEN,
-        counterexample="keen_or_roomy()",
-        corrected_by=("tapfinger.equation11",),
-        **_RIVALS,
-    ),
-    claim(
         "equation11.ratio",
         r"It wins if $\Pr(n)$ is the softmax of how often the smallest bundle fits, as in the "
         "program behind the paper's figures. That tells clusters apart far more sharply.",
@@ -146,7 +267,6 @@ CLAIMS = (
         lambda rivals: _product_of(rivals, _all_give(rivals).winner("ratio")),
         Relation.EQUAL,
         _KEEN,
-        counterexample="keen_or_roomy()",
         corrected_by=("tapfinger.equation11",),
         **_RIVALS,
     ),
@@ -168,8 +288,51 @@ CLAIMS = (
         lambda rivals: _started(rivals, pass_on=False),
         Relation.EQUAL,
         _EMPTY,
-        counterexample="empty_handed()",
         corrected_by=("tapfinger.conflict",),
         **_RIVALS,
+    ),
+    claim(
+        "optimus",
+        "Of tasks whose speed depends on GPUs alone, the curve of Optimus expects a GPU more to "
+        "save more slots than a CPU core more.",
+        "Section V-A, Optimus",
+        lambda instance: _expects(instance, "correct"),
+        Relation.AT_LEAST,
+        _GPUS,
+        instance_type=TapFingerInstance,
+        view=lambda instance: instance,
+    ),
+    claim(
+        "optimus.printed",
+        "It does if it is fitted as in the program behind the paper's figures, which takes the "
+        "speeds of GPUs for those of CPU cores.",
+        "Section V-A, Optimus",
+        lambda instance: _expects(instance, "printed"),
+        Relation.AT_LEAST,
+        _GPUS,
+        corrected_by=("tapfinger.optimus",),
+        instance_type=TapFingerInstance,
+        view=lambda instance: instance,
+    ),
+    claim(
+        "volume.mixed",
+        "A task holds no fewer CPU-slots, and no fewer GPU-slots, than the least over all "
+        "sequences of bundles, changes and noise included.",
+        "Sections III-A and V-A, lower bounds with preemption",
+        _mixed,
+        Relation.AT_LEAST,
+        {**INSTANCES, **NOISY, **_NAMED, "one_gpu()": named.one_gpu},
+        **_CHANGES,
+    ),
+    claim(
+        "volume.fixed",
+        "It holds no fewer than with the best bundle that stays as it is. With progress that slows "
+        "down it pays to take more GPUs later.",
+        "Sections III-A and V-A, lower bounds with preemption",
+        _fixed,
+        Relation.AT_LEAST,
+        _NAMED,
+        corrected_by=("tapfinger.volume.mixed",),
+        **_CHANGES,
     ),
 )

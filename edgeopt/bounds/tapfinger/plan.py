@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
-from edgeopt.models.tapfinger import Schedule, SchedulingProblem, allowed, usage, verify
+from edgeopt.models.tapfinger import Schedule, SchedulingProblem, allowed, efficient, usage, verify
+from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.policies.estimates import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger.events import Round
+
     Ints = NDArray[np.int64]
 
-__all__ = ["Plan", "Profile", "drawn_plan"]
+__all__ = ["Plan", "Profile", "Restless", "best_plan", "drawn_plan", "least_flow"]
 
 DELAY = 2
 """Slots by which a drawn plan starts a task later than it could, at most."""
@@ -150,3 +156,157 @@ def drawn_plan(problem: SchedulingProblem, seed: int) -> Plan:
         profile.take(n, x, int(slots[b]), s)
         cluster[j], bundle[j], start[j] = n, x, s
     return Plan(problem, Schedule(cluster, bundle, start))
+
+
+MOST = 60_000
+"""Placements of a task that are tried before a problem counts as too large."""
+
+FEW = 6
+"""Tasks of which every plan is looked at."""
+
+Option = tuple[int, tuple[int, int], int]
+"""Cluster, bundle and slots that it takes."""
+
+
+def best_plan(
+    problem: SchedulingProblem, bundles: Literal["allowed", "efficient"] = "allowed"
+) -> Plan:
+    """Return a plan of least weighted flow time.
+
+    Tasks are placed in the order in which they start, each as early as those before it allow.
+    Some best plan is among these: in the order of its starts no task gets later if all are moved
+    forward as far as possible, since those before it then hold less from that slot on.
+    """
+    if problem.tasks > FEW:
+        raise NotApplicableError("there are too many tasks to try every plan")
+    return _Search(problem, bundles).plan()
+
+
+def least_flow(
+    problem: SchedulingProblem, bundles: Literal["allowed", "efficient"] = "allowed"
+) -> float:
+    """Return the least weighted flow time; see `best_plan`."""
+    return best_plan(problem, bundles).schedule.flow_time(problem)
+
+
+class _Search:
+    def __init__(self, problem: SchedulingProblem, bundles: str) -> None:
+        assert problem.weight is not None
+        self.problem, self.profile = problem, Profile(problem)
+        listed = allowed(problem.duration) if bundles == "allowed" else efficient(problem.duration)
+        self.options: list[list[Option]] = []
+        for j, kind in enumerate(problem.kind.tolist()):
+            mine: list[Option] = []
+            for n in np.flatnonzero(problem.eligible[j]).tolist():
+                sizes, slots = listed.of(n, kind)
+                mine += [
+                    (n, (x[0], x[1]), d)
+                    for x, d in zip(sizes.tolist(), slots.tolist(), strict=True)
+                ]
+            self.options.append(mine)
+        self.shortest = [min(d for _, _, d in mine) for mine in self.options]
+        self.arrival, self.weight = problem.arrival.tolist(), problem.weight.tolist()
+        self.least, self.left = np.inf, MOST
+        self.placed: dict[int, tuple[Option, int]] = {}
+        self.best: dict[int, tuple[Option, int]] = {}
+
+    def plan(self) -> Plan:
+        self._place(0.0, (0, -1))
+        tasks = self.problem.tasks
+        options = [self.best[j][0] for j in range(tasks)]
+        schedule = Schedule(
+            np.array([n for n, _, _ in options], dtype=np.int64),
+            np.array([x for _, x, _ in options], dtype=np.int64).reshape(tasks, 2),
+            np.array([self.best[j][1] for j in range(tasks)], dtype=np.int64),
+        )
+        return Plan(self.problem, schedule)
+
+    def _place(self, cost: float, last: tuple[int, int]) -> None:
+        """Place one more task behind the last one, by start and then by number."""
+        waiting = [j for j in range(self.problem.tasks) if j not in self.placed]
+        if not waiting:
+            if cost < self.least:
+                self.least, self.best = cost, dict(self.placed)
+            return
+        if cost + sum(self._at_least(j, last[0]) for j in waiting) >= self.least:
+            return
+        for j in waiting:
+            first = max(self.arrival[j], last[0])
+            for option in self.options[j]:
+                self.left -= 1
+                if self.left < 0:
+                    raise NotApplicableError("there are too many tasks to try every plan")
+                cluster, bundle, slots = option
+                start = self.profile.earliest(cluster, bundle, slots, first)
+                if (start, j) > last:
+                    self.profile.take(cluster, bundle, slots, start)
+                    self.placed[j] = option, start
+                    flow = start + slots - self.arrival[j]
+                    self._place(cost + self.weight[j] * flow, (start, j))
+                    del self.placed[j]
+                    self.profile.give_back(cluster, bundle, slots, start)
+
+    def _at_least(self, j: int, first: int) -> float:
+        late = max(first - self.arrival[j], 0) + self.shortest[j]
+        return float(self.weight[j] * late)
+
+
+@dataclass(frozen=True, eq=False)
+class Restless(Settled):
+    """Whatever the rules allow, at random.
+
+    Parameters
+    ----------
+    change
+        Chance of every running task to be given another bundle in the first round of a slot.
+    hurry
+        Chance of every cluster to start a task in a round, if some bundle fits.
+    """
+
+    change: float = 0.3
+    hurry: float = 0.8
+
+    title: ClassVar[str] = "Restless"
+    preemptive: ClassVar[bool] = True
+
+    def start(self, instance: TapFingerInstance) -> TapFingerInstance:
+        """Remember the clusters and kinds of tasks."""
+        return instance
+
+    def decide(
+        self, state: TapFingerInstance, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, TapFingerInstance]:
+        """Change some bundles, then start some tasks with what is free."""
+        free, running = observation.free.copy(), observation.running
+        changed: list[int] = []
+        other: list[tuple[int, int]] = []
+        for i in range(running.task.size if observation.number == 0 else 0):
+            n, kind = running.cluster[i], observation.tasks.kind[running.task[i]]
+            held = (int(running.bundle[i, 0]), int(running.bundle[i, 1]))
+            # What is paused goes on as soon as it can, so that the run ends.
+            if rng.random() >= self.change and held != (0, 0):
+                continue
+            options = [(0, 0), *_fitting(state, int(kind), free[n] + held)]
+            choice = options[int(rng.integers(held == (0, 0) and len(options) > 1, len(options)))]
+            changed.append(int(running.task[i]))
+            other.append(choice)
+            free[n] += np.array(held) - choice
+        task, bundle = np.full(free.shape[0], -1), np.zeros_like(free)
+        for n in range(free.shape[0]):
+            mine = [j for j in observation.pending[n].tolist() if j >= 0 and j not in task]
+            if not mine or rng.random() >= self.hurry:
+                continue
+            j = int(rng.choice(mine))
+            options = _fitting(state, int(observation.tasks.kind[j]), free[n])
+            if options:
+                task[n], bundle[n] = j, options[int(rng.integers(len(options)))]
+        some = np.array(changed, dtype=np.int64)
+        sizes = np.array(other, dtype=np.int64).reshape(-1, 2)
+        return Decision(task, bundle, changed=some, other=sizes), state
+
+
+def _fitting(instance: TapFingerInstance, kind: int, free: Ints) -> list[tuple[int, int]]:
+    """Return the bundles of a kind of task that fit."""
+    least, most = instance.minimum[kind], np.minimum(free, instance.largest)
+    cpus = range(int(least[0]), int(most[0]) + 1)
+    return [(cpu, gpu) for cpu in cpus for gpu in range(int(least[1]), int(most[1]) + 1)]

@@ -1,4 +1,4 @@
-"""The offline program (1) to (8): what is minimised, and over which plans."""
+"""The offline program (1) to (8), the room of clusters, and tasks in the system slot by slot."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.exhaustive import best_plan, least_flow
-from edgeopt.bounds.tapfinger.families import INSTANCES, TASKS
-from edgeopt.bounds.tapfinger.statement import SOLVED, claim
+from edgeopt.bounds.tapfinger.counterexamples import INSTANCES, TASKS
+from edgeopt.bounds.tapfinger.evaluation import PLANNED, SOLVED, claim
+from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.tapfinger.matrix import start_matrix
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from edgeopt.bounds.tapfinger.evaluation import Evaluation
+    from edgeopt.bounds.tapfinger.plan import Plan
     from edgeopt.solvers import LinearProgram
 
 __all__ = ["CLAIMS"]
@@ -79,6 +84,114 @@ def _least_running(view: Evaluation) -> Measurement:
 
 _FAMILY = {**TASKS, **INSTANCES}
 
+
+def _excess(plan: Plan, end: NDArray[np.int64]) -> float:
+    """Return by how much a capacity is exceeded if bundles are held until then, at most."""
+    problem = plan.problem
+    assert problem.occupied is not None
+    held = plan.held_until(end)
+    before = problem.occupied[: len(held)]
+    held[: len(before)] += before
+    return float((held - problem.capacity).max())
+
+
+def _really(plan: Plan) -> float:
+    return _excess(plan, plan.completion)
+
+
+def _by_flow_time(view: Evaluation) -> Measurement:
+    """Read the end of (5) as the arrival and the flow time."""
+    return worst(
+        Relation.EQUAL,
+        (
+            Measurement(_excess(plan, plan.problem.arrival + plan.flow), _really(plan))
+            for plan in view.plans
+        ),
+    )
+
+
+def _by_completion(view: Evaluation) -> Measurement:
+    """Read it as the arrival and the time of completion."""
+    return worst(
+        Relation.AT_MOST,
+        (
+            Measurement(_excess(plan, plan.problem.arrival + plan.completion), 0.0)
+            for plan in view.feasible
+        ),
+    )
+
+
+def _by_running_time(view: Evaluation) -> Measurement:
+    """Take what keeps (5) with the arrival and the time for which a task runs."""
+    found = []
+    for plan in view.plans:
+        running = plan.completion - plan.schedule.start
+        if _excess(plan, plan.problem.arrival + running) <= 0.0:
+            found.append(Measurement(_really(plan), 0.0))
+    if not found:
+        raise NotApplicableError("the plan breaks (5)")
+    return worst(Relation.AT_MOST, found)
+
+
+_CAPACITY_FAMILY = {**TASKS, **INSTANCES}
+
+
+def _alive(plan: Plan, *, after: bool = False) -> float:
+    """Sum the tasks that have arrived and are not complete over all slots.
+
+    They are counted while the slot lasts, or at its end, when those that complete are gone.
+    """
+    slots = int(plan.completion.max(initial=0))
+    return float(
+        sum(
+            ((plan.problem.arrival <= t) & (plan.completion > t + after)).sum()
+            for t in range(slots)
+        )
+    )
+
+
+def _counted(view: Evaluation, *, after: bool = False) -> Measurement:
+    found = [Measurement(_alive(plan, after=after), plan.flow.sum()) for plan in view.plans]
+    if not after:
+        found += [
+            Measurement(float(run.accumulation.sum()), float(run.flow_time.sum()), {"run": run})
+            for run in view.runs
+        ]
+    return worst(Relation.EQUAL, found)
+
+
+def _less_one_each(view: Evaluation) -> Measurement:
+    found = (
+        Measurement(_alive(plan, after=True), plan.flow.sum() - plan.problem.tasks)
+        for plan in view.plans
+    )
+    return worst(Relation.EQUAL, found)
+
+
+def _local(view: Evaluation, share: Callable[[int], float]) -> Measurement:
+    """Sum what clusters count: their own running tasks, and a share of every one that waits."""
+    found = []
+    for plan in view.plans:
+        clusters = plan.problem.eligible.sum(axis=1)
+        waits = plan.schedule.start - plan.problem.arrival
+        runs = plan.completion - plan.schedule.start
+        several = np.array([share(int(n)) for n in clusters]) * clusters
+        found.append(Measurement(float((several * waits + runs).sum()), _alive(plan)))
+    return worst(Relation.EQUAL, found)
+
+
+def _held(view: Evaluation, *, after: bool) -> Measurement:
+    """Sum the units that tasks hold over slots, as they last or at their ends."""
+    found = []
+    for plan in view.plans:
+        runs = plan.completion - plan.schedule.start
+        used = float(plan.held_until(plan.completion - after).sum())
+        found.append(Measurement(used, float(plan.schedule.bundle.sum(axis=1) @ runs)))
+    return worst(Relation.EQUAL, found)
+
+
+_ACCUMULATION_FAMILY = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
+
 CLAIMS = (
     claim(
         "program",
@@ -98,7 +211,6 @@ CLAIMS = (
         lambda view: _program(view, all_served=False),
         Relation.EQUAL,
         one(named.lone_task),
-        counterexample="lone_task()",
         corrected_by=("tapfinger.program",),
         tolerance=SOLVED,
     ),
@@ -110,7 +222,6 @@ CLAIMS = (
         _least_running,
         Relation.EQUAL,
         one(named.both_or_halves),
-        counterexample="both_or_halves()",
         corrected_by=("tapfinger.program",),
     ),
     claim(
@@ -130,7 +241,6 @@ CLAIMS = (
         _without_the_last,
         Relation.EQUAL,
         one(named.last_unit),
-        counterexample="last_unit()",
         corrected_by=("tapfinger.program", "tapfinger.bundles"),
     ),
     claim(
@@ -150,7 +260,110 @@ CLAIMS = (
         _one_start,
         Relation.EQUAL,
         one(named.at_once),
-        counterexample="at_once()",
         corrected_by=("tapfinger.single_start",),
+    ),
+    claim(
+        "equation5",
+        r"A plan holds by $\sum_{j: t \in [t_j^*, \hat t_j + \phi_j)} x_{j,r,n}$ what it holds, "
+        r"if $\phi_j$ is the time from the arrival to the completion of task j.",
+        "Equation (5), corrected",
+        _by_flow_time,
+        Relation.EQUAL,
+        {**_CAPACITY_FAMILY, **one(named.late_arrivals), **one(named.cut_off)},
+        **PLANNED,
+    ),
+    claim(
+        "equation5.printed",
+        r"A plan that can be carried out keeps (5) if $\phi_j$ is the completion time of task j, "
+        "as it is called. But a task would hold its bundle the longer the later it arrives.",
+        "Equation (5) and section III-C",
+        _by_completion,
+        Relation.AT_MOST,
+        one(named.late_arrivals),
+        corrected_by=("tapfinger.equation5",),
+        **PLANNED,
+    ),
+    claim(
+        "equation5.running",
+        r"A plan that keeps (5) can be carried out if $\phi_j$ is the time for which task j runs. "
+        "But a task that has waited would hold its bundle for too short a time.",
+        "Equation (5), with phi counted from the start",
+        _by_running_time,
+        Relation.AT_MOST,
+        one(named.cut_off),
+        corrected_by=("tapfinger.equation5",),
+        **PLANNED,
+    ),
+    claim(
+        "accumulation",
+        r"$\sum_t R_t = \sum_j \phi_j$: the tasks in the system, counted while each slot lasts, "
+        "sum to the flow times.",
+        "Section IV-A, reward",
+        _counted,
+        Relation.EQUAL,
+        _ACCUMULATION_FAMILY,
+        **PLANNED,
+    ),
+    claim(
+        "accumulation.end",
+        "They do if they are counted as each slot ends, when the tasks that complete are gone. "
+        "Recorded figures of the paper count so.",
+        "Section V-B, task accumulation",
+        lambda view: _counted(view, after=True),
+        Relation.EQUAL,
+        one(named.started_at_once),
+        corrected_by=("tapfinger.accumulation", "tapfinger.accumulation.less"),
+        **PLANNED,
+    ),
+    claim(
+        "accumulation.less",
+        "Counted as each slot ends, they sum to the flow times less a slot for every task.",
+        "Section V-B, task accumulation, corrected",
+        _less_one_each,
+        Relation.EQUAL,
+        {**_ACCUMULATION_FAMILY, **one(named.started_at_once)},
+        **PLANNED,
+    ),
+    claim(
+        "reward.local",
+        r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks that run on it, and those that wait "
+        "for it divided by the number of clusters for which they do.",
+        "Section IV-A, reward, corrected",
+        lambda view: _local(view, lambda clusters: 1.0 / clusters),
+        Relation.EQUAL,
+        {**_ACCUMULATION_FAMILY, **one(named.waiting_twice)},
+        **PLANNED,
+    ),
+    claim(
+        "reward.local.printed",
+        r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks associated with it. A task that "
+        "waits for several clusters is counted by each.",
+        "Section IV-A, reward",
+        lambda view: _local(view, lambda _: 1.0),
+        Relation.EQUAL,
+        one(named.waiting_twice),
+        corrected_by=("tapfinger.reward.local", "tapfinger.accumulation"),
+        **PLANNED,
+    ),
+    claim(
+        "usage",
+        "The units held in each slot, before any are released, sum to what bundles and running "
+        "times of tasks multiply to.",
+        "Section V-C, resource use, corrected",
+        lambda view: _held(view, after=False),
+        Relation.EQUAL,
+        {**_ACCUMULATION_FAMILY, **one(named.started_at_once)},
+        **PLANNED,
+    ),
+    claim(
+        "usage.end",
+        "They do if they are counted at the end of each slot, after what is complete has released "
+        "its units. Recorded figures of the paper count so.",
+        "Section V-C, resource use",
+        lambda view: _held(view, after=True),
+        Relation.EQUAL,
+        one(named.started_at_once),
+        corrected_by=("tapfinger.usage",),
+        **PLANNED,
     ),
 )

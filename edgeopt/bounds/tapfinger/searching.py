@@ -1,7 +1,4 @@
-"""Families of a few tasks in which a search may look for tight and false claims of TapFinger.
-
-Those of single formulas are in `edgeopt.bounds.tapfinger.searching_formulas`.
-"""
+"""Families of a few tasks in which a search may look for tight and false claims of TapFinger."""
 
 from __future__ import annotations
 
@@ -9,22 +6,50 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds
-from edgeopt.bounds.search.rows import row, values
-from edgeopt.bounds.tapfinger.changes import Changes
-from edgeopt.bounds.tapfinger.counterexamples import of_gpus
-from edgeopt.bounds.tapfinger.families import drawn_tasks
+from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
+from edgeopt.bounds.tapfinger.conflicts import Changes, Rivals
+from edgeopt.bounds.tapfinger.counterexamples import drawn_tasks, of_gpus
 from edgeopt.bounds.tapfinger.plan import Plan
-from edgeopt.bounds.tapfinger.searching_formulas import FORMULAS
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, small
 from edgeopt.models.tapfinger import SchedulingProblem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CHANGES", "DRAWN", "FAMILIES", "FEW_TASKS", "LONE_TASK", "PLANS", "QUEUES", "TASKS"]
+__all__ = [
+    "CHANGES",
+    "DRAWN",
+    "FAMILIES",
+    "FEW_TASKS",
+    "FORMULAS",
+    "LONE_TASK",
+    "PLANS",
+    "QUEUES",
+    "TASKS",
+]
+
+
+def _rivals(point: Mapping[str, Any]) -> Rivals:
+    gives = tuple(gives == 1 for gives in values(point, "gives"))
+    return Rivals(tuple(values(point, "score")), tuple(values(point, "room")), gives)
+
+
+FORMULAS = (
+    Family(
+        "rivals",
+        (
+            *row("score", 2, 0.0, 1.0),
+            *row("room", 2, 1, 8, whole=True),
+            *row("gives", 2, 0, 1, whole=True, simple=1),
+        ),
+        _rivals,
+        Rivals,
+    ),
+)
+"""Each of a type of its own."""
 
 _GPUS = 3
+
 _MOST = 3
 """GPUs of a cluster, and tasks, at most."""
 
@@ -78,7 +103,6 @@ PLANS = Family(
     Plan,
 )
 """The same tasks, with when each starts and with how many GPUs, all on cluster 0."""
-
 
 QUEUES = of_seeds("queues", drawn_tasks, SchedulingProblem)
 """Random tasks of two kinds, few enough to try every plan."""
@@ -170,7 +194,6 @@ CHANGES = Family(
     Changes,
 )
 """A task of the paper's workload, and its GPUs in one slot after the other."""
-
 
 DRAWN = of_seeds("drawn", small, TapFingerInstance)
 """Random instances whose schedules can be enumerated."""

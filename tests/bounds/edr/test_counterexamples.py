@@ -10,7 +10,6 @@ from edgeopt.bounds.edr import counterexamples as named
 from edgeopt.bounds.edr import rounded
 from edgeopt.bounds.edr.evaluation import Evaluation
 from edgeopt.bounds.edr.families import tiled
-from edgeopt.bounds.edr.needed import Federation
 from edgeopt.bounds.edr.separation import corrected_constant, printed_constant, route_spread
 from edgeopt.instances.edr import special
 
@@ -25,8 +24,6 @@ REFUTED = [
     ("lemma1.printed", rounded.half(), 0, 1 / 2),
     ("lemma1.drawn", rounded.half(), 1, 1 / 2),
     ("lemma1.drawn", rounded.two(), 3, 13 / 10),
-    ("algorithm2.update.printed", rounded.three_alike(), 2, 9 / 5),
-    ("algorithm2.range.printed", rounded.three_alike(), 6 / 5, 1),
     ("lemma2.printed", rounded.half(), 0, 1 / 2),
     ("lemma2.printed", rounded.two(), 1 / 2, 13 / 10),
     ("equation27.printed", named.few_frames(), 5**2, 2**2),
@@ -35,27 +32,21 @@ REFUTED = [
     ("equation21.printed", named.overtrained(), 0, 2 ** (-1 / 3)),
     ("cap.printed", named.sudden_cap(), 1, 1 / 2),
     ("equation38.current", named.sudden_cap(), 0, 1 / (4 * 2 ** (-1 / 3))),
-    ("assumption3.printed", named.arriving(), 0, 1),
     ("theorem1.printed", named.jensen_half(), 5 / 2 - 5, 0 - 5),
     ("fit.printed", named.always_dropped(100), 99, 0),
     ("fit.printed", named.always_dropped(10), 9, 0),
     ("lemma5.printed", special.lemma5(), 0, -68.989),
     ("theorem3.printed", special.theorem3(), -2.73303, A_T - 60.981),
     ("sublinear.printed", named.alternating_price(16), 1.00213, 2 / 3),
-    ("equation51.printed", special.lemma5(), 10, 100),
     ("equation55.printed", named.dear_requests(), 5, 2),
     ("equation57.printed", named.cheap_requests(), 1 / 2, 1),
     ("corollary1.printed", named.uncapped(), 1.52532, 2 / 3),
     ("equation17.printed", special.theorem3(), 1, 2 / 3),
-    ("equation17.still", special.theorem3(), 0, 0),
     ("even_split.printed", named.spread_training(), 1 / 2, 0),
-    ("compute.printed", named.no_room(), 2, 3 / 2),
     ("price.one_side", special.mixed_price(), 10, 5),
-    ("rate.printed", named.late_start(), 8, 4),
     ("h2.printed", named.dear_requests(), -1, 0),
     ("equation8.printed", named.rounded_up(), 2, 3 / 2),
     ("capacity.printed", named.local_peaks(), 1, 0),
-    ("rounds.printed", Federation(20, 50), 32770, 32191),
 ]
 
 
@@ -173,17 +164,3 @@ def test_departed_task_keeps_its_multiplier():
     assert (found.measured, found.guaranteed) == (pytest.approx(1), pytest.approx(1))
     run = Evaluation(named.departed()).plays["current"]
     assert run.multipliers.ravel() == pytest.approx(np.array([0, 1, 1]) * run.sizes.dual)
-
-
-def test_rounds_of_equal_sites_by_hand():
-    """With accuracy 1e-4, E = 5, G = 1/100 and all sites taking part, by exact sums."""
-
-    def needed(sites, variance, shift, per_round):
-        v = sum(variance(j) for j in range(1, sites + 1)) + Fraction(8 * 16 + 8, 10**4)
-        return -((-(2 * 10**4 * v - shift) / per_round) // 1)
-
-    printed = [needed(J, lambda j: Fraction(1, j * j), 5, 1) for J in (20, 50)]
-    assert printed == [32191, 32770]
-    corrected = [needed(J, lambda j, J=J: Fraction(1, J * J), 8, 5) for J in (20, 50)]
-    [found] = check("edr.rounds", Federation(20, 50))
-    assert (found.guaranteed, found.measured) == tuple(corrected)

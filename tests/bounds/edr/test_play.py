@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.bounds.edr.constants import Constants
+from edgeopt.bounds.edr.evaluation import Constants, play, theory_sizes
 from edgeopt.bounds.edr.families import moving, steady
-from edgeopt.bounds.edr.play import play, theory_sizes
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.online.primal_dual import StepSizes
 from tests.draws import draws

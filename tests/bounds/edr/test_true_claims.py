@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
+from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.bounds.edr.families import moving, steady, tiled
-from edgeopt.bounds.edr.planned import Planned
 from edgeopt.bounds.edr.rounded import Frame
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.instances.edr.special import small
@@ -125,8 +125,8 @@ def test_claims_that_scale_say_something_in_the_setting_of_the_paper():
     assert [id for id, found in verdicts.items() if found.verdict == "violated"] == []
     speaking = {id.split(".")[1] for id, found in verdicts.items() if found.verdict == "holds"}
     assert speaking >= {
-        "lemma1", "lemma2", "margin", "algorithm2", "equation22", "equation27", "equation46",
+        "lemma1", "lemma2", "margin", "equation22", "equation27", "equation46",
         "theorem2", "cap", "comparator", "fit", "value", "elimination", "even_split",
-        "price", "rate", "h2", "equation8", "capacity", "compliance",
+        "price", "h2", "equation8", "capacity", "compliance",
     }  # fmt: skip
     assert "assumption fails" in verdicts["edr.lemma3"].reason

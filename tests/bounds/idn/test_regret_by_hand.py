@@ -9,16 +9,28 @@ from hypothesis import given
 
 from edgeopt.bounds import check
 from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.adversary import Adversary
-from edgeopt.bounds.idn.coins import Knapsack, by_step, law_of_coins
-from edgeopt.bounds.idn.evaluation import Evaluation
-from edgeopt.bounds.idn.expectation import expected_gain
+from edgeopt.bounds.idn.evaluation import (
+    Adversary,
+    Evaluation,
+    fill,
+    fractional,
+    free,
+    integral,
+    vertices,
+)
 from edgeopt.bounds.idn.families import long
-from edgeopt.bounds.idn.law import joint_law, mean, node_law
+from edgeopt.bounds.idn.law import (
+    Knapsack,
+    by_step,
+    expected_gain,
+    joint_law,
+    law_of_coins,
+    mean,
+    node_law,
+)
 from edgeopt.bounds.idn.mirror_map import divergence
-from edgeopt.bounds.idn.optimum import all_allocations, static_optimum
 from edgeopt.bounds.idn.play import accounts, play
-from edgeopt.bounds.idn.points import fill, fractional, free, integral, vertices
+from edgeopt.bounds.idn.theorem import all_allocations, static_optimum
 from edgeopt.instances.idn.special import adversarial, small
 from edgeopt.online.idn import node_constants, theory_rates
 from tests.bounds.idn.test_true_claims import adversaries
@@ -185,7 +197,7 @@ def test_regret_from_above_is_above(seed, monkeypatch):
     """What large networks are judged by is no less than the exact regret, and still proves it."""
     given = long(seed, 400)
     [exact] = check("idn.theorem5_1.sharper", given)
-    monkeypatch.setattr("edgeopt.bounds.idn.optimum.LARGEST", 0)
+    monkeypatch.setattr("edgeopt.bounds.idn.theorem.LARGEST", 0)
     [above] = check("idn.theorem5_1.sharper", given)
     assert "static_bound" in above.certificate
     assert "allocation" not in above.certificate

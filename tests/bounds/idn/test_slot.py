@@ -1,12 +1,11 @@
-"""The formulas that the claims compare, against the plain ones and against the package's own."""
+"""The formulas that the claims compare, against plain ones."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from edgeopt.bounds.idn.evaluation import Evaluation
-from edgeopt.bounds.idn.submodularity import most_violated
-from edgeopt.models.idn import gain, serving_cost, supergradient
+from edgeopt.bounds.idn.identities import most_violated
 from tests.bounds.idn.test_true_claims import adversaries
 from tests.draws import draws
 from tests.oracles.idn import gains, plain
@@ -38,28 +37,6 @@ def test_forms_of_the_gain_by_plain_sums(given):
                 assert ours(x[n : n + 1])[0] == pytest.approx(expected, abs=1e-9)
             slope = gains.supergradient(exact, requests, potential, table)
             assert slot.supergradient(x[n]) == pytest.approx(np.ravel(slope), abs=1e-9)
-
-
-@settings(max_examples=draws(100))
-@given(adversaries(cost=None))
-def test_the_package_computes_the_same(given):
-    view, instance = Evaluation(given), given.instance
-    shape = instance.size.shape
-    x = np.round(64 * view.allocations) / 64
-    for slot in view.slots:
-        chosen = (instance, slot.requests, slot.potential)
-        for row in x[::4]:
-            table, one = row.reshape(shape), row[None]
-            assert slot.serving_cost(one)[0] == pytest.approx(serving_cost(*chosen, table))
-            for form, ours in (
-                ("difference", slot.difference),
-                ("ranked", slot.ranked),
-                ("uncovered", slot.uncovered),
-            ):
-                expected = gain(*chosen, table, form=form)
-                assert ours(one)[0] == pytest.approx(expected, abs=1e-9)
-            slope = slot.supergradient(row).reshape(shape)
-            assert slope == pytest.approx(supergradient(*chosen, table), abs=1e-9)
 
 
 @settings(max_examples=draws(100))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds.oinc import counterexamples as named
-from edgeopt.bounds.oinc.schedule import Schedule, drawn_schedule
+from edgeopt.bounds.oinc.evaluation import Schedule, drawn_schedule
 from edgeopt.errors import InputError
 from edgeopt.models.oinc import special
 from tests.draws import draws

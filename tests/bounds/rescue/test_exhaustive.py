@@ -7,20 +7,19 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from edgeopt.bounds import NotApplicableError
 from edgeopt.bounds.rescue.counterexamples import rare_long_runs, risky_run
-from edgeopt.bounds.rescue.evaluation import Evaluation
+from edgeopt.bounds.rescue.evaluation import Evaluation, best_advantage, routed
 from edgeopt.bounds.rescue.exhaustive import (
     clairvoyant_optimum,
     evaluate,
     hindsight,
-    integer_optimum,
     offline_optimum,
     online_optimum,
 )
 from edgeopt.bounds.rescue.recursion import auxiliary_by_slot, values_by_slot, values_by_turn
-from edgeopt.bounds.rescue.rules import best_advantage, routed
 from edgeopt.instances.rescue import ReservedTasks, generate, small
 from edgeopt.models.rescue import p1_lp_matrix
 from edgeopt.online.rescue import auxiliary_values, value_functions
+from tests.bounds.rescue.integer import integer_optimum
 from tests.certified import milp
 from tests.strategies import rescue_instances
 

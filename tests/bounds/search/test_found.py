@@ -30,19 +30,16 @@ FALSE = {
     "rescue.feasibility.printed": "loads",
     "idn.lemma3_1.printed": "edge_nodes_1",
     "idn.residual.printed": "edge_nodes_1",
-    "idn.coins.by_item": "knapsacks",
-    "idn.theorem_d1.printed": "projections",
     "edr.equation27.printed": "few_frames",
     "edr.even_split.printed": "few_frames",
-    "edr.algorithm2.range.printed": "frames",
+    "edr.lemma1.printed": "frames",
     "oinc.sequence.printed": "jobs",
     "oinc.equation6.printed": "sequences",
     "oinc.theorem2.printed": "requests",
     "oinc.lemma1.printed": "schedules",
     "tapfinger.equation1.printed": "tasks",
     "tapfinger.equation5.running": "plans",
-    "tapfinger.timesteps.printed": "timesteps",
-    "tapfinger.min.printed": "in_turn",
+    "tapfinger.conflict.printed": "rivals",
 }
 """Claims, and a family that holds a counterexample."""
 

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from edgeopt.bounds import NotApplicableError
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger import exhaustive, preempted
-from edgeopt.bounds.tapfinger.exhaustive import best_plan, least_flow
-from edgeopt.bounds.tapfinger.plan import Plan
-from edgeopt.bounds.tapfinger.preempted import least_preempted_flow
-from edgeopt.bounds.tapfinger.restless import Restless
+from edgeopt.bounds.tapfinger import lower as preempted
+from edgeopt.bounds.tapfinger import plan as exhaustive
+from edgeopt.bounds.tapfinger.lower import least_preempted_flow
+from edgeopt.bounds.tapfinger.plan import Plan, Restless, best_plan, least_flow
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import Schedule, horizon, scheduling_problem
 from edgeopt.online.simulate import simulate

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from edgeopt.bounds.tapfinger import Plan, flow_gap
 from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.exhaustive import best_plan
-from edgeopt.bounds.tapfinger.plan import drawn_plan
-from edgeopt.bounds.tapfinger.restless import Restless
+from edgeopt.bounds.tapfinger.plan import Restless, best_plan, drawn_plan
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations
 from edgeopt.models.tapfinger import flow_bound

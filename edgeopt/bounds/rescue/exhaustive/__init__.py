@@ -8,7 +8,6 @@ from edgeopt.bounds.rescue.exhaustive.optima import (
     offline_optimum,
     online_optimum,
 )
-from edgeopt.bounds.rescue.exhaustive.programs import integer_optimum
 from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, Decide, evaluate, require_enumerable
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "clairvoyant_optimum",
     "evaluate",
     "hindsight",
-    "integer_optimum",
     "offline_optimum",
     "online_optimum",
     "require_enumerable",

@@ -1,0 +1,109 @@
+"""Formulas that a paper prints wrong, beside what holds, with the numbers of a small example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from edgeopt import registry
+from edgeopt.bounds.verdict import Relation
+from edgeopt.errors import OptionError
+from edgeopt.options import check_fields, check_kind, check_real
+
+if TYPE_CHECKING:
+    from edgeopt.bounds.verdict import Source
+
+__all__ = ["Erratum", "errata"]
+
+TOLERANCE = 1e-6
+"""Share of the larger number up to which a corrected one equals the true one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erratum:
+    """A formula or a setting of a paper that does not say what is meant.
+
+    Parameters
+    ----------
+    id
+        `system.name`.
+    source
+        Where it stands.
+    printed, corrected
+        What is printed and what should be, in LaTeX or in one sentence.
+    why
+        What is wrong, in one sentence.
+    example
+        The smallest example, in words.
+    printed_value, corrected_value
+        What both give on the example.
+    true_value
+        What is found there without either.
+    relation
+        How a right value stands to the true one: equal, or a bound from one side.
+
+    Raises
+    ------
+    OptionError
+        If a field has another type.
+    """
+
+    id: str
+    source: Source
+    printed: str
+    corrected: str
+    why: str
+    example: str
+    printed_value: float
+    corrected_value: float
+    true_value: float
+    relation: Relation = Relation.EQUAL
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        check_kind("relation", self.relation, Relation)
+        for name in ("printed_value", "corrected_value", "true_value"):
+            check_real(f"Erratum.{name}", getattr(self, name), "[-inf, inf]")
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    def agrees(self, value: float) -> bool:
+        """Tell whether a value stands to the true one as a right value must.
+
+        Parameters
+        ----------
+        value
+            The value, such as `printed_value` or `corrected_value`.
+        """
+        size = max(abs(value), abs(self.true_value))
+        return self.relation.slack(value, self.true_value) >= -TOLERANCE * size
+
+
+def errata(system: str) -> dict[str, Erratum]:
+    """Return the errata of a system's paper, with their examples evaluated.
+
+    Parameters
+    ----------
+    system
+        Name of a built-in system.
+
+    Returns
+    -------
+    dict
+        The errata by identifier, in the order of the paper.
+
+    Raises
+    ------
+    OptionError
+        If the system is unknown.
+
+    Examples
+    --------
+    >>> from edgeopt.bounds import errata
+    >>> found = errata("rescue")["rescue.radio.printed"]
+    >>> found.agrees(found.printed_value), found.agrees(found.corrected_value)
+    (False, True)
+    """
+    known = registry.built_in(registry.ERRATA)
+    if system not in known:
+        raise OptionError(f"system {system!r} has no errata; those that do: {', '.join(known)}")
+    return {one.id: one for one in known[system].load()()}

@@ -30,7 +30,7 @@ SKELETON = [
     "Studies and pictures",
     "Where to look in the code",
 ]
-MADE = {"claims", "refuted", "study", "exhibit", "run", "shell", "command", "commands"}
+MADE = {"claims", "errata", "refuted", "study", "exhibit", "run", "shell", "command", "commands"}
 """Directives whose content the build computes or runs."""
 
 PLAIN = {"toctree", "include", "list-table", "literalinclude"}

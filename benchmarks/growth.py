@@ -63,7 +63,7 @@ class Growth:
         """Return n, the fastest peer's median by ours, and its name, at each size that has both."""
         ours = {n: measured.median for n, measured in self.finished(self.benchmark.subject)}
         best: dict[int, tuple[float, str]] = {}
-        for peer in self.benchmark.yardsticks:
+        for peer in self.benchmark.reference_bounds:
             for n, measured in self.finished(peer):
                 best[n] = min(best.get(n, (float("inf"), "")), (measured.median, peer))
         return [(n, best[n][0] / ours[n], best[n][1]) for n in ours if n in best]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from benchmarks.growth import Growth
 
-__all__ = ["notice", "write_picture"]
+__all__ = ["takeaway", "write_picture"]
 
 
 def write_picture(growth: Growth, folder: Path) -> Path:
@@ -25,14 +25,14 @@ def write_picture(growth: Growth, folder: Path) -> Path:
     from edgeopt.studies.pictures.canvas import entitle, in_style
 
     figure = in_style(lambda: _draw(growth))
-    entitle(figure, notice(growth))
+    entitle(figure, takeaway(growth))
     figure.set_facecolor("white")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{growth.benchmark.name}.png"
     return write_file(path, lambda draft: figure.savefig(draft, dpi=150, format="png"))
 
 
-def notice(growth: Growth) -> str:
+def takeaway(growth: Growth) -> str:
     """Say what to notice: who is faster at the largest size, and whose cost grows faster."""
     name, subject = growth.benchmark.name, growth.benchmark.subject
     ours, ratios = growth.fit(subject), growth.ratios()

@@ -126,7 +126,7 @@ class Benchmark:
     peers
         Names of the others, the one expected to be fastest first.
     variants
-        Those among the peers that are edgeopt's too: they stand beside, and are no yardstick.
+        Those among the peers that are edgeopt's too: they stand beside, and are no reference bound.
     goals
         Promises about the subject.
     repeats
@@ -179,7 +179,7 @@ class Benchmark:
         return (self.subject, *self.peers)
 
     @property
-    def yardsticks(self) -> tuple[str, ...]:
+    def reference_bounds(self) -> tuple[str, ...]:
         """Peers that ratios are about."""
         return tuple(peer for peer in self.peers if peer not in self.variants)
 

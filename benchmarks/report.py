@@ -30,7 +30,7 @@ class Report:
 
     @property
     def fastest_peer(self) -> Measurement | None:
-        allowed = self.benchmark.yardsticks
+        allowed = self.benchmark.reference_bounds
         peers = [m for m in self.measurements[1:] if m.finished and m.candidate in allowed]
         return min(peers, key=self.relative, default=None)
 

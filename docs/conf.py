@@ -22,7 +22,7 @@ extensions = [
     "mathml",
     "claim_tables",
     "studies",
-    "exhibits",
+    "paper_figures",
     "running",
     "command_line",
 ]

@@ -57,8 +57,8 @@ def pool(workers: int, *, ordered: bool = True) -> Iterator[Pool]:
     with _interruptible(), contextlib.ExitStack() as stack:
         with _deaf():
             if workers != 1 and multiprocessing.parent_process() is None:
-                ours = parallel_config("loky", initializer=_attend, initargs=(os.getpid(),))
-                stack.enter_context(ours)
+                computed = parallel_config("loky", initializer=_attend, initargs=(os.getpid(),))
+                stack.enter_context(computed)
             parallel = stack.enter_context(Parallel(n_jobs=workers, return_as=kind))
         yield lambda calls: _results(parallel, calls)
 

@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "CLAIMS", "ERRATA", "FAMILIES", "FIGURES", "GROUPS", "INSTANCES", "POLICIES", "SYSTEMS",
-    "built_in", "offered",
+    "CLAIMS",
+    "ERRATA",
+    "FIGURES",
+    "GROUPS",
+    "INSTANCES",
+    "PARAMETER_SPACES",
+    "POLICIES",
+    "SYSTEMS",
+    "built_in",
+    "offered",
 ]  # fmt: skip
 
 SYSTEMS: Final = "edgeopt.systems"
@@ -26,19 +34,19 @@ CLAIMS: Final = "edgeopt.claims"
 ERRATA: Final = "edgeopt.errata"
 """Group of the functions that return a sequence of `Erratum`, for built-in systems alone."""
 
-FAMILIES: Final = "edgeopt.families"
-"""Group of the sequences of `Family`, named as their system."""
+PARAMETER_SPACES: Final = "edgeopt.parameter_spaces"
+"""Group of the sequences of `ParameterSpace`, named as their system."""
 
 POLICIES: Final = "edgeopt.policies"
 """Group of the `PolicyEntry` objects with their `system` set; of built-in systems, of sequences."""
 
 FIGURES: Final = "edgeopt.figures"
-"""Group of the sequences of `Exhibit`, for built-in systems alone: others hand them to a record."""
+"""Group of the sequences of `PaperFigure`, for built-in systems alone: others have a record."""
 
 INSTANCES: Final = "edgeopt.instances"
 """Group of the classes of instances, for built-in systems alone: others say them in a record."""
 
-GROUPS: Final = (SYSTEMS, CLAIMS, ERRATA, FAMILIES, POLICIES, FIGURES, INSTANCES)
+GROUPS: Final = (SYSTEMS, CLAIMS, ERRATA, PARAMETER_SPACES, POLICIES, FIGURES, INSTANCES)
 """Those in which every built-in system has a part."""
 
 # Whole names, not patterns: the digest of code follows them to the parts of one system.
@@ -47,45 +55,45 @@ _OWN: Final = {
         SYSTEMS: "edgeopt.studies.rescue:SYSTEM",
         CLAIMS: "edgeopt.bounds.rescue:CLAIMS",
         ERRATA: "edgeopt.bounds.rescue.errata:errata",
-        FAMILIES: "edgeopt.bounds.rescue.searching:FAMILIES",
+        PARAMETER_SPACES: "edgeopt.bounds.rescue.searching:PARAMETER_SPACES",
         POLICIES: "edgeopt.studies.rescue.policies:POLICIES",
-        FIGURES: "edgeopt.studies.rescue.exhibits:EXHIBITS",
+        FIGURES: "edgeopt.studies.rescue.figures:PAPER_FIGURES",
         INSTANCES: "edgeopt.instances.rescue.instance:RescueInstance",
     },
     "idn": {
         SYSTEMS: "edgeopt.studies.idn:SYSTEM",
         CLAIMS: "edgeopt.bounds.idn:CLAIMS",
         ERRATA: "edgeopt.bounds.idn.errata:errata",
-        FAMILIES: "edgeopt.bounds.idn.searching:FAMILIES",
+        PARAMETER_SPACES: "edgeopt.bounds.idn.searching:PARAMETER_SPACES",
         POLICIES: "edgeopt.studies.idn.policies:POLICIES",
-        FIGURES: "edgeopt.studies.idn.exhibits:EXHIBITS",
+        FIGURES: "edgeopt.studies.idn.figures:PAPER_FIGURES",
         INSTANCES: "edgeopt.instances.idn.instance:IdnInstance",
     },
     "oinc": {
         SYSTEMS: "edgeopt.studies.oinc:SYSTEM",
         CLAIMS: "edgeopt.bounds.oinc:CLAIMS",
         ERRATA: "edgeopt.bounds.oinc.errata:errata",
-        FAMILIES: "edgeopt.bounds.oinc.searching:FAMILIES",
+        PARAMETER_SPACES: "edgeopt.bounds.oinc.searching:PARAMETER_SPACES",
         POLICIES: "edgeopt.studies.oinc.policies:POLICIES",
-        FIGURES: "edgeopt.studies.oinc.exhibits:EXHIBITS",
+        FIGURES: "edgeopt.studies.oinc.figures:PAPER_FIGURES",
         INSTANCES: "edgeopt.instances.oinc.instance:OincInstance",
     },
     "edr": {
         SYSTEMS: "edgeopt.studies.edr:SYSTEM",
         CLAIMS: "edgeopt.bounds.edr:CLAIMS",
         ERRATA: "edgeopt.bounds.edr.errata:errata",
-        FAMILIES: "edgeopt.bounds.edr.searching:FAMILIES",
+        PARAMETER_SPACES: "edgeopt.bounds.edr.searching:PARAMETER_SPACES",
         POLICIES: "edgeopt.studies.edr.policies:POLICIES",
-        FIGURES: "edgeopt.studies.edr.exhibits:EXHIBITS",
+        FIGURES: "edgeopt.studies.edr.figures:PAPER_FIGURES",
         INSTANCES: "edgeopt.instances.edr.instance:EdrInstance",
     },
     "tapfinger": {
         SYSTEMS: "edgeopt.studies.tapfinger:SYSTEM",
         CLAIMS: "edgeopt.bounds.tapfinger:CLAIMS",
         ERRATA: "edgeopt.bounds.tapfinger.errata:errata",
-        FAMILIES: "edgeopt.bounds.tapfinger.searching:FAMILIES",
+        PARAMETER_SPACES: "edgeopt.bounds.tapfinger.searching:PARAMETER_SPACES",
         POLICIES: "edgeopt.studies.tapfinger.policies:POLICIES",
-        FIGURES: "edgeopt.studies.tapfinger.exhibits:EXHIBITS",
+        FIGURES: "edgeopt.studies.tapfinger.figures:PAPER_FIGURES",
         INSTANCES: "edgeopt.instances.tapfinger.instance:TapFingerInstance",
     },
 }

@@ -7,9 +7,9 @@ from edgeopt.instances.tapfinger import generate
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import ReservationSpt, TapFingerEnvironment
 
-world = generate(tasks=60, rng=7)  # or from_durations(...), TapFingerInstance(...)
-lived = simulate(TapFingerEnvironment(world), ReservationSpt(), runs=1)
-print(f"{lived.mean_flow_time()[0]:.2f} slots, gap {flow_gap(lived).relative:.1%}")
-found = study(world, ["rollout", "optimus", "tiresias+elastic", "min"], runs=4)
+instance = generate(tasks=60, rng=7)  # or from_durations(...), TapFingerInstance(...)
+run = simulate(TapFingerEnvironment(instance), ReservationSpt(), runs=1)
+print(f"{run.mean_flow_time()[0]:.2f} slots, gap {flow_gap(run).relative:.1%}")
+found = study(instance, ["rollout", "optimus", "tiresias+elastic", "min"], runs=4)
 print(found.comparison("over_instances")[["policy", "mean", "gap", "bound"]].to_string())
 # end of the example across clusters

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgeopt import check
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
-from edgeopt.bounds.search import Family, Parameter, search
+from edgeopt.bounds.search import Parameter, ParameterSpace, search
 from edgeopt.bounds.verdict import Relation, Source
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, small
 from edgeopt.models.rescue import solve_p1_lp
@@ -29,7 +29,7 @@ def claim(name, statement, relation, guaranteed):
         measure=lambda instance: Measurement(share(instance), guaranteed),
         relation=relation,
         instance_type=RescueInstance,
-        family={f"drawn {seed}": partial(small, seed, reserved=False) for seed in range(9)},
+        test_instances={f"drawn {seed}": partial(small, seed, reserved=False) for seed in range(9)},
     )
 
 
@@ -52,7 +52,7 @@ for verdict in check([bounded, third]):
     print(f"{verdict.claim}: {verdict.verdict} on {verdict.instance}, {verdict.measured:.3f}")
 
 # Drawn instances do not refute the second claim. A search among a few numbers does.
-family = Family(
+test_instances = ParameterSpace(
     "two_tasks",
     (
         Parameter("profit", 0.0, 100.0),
@@ -61,6 +61,6 @@ family = Family(
     ),
     two_tasks,
 )
-found = search(third, family, budget=60, rng=7)
+found = search(third, test_instances, budget=60, rng=7)
 print(f"{found.verdict.claim}: {found.verdict.verdict} by {found.name}")
 print(f"share {found.verdict.measured:.3f}, the least of {found.looked} instances, made simple")

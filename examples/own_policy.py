@@ -1,4 +1,4 @@
-"""A policy of your own, compared with the published ones on the same worlds."""
+"""A policy of your own, compared with the published ones on the same scenarios."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Selective:
 
 
 def main() -> None:
-    # The same worlds and the same certified bound as every other policy. live_events.py steps the
-    # very same class on events as they come in.
+    # The same scenarios and the same certified bound as every other policy. live_events.py steps
+    # the very same class on events as they come in.
     study = edgeopt.study(generate(horizon=50, rng=7), [Selective(), "rescue", "srs"], runs=100)
     print(study.table[["policy", "value", "value_se", "ratio", "violated"]])
 

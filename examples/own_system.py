@@ -35,7 +35,7 @@ class Pauses:  # the instance: length of a pause in slots with its chance, and t
 
 
 @dataclass
-class Evening:  # one world: it tells how long a pause was when it is over
+class Evening:  # one scenario: it tells how long a pause was when it is over
     load: float
     pauses: np.ndarray
     cost: list = field(default_factory=list)
@@ -50,15 +50,15 @@ class Evening:  # one world: it tells how long a pause was when it is over
 
 
 @dataclass(frozen=True)
-class Memory:  # the environment: draws worlds, and gathers what became of them
+class Memory:  # the environment: draws scenarios, and gathers what became of them
     instance: Pauses
 
-    def worlds(self, rng, runs):
+    def scenarios(self, rng, runs):
         lengths, chances = zip(*self.instance.chance, strict=True)
         return rng.choice(lengths, size=(runs, self.instance.count), p=chances)
 
-    def episode(self, world, *, record=False):
-        return Evening(self.instance.load, world)
+    def episode(self, scenario, *, record=False):
+        return Evening(self.instance.load, scenario)
 
     def trajectory(self, name, episodes, *, seconds, record=False):
         cost = np.array([evening.cost for evening in episodes], dtype=float)

@@ -100,8 +100,8 @@ class Page:
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=False,
         )  # fmt: skip
-        wish = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.send("Emulation.setEmulatedMedia", media=media, features=wish)
+        requested_rounds = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.send("Emulation.setEmulatedMedia", media=media, features=requested_rounds)
 
     def evaluate(self, script: str) -> Any:
         """Value of a JavaScript expression on the page."""
@@ -212,7 +212,7 @@ def chromium(path: str, profile: Path) -> Iterator[Browser]:
     The browser reads commands from its file descriptor 3 and answers on 4.
     """
     # Above 4, so that the one does not overwrite the other when they get their numbers.
-    theirs, ours, answers, heard = (
+    theirs, computed, answers, heard = (
         fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (*os.pipe(), *os.pipe())
     )
     quiet = os.open(os.devnull, os.O_RDWR)
@@ -229,7 +229,7 @@ def chromium(path: str, profile: Path) -> Iterator[Browser]:
     for end in (theirs, heard, quiet):
         os.close(end)
     try:
-        browser = Browser(process, read=answers, write=ours)
+        browser = Browser(process, read=answers, write=computed)
         yield browser
         browser.send("Browser.close")
         ended = time.monotonic() + 10
@@ -237,7 +237,7 @@ def chromium(path: str, profile: Path) -> Iterator[Browser]:
             time.sleep(0.05)
     finally:
         _end(process)
-        os.close(ours)
+        os.close(computed)
         os.close(answers)
 
 

@@ -67,7 +67,8 @@ class _Form(NamedTuple):
             for over, limit in ((low - value, low), (value - high, high)):
                 kept = np.isfinite(limit)
                 largest = max(scale.max(initial=0.0), abs(limit[kept]).max(initial=0.0))
-                assert (over[kept] <= CLOSE * largest).all(), "the reference breaks a limit"
+                within = CLOSE * largest + INFEASIBLE
+                assert (over[kept] <= within).all(), "the reference breaks a limit"
         left = self.cost - self.matrix.T @ price
         scale = abs(self.cost) + abs(self.matrix).T @ abs(price)
         bound = _least(price, self.low, self.high, CLOSE * (abs(price).max(initial=0.0)))

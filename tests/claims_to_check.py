@@ -59,15 +59,15 @@ def _refuse(given: Numbers) -> float:
     raise NotApplicableError("too large to be measured")
 
 
-TRUE = _claim("toy.mean", _mean, 1.0, family={"far": numbers(9.0), "near": numbers(2.0)})
-BROKEN = _claim("toy.broken", _mean, 4.0, family={"three": three})
-SILENT = _claim("toy.silent", _refuse, 1.0, family={"any": numbers(1.0)})
-PRINTED = _claim(
-    "toy.mean.printed",
+TRUE = _claim("toy.mean", _mean, 1.0, test_instances={"far": numbers(9.0), "near": numbers(2.0)})
+BROKEN = _claim("toy.broken", _mean, 4.0, test_instances={"three": three})
+SILENT = _claim("toy.silent", _refuse, 1.0, test_instances={"any": numbers(1.0)})
+PUBLISHED = _claim(
+    "toy.mean.published",
     _mean,
     4.0,
     # The first is missed by most, the second is the smallest, and the last refutes nothing.
-    family={"large": numbers(0, 0, 0, 0, 0), "three()": three, "fine": numbers(5)},
+    test_instances={"large": numbers(0, 0, 0, 0, 0), "three()": three, "fine": numbers(5)},
     counterexample="large",
     corrected_by=("toy.mean",),
 )
@@ -75,7 +75,7 @@ READING = _claim(
     "toy.mean.strict",
     _mean,
     4.0,
-    family={"single": numbers(1.0)},
+    test_instances={"single": numbers(1.0)},
     counterexample="single",
     corrected_by=("toy.mean",),
 )
@@ -89,8 +89,8 @@ FEW = _claim(
     relation=Relation.AT_MOST,
     instance_type=Offers,
     assumptions=(_PATIENT,),
-    family={"four": lambda: Offers(4)},
+    test_instances={"four": lambda: Offers(4)},
 )
 """Holds for up to six offers, and says nothing of up to three."""
 
-ENDLESS = _claim("toy.endless", lambda _: math.inf, 1.0, family={"endless": numbers(1.0)})
+ENDLESS = _claim("toy.endless", lambda _: math.inf, 1.0, test_instances={"endless": numbers(1.0)})

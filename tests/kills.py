@@ -41,7 +41,7 @@ COMMANDS = {
     "study": ["study", "stopping", "--draws", "2", "--runs", "20"],
 }
 COMPARED = {
-    "reproduce": ["table-ii.csv", "printed.csv", "reproduction.json"],
+    "reproduce": ["table-ii.csv", "published.csv", "reproduction.json"],
     "check": ["claims.json"],
     "study": ["table.csv", "slots.csv", "over_all.csv", "study.json"],
 }
@@ -175,7 +175,7 @@ def main() -> int:
     import scipy.optimize  # noqa: F401
     import xarray  # noqa: F401
 
-    import edgeopt.studies.exhibits.report  # noqa: F401
+    import edgeopt.studies.figures.report  # noqa: F401
 
     alive, begun, wrong = kill_at_random(options.moments, options.seed)
     print(

@@ -47,7 +47,7 @@ def fingerprints(system: str) -> Any:
     record = find_system(system)
     found: dict[str, set[str]] = defaultdict(set)
     for claim in claims(system).values():
-        for name, build in claim.family.items():
+        for name, build in claim.test_instances.items():
             found[name].add(instance_label(build()))
     named = {name: sorted(prints - {""}) for name, prints in sorted(found.items())}
     sources = {
@@ -84,7 +84,7 @@ def figures(system: str) -> Any:
     """Return the tables of all figures, by kind and number."""
     with tempfile.TemporaryDirectory() as folder:
         found = _command("reproduce", system, "--quick", "--out", f"{folder}/figures")
-    return {f"{one['kind']} {one['number']}": one for one in found["exhibits"]}
+    return {f"{one['kind']} {one['number']}": one for one in found["paper_figures"]}
 
 
 PARTS: dict[str, Callable[[str], Any]] = {

@@ -270,7 +270,7 @@ def test_solvers(capsys: pytest.CaptureFixture[str]) -> None:
         (["generate", "edr", "--out", "x.nc", "--set", "capable_share=2"], "capable_share"),
         (
             ["generate", "edr", "--out", "x.nc", "--set", "rounds_bound=best"],
-            "'printed', 'corrected'",
+            "'published', 'corrected'",
         ),
         (["generate", "edr", "--out", "x.nc", "--set", "capped=often"], "capped"),
         (["check", "edr.theorem9"], "claim 'edr.theorem9' is unknown"),

@@ -55,11 +55,11 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--printed"]])
+@pytest.mark.parametrize("options", [[], ["--json"], ["--published"]])
 def test_exit_code_tells_of_claims_that_should_hold_alone(
     options: list[str], offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    offer(made_up.TRUE, made_up.PRINTED, made_up.READING, made_up.SILENT, made_up.BROKEN)
+    offer(made_up.TRUE, made_up.PUBLISHED, made_up.READING, made_up.SILENT, made_up.BROKEN)
     assert run(["check", "toy.mean*", *options]) == 0
     assert run(["check", "toy.silent", *options]) == 0
     capsys.readouterr()
@@ -70,7 +70,7 @@ def test_exit_code_tells_of_claims_that_should_hold_alone(
 def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
     offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    offer(made_up.TRUE, made_up.PRINTED, made_up.SILENT, made_up.ENDLESS)
+    offer(made_up.TRUE, made_up.PUBLISHED, made_up.SILENT, made_up.ENDLESS)
     assert run(["check", "toy", "--json"]) == 0
     found = document(capsys)
     assert (found["instances"], found["seed"]) == (0, 0)
@@ -96,7 +96,7 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
         "hold": 2,
         "vacuous": 1,
         "violated": 0,
-        "printed_refuted": 1,
+        "published_refuted": 1,
         "readings_refuted": 0,
         "not_refuted": 0,
     }
@@ -133,13 +133,13 @@ def test_drawn_instances_join_the_named_ones(
 def test_table_fits_a_terminal_and_cuts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stdout", out := Terminal())
-    wanted = ["rescue.theorem1.printed", "idn.average*", "tapfinger.conflict*"]
+    wanted = ["rescue.theorem1.published", "idn.average*", "tapfinger.conflict*"]
     assert run(["check", *wanted, "--instances", "2"]) == 0
     printed = re.sub(r"\x1b\[[\d;]*m", "", out.getvalue())
     *table, summary = printed.splitlines()
     assert max(map(len, table)) <= 100
     assert "…" not in printed
-    for piece in ("theorem1.", "arrivals(0.01, 0.01)", "empty_handed()"):
+    for piece in ("theorem1.published", "arrivals(0.01,", "empty_handed()"):
         assert any(piece in line for line in table)
     for claim in claims(wanted).values():
         assert claim.source.number.split()[-1] in printed
@@ -147,18 +147,18 @@ def test_table_fits_a_terminal_and_cuts_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_piped_table_has_a_line_per_claim(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "rescue.theorem1.printed"]) == 0
+    assert run(["check", "rescue.theorem1.published"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    [row] = [line for line in lines if line.startswith(" theorem1.printed")]
+    [row] = [line for line in lines if line.startswith(" theorem1.published")]
     name = "independent_arrivals(0.01, 0.01)"
     assert row.rstrip().split("  ")[-1].strip() == name
 
 
-def test_what_fails_as_printed_can_be_redone_by_hand(
+def test_what_fails_as_published_can_be_redone_by_hand(
     offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    offer(made_up.TRUE, made_up.PRINTED, made_up.READING)
-    assert run(["check", "toy", "--printed"]) == 0
+    offer(made_up.TRUE, made_up.PUBLISHED, made_up.READING)
+    assert run(["check", "toy", "--published"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "x̄ ≤ 1/2 <always>" in printed
     assert "on three() it is 3 where at least 4 is claimed" in printed
@@ -174,7 +174,7 @@ def test_what_fails_as_printed_can_be_redone_by_hand(
 def test_page_and_document_are_written(
     offer: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    offer(made_up.TRUE, made_up.PRINTED)
+    offer(made_up.TRUE, made_up.PUBLISHED)
     out = tmp_path / "claims" / "page"
     assert run(["check", "toy", "--out", str(out), "--json"]) == 0
     assert json.loads((out / "claims.json").read_text()) == document(capsys)
@@ -184,7 +184,13 @@ def test_page_and_document_are_written(
 
 
 def test_workers_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = ["rescue.beyond*", "tapfinger.conflict*", "rescue.routing.printed", "--instances", "2"]
+    wanted = [
+        "rescue.beyond*",
+        "tapfinger.conflict*",
+        "rescue.routing.published",
+        "--instances",
+        "2",
+    ]
     assert run(["check", *wanted, "--json"]) == 0
     alone = document(capsys)
     # Threads do as processes would, without the time that those take to start.

@@ -26,7 +26,7 @@ def test_a_table_with_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ".edgeopt",
         "cells",
         "index.html",
-        "printed.csv",
+        "published.csv",
         "reproduction.json",
         "table-ii.csv",
         "table-ii.svg",
@@ -37,8 +37,8 @@ def test_json_holds_what_the_file_holds(tmp_path: Path, capsys: pytest.CaptureFi
     assert run([*TABLE, "--json", "--out", str(tmp_path)]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
-    [exhibit] = printed["exhibits"]
-    assert len(exhibit["rows"]) == 10
+    [paper_figure] = printed["paper_figures"]
+    assert len(paper_figure["rows"]) == 10
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,14 @@ SMALL = ["--set", "servers=2", "--set", "devices=3", "--set", "profiles=2", "--s
 FILES = {
     "mine.nc": ["generate", "rescue", "--set", "reserved=3", *SMALL],
     "plan.csv": ["solve", "rescue", "--instance", "drawn.nc"],
-    "tight.json": ["search", "tapfinger.conflict.printed", "--family", "rivals", "--budget", "20"],
+    "tight.json": [
+        "search",
+        "tapfinger.conflict.published",
+        "--space",
+        "rivals",
+        "--budget",
+        "20",
+    ],
 }
 FOLDERS = {
     "study": ["study", "stopping", "--runs", "5"],

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def test_a_find_is_printed_and_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "found.nc"
-    assert run(["search", "rescue.routing.printed", "--out", str(path)]) == 0
+    assert run(["search", "rescue.routing.published", "--out", str(path)]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    for word in ("rescue.routing.printed", "violated", "few_slots_2", "arrival_0", str(path)):
+    for word in ("rescue.routing.published", "violated", "few_slots_2", "arrival_0", str(path)):
         assert word in printed.out
-    verdict = claims("rescue.routing.printed")["rescue.routing.printed"].check(
+    verdict = claims("rescue.routing.published")["rescue.routing.published"].check(
         RescueInstance.load(path)
     )
     assert verdict.verdict == "violated"
@@ -31,12 +31,12 @@ def test_a_find_is_printed_and_saved(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_find_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "found.json"
-    options = ["--family", "rivals", "--budget", "50", "--seed", "4", "--out", str(path)]
-    assert run(["search", "tapfinger.conflict.printed", *options, "--json"]) == 0
+    options = ["--space", "rivals", "--budget", "50", "--seed", "4", "--out", str(path)]
+    assert run(["search", "tapfinger.conflict.published", *options, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["verdict"] == "violated"
     assert document["measured"] < document["guaranteed"]
-    assert document["family"] == "rivals"
+    assert document["space"] == "rivals"
     assert document["looked"] <= 75
     assert document["file"] == str(path)
     rivals = rebuild(path)
@@ -49,7 +49,7 @@ def test_a_broken_claim_that_should_hold_is_a_failure(monkeypatch: pytest.Monkey
 
     from edgeopt.bounds import registry
 
-    known = claims("rescue.routing.printed")["rescue.routing.printed"]
+    known = claims("rescue.routing.published")["rescue.routing.published"]
     should_hold = dataclasses.replace(known, corrected_by=())
     monkeypatch.setattr(registry, "claims", lambda name: {name: should_hold})
     assert run(["search", known.id]) == 1
@@ -60,11 +60,11 @@ def test_a_broken_claim_that_should_hold_is_a_failure(monkeypatch: pytest.Monkey
     [
         (["rescue.theorem9"], "did you mean rescue.theorem"),
         (["rescue"], "name one"),
-        (["rescue.theorem1", "--family", "jobs"], "family 'jobs' does not fit"),
-        (["rescue.radio.printed"], "unknown"),
+        (["rescue.theorem1", "--space", "jobs"], "family 'jobs' does not fit"),
+        (["rescue.radio.published"], "unknown"),
         (["rescue.theorem1", "--out", "nowhere/found.nc"], "the directory does not exist"),
         (["rescue.theorem1", "--budget", "0"], "--budget"),
-        (["rescue.theorem2.printed", "--budget", "3"], "says nothing of few_slots_2"),
+        (["rescue.theorem2.published", "--budget", "3"], "says nothing of few_slots_2"),
         ([], "Missing argument"),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_closure_follows_names_to_where_they_stand() -> None:
 @pytest.mark.parametrize("system", ["rescue", "idn", "oinc", "edr", "tapfinger"])
 def test_a_closure_of_one_system_leaves_the_others_out(system: str) -> None:
     assert systems() == {"rescue", "idn", "oinc", "edr", "tapfinger"}
-    found = closure(frozenset({"edgeopt.studies.exhibits.cells"}), frozenset({system}))
+    found = closure(frozenset({"edgeopt.studies.figures.cells"}), frozenset({system}))
     assert {f"edgeopt.studies.{system}.record", "edgeopt.studies.run"} <= set(found)
     rooms = ("bounds", "instances", "models", "online")
     assert all(any(one.startswith(f"edgeopt.{room}.{system}") for one in found) for room in rooms)
@@ -138,7 +138,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def printed(copy: Path, *modules: str, cache: Path | None = None) -> list:
+def published(copy: Path, *modules: str, cache: Path | None = None) -> list:
     environment = {**os.environ, "PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(cache or "")}
     done = subprocess.run(
         [sys.executable, "-c", PRINT, *modules],
@@ -149,27 +149,27 @@ def printed(copy: Path, *modules: str, cache: Path | None = None) -> list:
 
 def test_an_edit_far_below_moves_the_digest_and_a_comment_does_not(copy: Path) -> None:
     modules = ("edgeopt.rounding.depround", "edgeopt.models.rescue.unsafe")
-    first, other = (printed(copy, module)[0] for module in modules)
+    first, other = (published(copy, module)[0] for module in modules)
     kernels = copy / "edgeopt/rounding/kernels.py"
     text = kernels.read_text()
     kernels.write_text(text.replace('"""', '"""In other words: ', 1) + "\n# The end.\n")
-    assert printed(copy, modules[0])[0] == first
+    assert published(copy, modules[0])[0] == first
     kernels.write_text(text.replace("return", "return 0.5 *", 1))
-    assert printed(copy, modules[0])[0] != first
-    assert printed(copy, modules[1])[0] == other
+    assert published(copy, modules[0])[0] != first
+    assert published(copy, modules[1])[0] == other
     kernels.write_text(text)
-    assert printed(copy, modules[0])[0] == first
+    assert published(copy, modules[0])[0] == first
 
 
 def test_a_table_that_is_torn_or_foreign_is_found_again(copy: Path, tmp_path: Path) -> None:
     module = "edgeopt.rounding.rows"
-    found, _, known = printed(copy, module, cache=tmp_path)
+    found, _, known = published(copy, module, cache=tmp_path)
     assert known >= len(closure(frozenset({module})))
     [table] = tmp_path.glob("*/digests.json")
     whole = table.read_text()
     for spoilt in ("", whole[:40], "[]", '{"format": 0}', whole.replace('"edgeopt', '"other')):
         table.write_text(spoilt)
-        assert printed(copy, module, cache=tmp_path)[0] == found
+        assert published(copy, module, cache=tmp_path)[0] == found
 
 
 def test_a_file_touched_while_a_process_runs_is_named(
@@ -179,7 +179,7 @@ def test_a_file_touched_while_a_process_runs_is_named(
     from edgeopt.digests import changed
 
     module = "edgeopt.rounding.kernels"
-    assert printed(copy, module)[1] == []
+    assert published(copy, module)[1] == []
     touched = (ROOT / "edgeopt/rounding/kernels.py").stat()
     assert changed([module]) == []
     monkeypatch.setattr(edgeopt, "_BEGAN", max(touched.st_mtime, touched.st_ctime))
@@ -190,12 +190,12 @@ def test_what_a_wheel_carries_is_found_by_itself(copy: Path, tmp_path: Path) -> 
     from edgeopt.digests.modules import facts_of_package
 
     module = "edgeopt.studies.run"
-    found = printed(copy, module, cache=tmp_path / "found")
+    found = published(copy, module, cache=tmp_path / "found")
     assert list(tmp_path.glob("found/*/digests.json"))
     shipped = copy / "edgeopt/_digests.json"
     shipped.write_text(facts_of_package())
     try:
-        assert printed(copy, module, cache=tmp_path / "shipped")[0] == found[0]
+        assert published(copy, module, cache=tmp_path / "shipped")[0] == found[0]
     finally:
         shipped.unlink()
     assert not list(tmp_path.glob("shipped/*/digests.json"))

@@ -127,7 +127,7 @@ def test_live_events_look_neither_ahead_nor_back(
     import live_events
     from own_policy import Selective
 
-    world = live_events.generate(horizon=50, rng=7)
+    scenario = live_events.generate(horizon=50, rng=7)
     given: list[str] = []
 
     def stream(lines: list[str]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def test_live_events_look_neither_ahead_nor_back(
             yield line
 
     lines = live_events.EVENTS.splitlines()
-    answers = live_events.answers(Selective(), world, stream(lines))
+    answers = live_events.answers(Selective(), scenario, stream(lines))
     for count in range(1, 10):
         next(answers)
         assert len(given) == count
@@ -148,9 +148,9 @@ def test_live_events_look_neither_ahead_nor_back(
     ]  # fmt: skip
     sound = [lines[0], lines[1], lines[2], lines[8]]
     mixed = [*sound[:3], *bad, *sound[3:]]
-    told = list(live_events.answers(Selective(), world, mixed))
+    told = list(live_events.answers(Selective(), scenario, mixed))
     assert [one for one in told if "left out" not in one] == list(
-        live_events.answers(Selective(), world, sound)
+        live_events.answers(Selective(), scenario, sound)
     )
     assert len([one for one in told if "left out" in one]) == len(bad)
     monkeypatch.setattr(sys, "stdin", iter([*bad[:2], sound[0]]))

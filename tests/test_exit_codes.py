@@ -23,8 +23,8 @@ COMMANDS = [
     ["reproduce", "rescue", "--quick", "--workers", "1"],
     ["generate", "rescue", "--out", "x.nc"],
     ["solve", "rescue"],
-    ["check", "rescue.routing.printed"],
-    ["search", "rescue.routing.printed"],
+    ["check", "rescue.routing.published"],
+    ["search", "rescue.routing.published"],
     ["solvers"],
 ]
 

@@ -219,7 +219,7 @@ def test_without_a_folder_to_write_a_temporary_one_serves(copy: Path, tmp_path: 
 
 
 def test_kernels_that_numba_kept_by_itself_are_removed(copy: Path) -> None:
-    old = copy / "edgeopt/rounding/__pycache__/kernels.settle-31.py311.nbi"
+    old = copy / "edgeopt/rounding/__pycache__/kernels.finish-31.py311.nbi"
     old.parent.mkdir(exist_ok=True)
     old.write_bytes(b"")
     foreign = copy / "edgeopt/rounding/__pycache__/kernels.txt"
@@ -233,13 +233,13 @@ def test_kernels_that_numba_kept_by_itself_are_removed(copy: Path) -> None:
 INNER = """
 import numpy as np
 from edgeopt.rounding import depround
-from edgeopt.rounding.kernels import BERNOULLI, settle
+from edgeopt.rounding.kernels import BERNOULLI, finish
 
 def settled():
     out = np.zeros(2, dtype=bool)
-    used = settle(np.ones(2), BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out)
+    used = finish(np.ones(2), BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out)
     other = np.full(2, 0.75)
-    return used, out.tolist(), settle.py_func(np.ones(2), BERNOULLI, other, 0, 1, 0.5, out)
+    return used, out.tolist(), finish.py_func(np.ones(2), BERNOULLI, other, 0, 1, 0.5, out)
 
 before = None if FIRST else settled()
 depround(np.array([0.5, 0.5]), rng=1)
@@ -249,8 +249,8 @@ for again in range(2):
 frozen = np.ones(2)
 frozen.setflags(write=False)
 out = np.zeros(2, dtype=bool)
-assert settle(frozen, BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out) == 1
-print(sum(settle.stats.cache_misses.values()), sum(settle.stats.cache_hits.values()))
+assert finish(frozen, BERNOULLI, np.full(2, 0.25), 0, 1, 0.5, out) == 1
+print(sum(finish.stats.cache_misses.values()), sum(finish.stats.cache_hits.values()))
 """
 
 

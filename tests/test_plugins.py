@@ -10,7 +10,7 @@ import pytest
 
 import edgeopt
 from edgeopt.bounds import claims
-from edgeopt.bounds.search import families
+from edgeopt.bounds.search import spaces
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.solvers import LinearProgram, backends
 from edgeopt.studies import Offline, registry
@@ -127,7 +127,7 @@ def test_a_broken_policy_is_left_out_unless_it_is_asked_for(
     with pytest.warns(PluginWarning) as warned:
         chosen = registry.choose(rescue, ["srs", "good"])
     assert [entry.name for entry in chosen] == ["srs", "good"]
-    assert chosen[0].family == "SRS"
+    assert chosen[0].group == "SRS"
     assert [why in str(one.message) for one in warned] == [True]
     with pytest.raises(OptionError) as refused:
         registry.choose(rescue, ["srs", "x"])
@@ -155,10 +155,12 @@ def test_broken_claims_are_left_out(offer: Offer, line: str, why: str) -> None:
 
 
 def test_broken_families_are_an_error_for_those_alone_who_search_there(offer: Offer) -> None:
-    offer("families", "x = odd_typo:X")
-    with pytest.raises(OptionError, match=r"odd_typo:X.* in edgeopt.families .* cannot be loaded"):
-        families("x")
-    assert len(families("rescue")) > 1
+    offer("parameter_spaces", "x = odd_typo:X")
+    with pytest.raises(
+        OptionError, match=r"odd_typo:X.* in edgeopt.parameter_spaces .* cannot be loaded"
+    ):
+        spaces("x")
+    assert len(spaces("rescue")) > 1
 
 
 @pytest.mark.parametrize(

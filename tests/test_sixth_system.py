@@ -187,27 +187,27 @@ def test_the_commands_know_all_that_it_brings(site: Path, tmp_path: Path) -> Non
 
     beside = {row["policy"]: row for row in json.loads(rescue[1])["policies"]}
     assert list(beside) == ["offered_policy", "srs"]
-    assert beside["offered_policy"]["family"] == "Picky"
+    assert beside["offered_policy"]["group"] == "Picky"
     assert 0.3 < beside["offered_policy"]["ratio"] < 1.2
 
     listed = {one["name"]: one for one in json.loads(solvers[1])}
     assert listed["offered_solver"]["problems"] == ["linear program"]
 
-    [exhibit] = json.loads(figure[1])["exhibits"]
-    rows = {(row["burst"], row["policy"]): row["ratio"] for row in exhibit["rows"]}
+    [paper_figure] = json.loads(figure[1])["paper_figures"]
+    rows = {(row["burst"], row["policy"]): row["ratio"] for row in paper_figure["rows"]}
     assert rows[20, "timer"] > rows[1, "timer"]
-    assert exhibit["printed"][0]["ours"] == pytest.approx(
+    assert paper_figure["published"][0]["computed"] == pytest.approx(
         max(rows[1, "balance"], rows[20, "balance"])
     )
     assert (tmp_path / "figures" / "figure-1.svg").stat().st_size > 1000
 
 
 def test_a_search_refutes_the_timer_and_comes_near_the_ratio_of_balance() -> None:
-    from sixth_system.claims import CLAIMS, FAMILIES
+    from sixth_system.claims import CLAIMS, PARAMETER_SPACES
 
     from edgeopt.bounds.search import search
 
-    balance, timer = (search(claim, FAMILIES[0], budget=120, rng=1) for claim in CLAIMS)
+    balance, timer = (search(claim, PARAMETER_SPACES[0], budget=120, rng=1) for claim in CLAIMS)
     assert balance.verdict.verdict == "holds"
     assert 1.8 < balance.verdict.measured < 2.0
     assert timer.verdict.verdict == "violated"
@@ -223,10 +223,10 @@ def test_its_solver_is_reached_by_name() -> None:
     from edgeopt.instances.rescue import small
     from edgeopt.models.rescue import solve_p1_lp
 
-    world = small(2)
-    theirs = solve_p1_lp(world, solver="offered_solver")
+    scenario = small(2)
+    theirs = solve_p1_lp(scenario, solver="offered_solver")
     assert theirs.solution.solver == "offered_solver"
-    assert theirs.objective == pytest.approx(solve_p1_lp(world, solver="highs").objective)
+    assert theirs.objective == pytest.approx(solve_p1_lp(scenario, solver="highs").objective)
 
 
 def test_its_policy_has_the_exact_value_that_its_rule_brings() -> None:
@@ -235,9 +235,9 @@ def test_its_policy_has_the_exact_value_that_its_rule_brings() -> None:
     from edgeopt.instances.rescue import small
     from edgeopt.online.rescue import RescueEnvironment, policy_value
 
-    world = small(7, reserved=False)
-    runs = simulate(RescueEnvironment(world), Picky(), runs=4000, rng=1).total
-    exact = policy_value(world, Picky())
+    scenario = small(7, reserved=False)
+    runs = simulate(RescueEnvironment(scenario), Picky(), runs=4000, rng=1).total
+    exact = policy_value(scenario, Picky())
     assert exact > 0
     # Six standard errors: a false alarm has a chance of about 2e-9.
     assert abs(runs.mean() - exact) <= 6 * runs.std() / np.sqrt(runs.size)
@@ -274,7 +274,7 @@ def test_every_door_is_shown_and_written_down() -> None:
     from edgeopt.solvers.registry import ENTRY_POINTS
 
     offered = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]["entry-points"]
-    groups = {registry.SYSTEMS, registry.CLAIMS, registry.FAMILIES, registry.POLICIES}
+    groups = {registry.SYSTEMS, registry.CLAIMS, registry.PARAMETER_SPACES, registry.POLICIES}
     doors = groups | {ENTRY_POINTS}
     assert set(offered) == doors
     told = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text()

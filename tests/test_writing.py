@@ -175,7 +175,7 @@ def test_every_writer_of_files_refuses(tmp_path: Path) -> None:
         instance.save(tmp_path / "pipe")
     found = Found(None, object(), {}, None, 0.0, 1)  # type: ignore[arg-type]
     object.__setattr__(found, "verdict", type("V", (), {"claim": "c"})())
-    object.__setattr__(found, "family", type("F", (), {"name": "f"})())
+    object.__setattr__(found, "space", type("F", (), {"name": "f"})())
     with pytest.raises(OutputError, match="a pipe"):
         found.save(tmp_path / "pipe")
     unharmed()
@@ -239,9 +239,9 @@ def test_no_link_leads_out_of_a_folder(tmp_path: Path) -> None:
     (out.path / "pictures").symlink_to(outside)
     for name in ("index.html", "pictures/page.html"):
         with pytest.raises(OutputError, match="it is a link"):
-            out.write(name, "ours")
+            out.write(name, "computed")
     with pytest.raises(OutputError, match="is no name for a file"):
-        out.write("../outside/page.html", "ours")
+        out.write("../outside/page.html", "computed")
     assert (outside / "page.html").read_text() == "theirs"
     with pytest.raises(OutputError, match="cannot be written"):
         Folder(outside / "page.html" / "deeper", "study")

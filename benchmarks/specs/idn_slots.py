@@ -131,8 +131,8 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         return Reading(objective=float(trajectory.reward.mean()), work=work)
 
     def plain(_: float | None) -> Reading:
-        worlds, streams = np.random.default_rng(0).spawn(2)
-        turns, rng = environment.worlds(worlds, 1)[0], streams.spawn(1)[0]
+        scenarios, streams = np.random.default_rng(0).spawn(2)
+        turns, rng = environment.scenarios(scenarios, 1)[0], streams.spawn(1)[0]
         infida, total = PlainInfida(instance), 0.0
         for turn, requests in zip(turns, instance.requests, strict=True):
             cost, potential = infida.serve(requests, infida.round(rng), turn)

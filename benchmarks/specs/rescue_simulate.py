@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
-    """Solve the policy's plan beforehand; the timed call draws the worlds and runs the policy."""
+    """Solve the policy's plan beforehand; the timed call draws scenarios and runs the policy."""
     from edgeopt.instances.rescue import generate
     from edgeopt.models.rescue import solve_p1_lp
     from edgeopt.online import simulate

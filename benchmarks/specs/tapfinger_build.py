@@ -62,7 +62,7 @@ def linopy(problem: SchedulingProblem, slots: int, watch: Stopwatch) -> None:
 
 
 def in_linopy(problem: SchedulingProblem, slots: int, *, relax: bool = False) -> Any:
-    """Build the program as a linopy model; the table of starts is that of the compiled twin."""
+    """Build the program as a linopy model; the table of starts is that of the compiled form."""
     import linopy as lp
     import xarray as xr
 

@@ -54,12 +54,12 @@ def wrong(system: str) -> dict[str, dict[str, Any]]:
         return {
             one.id: {
                 "source": one.source.number,
-                "printed": one.printed,
+                "published": one.published,
                 "corrected": one.corrected,
                 "why": one.why,
                 "instance": one.example,
                 "relation": one.relation.value,
-                "guaranteed": number(one.printed_value, 4),
+                "guaranteed": number(one.published_value, 4),
                 "mended": number(one.corrected_value, 4),
                 "measured": number(one.true_value, 4),
             }
@@ -165,7 +165,7 @@ class Errata(SphinxDirective):
             [
                 [
                     paragraph(nodes.strong(one["source"], one["source"]), classes=["claim-source"]),
-                    paragraph(sentence(one["printed"])),
+                    paragraph(sentence(one["published"])),
                     paragraph(nodes.literal(name, name), classes=["claim-id"]),
                 ],
                 [paragraph(sentence(one["corrected"])), paragraph(sentence(one["why"]))],
@@ -176,7 +176,14 @@ class Errata(SphinxDirective):
             ]
             for name, one in found.items()
         ]
-        headings = ["printed", "corrected", "example", "printed gives", "corrected gives", "right"]
+        headings = [
+            "published",
+            "corrected",
+            "example",
+            "printed gives",
+            "corrected gives",
+            "right",
+        ]
         ids = [anchor(name) for name in found]
         return [table(headings, rows, left=3, ids=ids, classes=["claims", "errata"])]
 

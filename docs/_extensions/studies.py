@@ -98,7 +98,7 @@ def compute(
     label, bound = case.label, record.offline.bounds[record.offline.reference]
     caption = (
         f"{record.title}: {where}, {seeds}, {ran.settings.runs} runs per policy; intervals of "
-        f"{ran.settings.confidence:.0%}. The yardstick is {label}, which bounds "
+        f"{ran.settings.confidence:.0%}. The reference bound is {label}, which bounds "
         f"{bound.scope}. Computed when this page was built."
     )
     return {

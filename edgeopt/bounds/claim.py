@@ -112,7 +112,7 @@ class Claim:
     Parameters
     ----------
     id
-        `system.name`, with `.printed` at the end for a statement that is kept as printed
+        `system.name`, with `.published` at the end for a statement that is kept as printed
         although it is false.
     statement
         The statement in LaTeX.
@@ -125,7 +125,7 @@ class Claim:
         How measured must stand to guaranteed.
     instance_type
         Type, or types, of the instances it speaks about.
-    family
+    test_instances
         Named instances on which the claim is checked when the caller brings none: the
         counterexample of a false claim, a spread of cases for a true one.
     assumptions
@@ -137,7 +137,8 @@ class Claim:
         Share of the numbers compared, or of the size that a measurement states, by which the
         relation may be missed; with 0 it may not be missed at all.
     counterexample
-        Name in `family` of the instance that refutes a false claim; by default the only one there.
+        Name in `test_instances` of the instance that refutes a false claim; by default the only one
+        there.
     corrected_by
         Identifiers of the true claims that stand in place of a false one.
     """
@@ -148,7 +149,7 @@ class Claim:
     measure: Callable[[Any], Measurement]
     relation: Relation
     instance_type: type | tuple[type, ...]
-    family: Mapping[str, Callable[[], Any]]
+    test_instances: Mapping[str, Callable[[], Any]]
     assumptions: tuple[Assumption, ...] = ()
     view: Callable[..., Any] = lambda instance: instance
     tolerance: float = 1e-6
@@ -166,11 +167,11 @@ class Claim:
         except TypeError:
             raise refused("instance_type", self.instance_type, "must be classes") from None
         check_real("tolerance", self.tolerance, "[0, inf)")
-        if not self.family:
+        if not self.test_instances:
             raise OptionError(f"claim {self.id}: needs at least one named instance")
-        if self.counterexample is None and self.corrected_by and len(self.family) == 1:
-            object.__setattr__(self, "counterexample", next(iter(self.family)))
-        if self.counterexample is not None and self.counterexample not in self.family:
+        if self.counterexample is None and self.corrected_by and len(self.test_instances) == 1:
+            object.__setattr__(self, "counterexample", next(iter(self.test_instances)))
+        if self.counterexample is not None and self.counterexample not in self.test_instances:
             raise OptionError(f"claim {self.id}: counterexample {self.counterexample} is unknown")
 
     def check(self, instance: Any = None, **options: Any) -> Verdict:
@@ -207,7 +208,7 @@ class Claim:
         Parameters
         ----------
         view_of
-            Maps an entry of `family` to the view of the instance that it builds.
+            Maps an entry of `test_instances` to the view of the instance that it builds.
 
         Returns
         -------
@@ -237,7 +238,7 @@ class Claim:
         """
         return [
             self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
-            for name, build in self.family.items()
+            for name, build in self.test_instances.items()
         ]
 
     def decide(self, instance: Any, view: Callable[[], Any], name: str | None = None) -> Verdict:

@@ -29,13 +29,13 @@ class Erratum:
         `system.name`.
     source
         Where it stands.
-    printed, corrected
+    published, corrected
         What is printed and what should be, in LaTeX or in one sentence.
     why
         What is wrong, in one sentence.
     example
         The smallest example, in words.
-    printed_value, corrected_value
+    published_value, corrected_value
         What both give on the example.
     true_value
         What is found there without either.
@@ -50,11 +50,11 @@ class Erratum:
 
     id: str
     source: Source
-    printed: str
+    published: str
     corrected: str
     why: str
     example: str
-    printed_value: float
+    published_value: float
     corrected_value: float
     true_value: float
     relation: Relation = Relation.EQUAL
@@ -62,7 +62,7 @@ class Erratum:
     def __post_init__(self) -> None:
         check_fields(self)
         check_kind("relation", self.relation, Relation)
-        for name in ("printed_value", "corrected_value", "true_value"):
+        for name in ("published_value", "corrected_value", "true_value"):
             check_real(f"Erratum.{name}", getattr(self, name), "[-inf, inf]")
             object.__setattr__(self, name, float(getattr(self, name)))
 
@@ -72,7 +72,7 @@ class Erratum:
         Parameters
         ----------
         value
-            The value, such as `printed_value` or `corrected_value`.
+            The value, such as `published_value` or `corrected_value`.
         """
         size = max(abs(value), abs(self.true_value))
         return self.relation.slack(value, self.true_value) >= -TOLERANCE * size
@@ -99,8 +99,8 @@ def errata(system: str) -> dict[str, Erratum]:
     Examples
     --------
     >>> from edgeopt.bounds import errata
-    >>> found = errata("rescue")["rescue.radio.printed"]
-    >>> found.agrees(found.printed_value), found.agrees(found.corrected_value)
+    >>> found = errata("rescue")["rescue.radio.published"]
+    >>> found.agrees(found.published_value), found.agrees(found.corrected_value)
     (False, True)
     """
     known = registry.built_in(registry.ERRATA)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-__all__ = ["Family", "kept", "one"]
+__all__ = ["ParameterSpace", "kept", "one"]
 
-Family = dict[str, Callable[[], Any]]
+ParameterSpace = dict[str, Callable[[], Any]]
 """Builders of instances by what they are called."""
 
 
-def one(build: Callable[..., Any], *args: Any, **options: Any) -> Family:
+def one(build: Callable[..., Any], *args: Any, **options: Any) -> ParameterSpace:
     """Return a single named instance, called like the call that builds it."""
     text = ", ".join([*map(str, args), *(f"{name}={value}" for name, value in options.items())])
     return {f"{build.__name__}({text})": kept(build, *args, **options)}

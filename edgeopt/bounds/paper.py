@@ -42,7 +42,7 @@ class Paper:
         number: str,
         measure: Callable[[Any], Measurement],
         relation: Relation,
-        family: Mapping[str, Callable[[], Any]],
+        test_instances: Mapping[str, Callable[[], Any]],
         **rest: Any,
     ) -> Claim:
         """Build a claim."""
@@ -53,7 +53,7 @@ class Paper:
             source=Source(self.title, number),
             measure=measure,
             relation=relation,
-            family=family,
+            test_instances=test_instances,
             **fields,
         )
 
@@ -61,7 +61,7 @@ class Paper:
         self,
         id: str,
         number: str,
-        printed: str,
+        published: str,
         corrected: str,
         why: str,
         example: str,
@@ -72,11 +72,11 @@ class Paper:
         return Erratum(
             id=f"{self.system}.{id}",
             source=Source(self.title, number),
-            printed=printed,
+            published=published,
             corrected=corrected,
             why=why,
             example=example,
-            printed_value=values[0],
+            published_value=values[0],
             corrected_value=values[1],
             true_value=values[2],
             relation=relation,

@@ -60,7 +60,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean difference of two policies on the same worlds.
+    """Mean difference of two policies on the same scenarios.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def competitive_ratio(profits: ArrayLike, bound: ArrayLike, *, confidence: float
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Difference:
-    """Estimate the mean of `a - b` where run r of both saw the same world.
+    """Estimate the mean of `a - b` where run r of both saw the same scenario.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -
     if first.shape[-1] != second.shape[-1]:
         raise OptionError(
             f"paired runs: a has {first.shape[-1]} and b has {second.shape[-1]}; "
-            "run both policies on the same worlds"
+            "run both policies on the same scenarios"
         )
     try:
         paired = first - second

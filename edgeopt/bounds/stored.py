@@ -122,7 +122,7 @@ def proven(system: str) -> dict[str, Any]:
     """Prove the claims of a system on their named instances; return what is to be written."""
     known, rows = claims(system), {}
     for verdict in check(system):
-        build = known[verdict.claim].family[verdict.instance]
+        build = known[verdict.claim].test_instances[verdict.instance]
         rows[verdict.claim] = {
             "verdict": verdict.verdict.value,
             **{number: in_json(getattr(verdict, number)) for number in _NUMBERS},

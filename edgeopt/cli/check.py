@@ -25,9 +25,9 @@ def check(
         typer.Option(min=0, help="Small instances to draw for each system, beside the named ones."),
     ] = 0,
     seed: SeedOption = 0,
-    printed: Annotated[
+    published: Annotated[
         bool,
-        typer.Option("--printed", help="Show what fails as printed: counterexample, correction."),
+        typer.Option("--published", help="Show what fails as printed: counterexample, correction."),
     ] = False,
     workers: Annotated[int, typer.Option(help="Processes; -1 takes all cores.")] = 1,
     out: Annotated[
@@ -54,16 +54,16 @@ def check(
     if as_json:
         show.document(checked.as_dict())
     else:
-        _print(checked, printed=printed)
+        _print(checked, published=published)
         if page:
             show.note(f"page: {page}")
     return 1 if checked.broken else 0
 
 
-def _print(checked: "Checked", *, printed: bool) -> None:
+def _print(checked: "Checked", *, published: bool) -> None:
     from edgeopt.cli.claims import counterexamples, table
 
-    if printed:
+    if published:
         counterexamples(checked)
     else:
         for system, claims in checked.by_system.items():

@@ -43,7 +43,7 @@ DataOption = Annotated[
     Path | None, typer.Option(help="Directory of raw data to build the instance from.")
 ]
 SeedOption = Annotated[
-    int, typer.Option(min=0, help="Seed of everything drawn: worlds, and the instance.")
+    int, typer.Option(min=0, help="Seed of everything drawn: scenarios, and the instance.")
 ]
 DrawsOption = Annotated[
     int, typer.Option(min=1, help="Instances to draw, with this many seeds from --seed on.")
@@ -77,7 +77,7 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
     if data is not None:
         if wanted is not None:
             raise OptionError("--instance and --data: give one of them")
-        return _from_data(record, data, seed)
+        return _from_raw(record, data, seed)
     sources = record.instances.sources
     if wanted is None:
         wanted = next(iter(sources))
@@ -116,7 +116,7 @@ def _from_source(name: str, source: Source, seed: int) -> Chosen:
     return Chosen(name, instance, (f"{name}: {source.title}", *source.provenance()))
 
 
-def _from_data(record: System, data: Path, seed: int) -> Chosen:
+def _from_raw(record: System, data: Path, seed: int) -> Chosen:
     from_raw = record.instances.from_raw
     if from_raw is None:
         raise OptionError(f"--data: {record.name} does not read raw data")

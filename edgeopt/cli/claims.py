@@ -124,7 +124,7 @@ def counterexamples(checked: Checked) -> None:
     from rich.text import Text
 
     console = _console(100)
-    failing = [one for one in checked.claims if one.printed and one.refutation is not None]
+    failing = [one for one in checked.claims if one.published and one.refutation is not None]
     for one in failing:
         found = one.refutation
         assert found is not None
@@ -148,7 +148,7 @@ def counterexamples(checked: Checked) -> None:
         for line in lines:
             console.print(Padding(line, (0, 0, 0, 2)))
         console.print()
-    others = sum(one.refuted and not one.printed for one in checked.claims)
+    others = sum(one.refuted and not one.published for one in checked.claims)
     if others:
         console.print(
             Text(

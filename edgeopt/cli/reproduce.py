@@ -40,8 +40,8 @@ def reproduce(
     """
     import json
 
-    from edgeopt.studies.exhibits import reproduce as compute
-    from edgeopt.studies.exhibits.report import in_words, record
+    from edgeopt.studies.figures import reproduce as compute
+    from edgeopt.studies.figures.report import in_words, record
     from edgeopt.studies.wording import plural
 
     if cluster is not None and workers is not None:
@@ -60,20 +60,20 @@ def reproduce(
         print(json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False))
         return
     for outcome in found.outcomes:
-        exhibit = outcome.exhibit
+        paper_figure = outcome.paper_figure
         lines = outcome.lines
         if lines:
             show.table(
-                f"{exhibit.heading}: {exhibit.title}",
-                ["what", "printed", "ours"],
+                f"{paper_figure.heading}: {paper_figure.title}",
+                ["what", "published", "computed"],
                 ([line["what"], *in_words(line)] for line in lines),
                 left=3,
             )
         else:
-            show.note(f"{exhibit.heading}: {exhibit.title}")
-        show.note(outcome.notice)
+            show.note(f"{paper_figure.heading}: {paper_figure.title}")
+        show.note(outcome.takeaway)
         own = (f"{line['what']}: {line['why']}" for line in lines if line["why"])
-        for sentence in (*own, *(one for one in exhibit.differs if one not in found.shared)):
+        for sentence in (*own, *(one for one in paper_figure.caveats if one not in found.shared)):
             show.note(f"- may differ: {sentence}")
         show.note("")
     for sentence, meant in found.shared.items():

@@ -17,7 +17,7 @@ __all__ = ["search"]
 
 def search(
     claim: Annotated[str, typer.Argument(help="Identifier of the claim.", show_default=False)],
-    family: Annotated[
+    space: Annotated[
         str | None, typer.Option(help="Family to search; all that fit the claim by default.")
     ] = None,
     budget: Annotated[int, typer.Option(min=1, help="Instances to check, in each family.")] = 800,
@@ -39,11 +39,11 @@ def search(
     from edgeopt.studies.progress import progress_bar
 
     chosen = known_claim(claim)
-    places = fitting(chosen, family)
+    places = fitting(chosen, space)
     if out is not None:
         target_of(out, force=force)
     with progress_bar(len(places) * budget + budget // 2) as step:
-        found = least_room(chosen, family, budget, seed, step=step)
+        found = least_room(chosen, space, budget, seed, step=step)
     if out is not None:
         with placed(out, force=force) as draft:
             found.save(draft)
@@ -55,7 +55,7 @@ def search(
                 "relation": chosen.relation.value,
                 "relative_slack": found.slack,
                 "looked": found.looked,
-                "family": found.family.name,
+                "space": found.space.name,
                 "instance": dict(found.parameters),
                 "file": None if out is None else str(out),
             }
@@ -83,7 +83,7 @@ def _print(found: "Found", relation: str) -> None:
         ],
     )
     show.table(
-        found.family.name,
+        found.space.name,
         ["number", "value"],
         ([name, f"{value:.6g}"] for name, value in found.parameters.items()),
     )

@@ -1,12 +1,12 @@
 """Environments and policies: what one shows and the other decides.
 
-A *world* is one realisation of everything random. An environment draws worlds, and opens an
+A *scenario* is one realisation of everything random. An environment draws scenarios, and opens an
 *episode* on one of them: the episode shows an observation, takes a decision, returns feedback, and
 so on until it is over. It owns the future and shows nothing of it. What a step is, the environment
 decides: a slot, a request within a slot, a batch of them, a round; several steps may share a slot.
 
 A policy is an immutable value with ``start / decide / learn``. All that it remembers is in a state
-that it is handed and hands back, so the same policy object can live through many worlds, and can
+that it is handed and hands back, so the same policy object can live through many scenarios, and can
 be stepped by hand on live events, with no environment in sight:
 
 >>> state = policy.start(instance)  # doctest: +SKIP
@@ -39,7 +39,7 @@ __all__ = [
 
 InstanceT_co = TypeVar("InstanceT_co", covariant=True)
 InstanceT_contra = TypeVar("InstanceT_contra", contravariant=True)
-WorldT = TypeVar("WorldT")
+ScenarioT = TypeVar("ScenarioT")
 ObservationT = TypeVar("ObservationT")
 ObservationT_co = TypeVar("ObservationT_co", covariant=True)
 ObservationT_contra = TypeVar("ObservationT_contra", contravariant=True)
@@ -54,7 +54,7 @@ TrajectoryT_co = TypeVar("TrajectoryT_co", covariant=True, bound="Trajectory")
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What happened to one policy in a number of worlds, slot by slot.
+    """What happened to one policy in a number of scenarios, slot by slot.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Trajectory:
 
     @property
     def runs(self) -> int:
-        """Number of worlds lived through."""
+        """Number of scenarios simulated."""
         return int(self.reward.shape[0])
 
     @property
@@ -104,10 +104,10 @@ class Trajectory:
 
 
 class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
-    """One world being lived through; the only party that changes in place."""
+    """One scenario being simulated; the only party that changes in place."""
 
     def observe(self) -> ObservationT_co | None:
-        """Show what may be known before the next decision, or None when the world is over."""
+        """Show what may be known before the next decision, or None when the scenario is over."""
         ...
 
     def act(self, decision: DecisionT_contra) -> FeedbackT_co:
@@ -116,7 +116,7 @@ class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
 
 
 class Environment(
-    Protocol[InstanceT_co, WorldT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co]
+    Protocol[InstanceT_co, ScenarioT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co]
 ):
     """A system with a future that it keeps to itself."""
 
@@ -125,14 +125,14 @@ class Environment(
         """What a policy may know before the first step; never the realised future."""
         ...
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> Sequence[WorldT] | NDArray[Any]:
-        """Draw worlds; the first n of more runs are the same as n runs of the same stream."""
+    def scenarios(self, rng: np.random.Generator, runs: int) -> Sequence[ScenarioT] | NDArray[Any]:
+        """Draw scenarios; the first n of more runs are the same as n runs of the same stream."""
         ...
 
     def episode(
-        self, world: WorldT, *, record: bool = False
+        self, scenario: ScenarioT, *, record: bool = False
     ) -> Episode[ObservationT, DecisionT, FeedbackT]:
-        """Open a world at its first step; with `record`, keep details that pictures need."""
+        """Open a scenario at its first step; with `record`, keep details that pictures need."""
         ...
 
     def trajectory(
@@ -158,8 +158,8 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
     def start(self, instance: InstanceT_contra) -> StateT:
         """Return the state before the first decision.
 
-        Called once however many worlds follow; every world begins with the returned state, which
-        is therefore never to be changed in place.
+        Called once however many scenarios follow; every scenario begins with the returned state,
+        which is therefore never to be changed in place.
         """
         ...
 
@@ -168,7 +168,7 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
     ) -> tuple[DecisionT, StateT]:
         """Answer an observation with a decision and the state after it.
 
-        `rng` is the policy's own stream of random numbers in this world.
+        `rng` is the policy's own stream of random numbers in this scenario.
         """
         ...
 
@@ -184,14 +184,14 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
 
 
 class Kernel(Protocol):
-    """A compiled stand-in for the plain loop: all worlds in one call, the same trajectory."""
+    """A compiled stand-in for the plain loop: all scenarios in one call, the same trajectory."""
 
     def __call__(
-        self, worlds: Any, rng: np.random.Generator, *, record: bool = False
+        self, scenarios: Any, rng: np.random.Generator, *, record: bool = False
     ) -> Trajectory:
-        """Live through all worlds.
+        """Live through all scenarios.
 
-        `rng` is the policy's stream; a kernel that tosses coins splits it by world.
+        `rng` is the policy's stream; a kernel that tosses coins splits it by scenario.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The loop in which a policy lives through random worlds, and what is said when it fails its part.
+"""The loop that simulates a policy on random scenarios, and what is said when it fails its part.
 
 Saying it costs no time while all goes well: signatures are looked at once a call has failed.
 """
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
         Kernel,
         ObservationT,
         Policy,
+        ScenarioT,
         StateT,
         TrajectoryT_co,
-        WorldT,
     )
 
-__all__ = ["Deterministic", "Titled", "padded", "play", "simulate", "stacked"]
+__all__ = ["Deterministic", "Titled", "padded", "run_policy", "simulate", "stacked"]
 
 
 MOST_RUNS: Final = 10**7
-"""More worlds than this are a slip of the hand."""
+"""More scenarios than this are a slip of the hand."""
 
 
 def simulate(
     environment: Environment[
-        InstanceT_co, WorldT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co
+        InstanceT_co, ScenarioT, ObservationT, DecisionT, FeedbackT, TrajectoryT_co
     ],
     policy: Policy[InstanceT_co, ObservationT, DecisionT, FeedbackT, StateT],
     *,
@@ -55,20 +55,20 @@ def simulate(
     record: bool = False,
     compiled: bool = True,
 ) -> TrajectoryT_co:
-    """Let a policy live through random worlds.
+    """Simulate a policy on random scenarios.
 
     Parameters
     ----------
     environment
-        Draws the worlds and plays them.
+        Draws the scenarios and plays them.
     policy
         Decides. If it brings a compiled kernel for this environment, the kernel runs.
     rng
-        Seed, or a generator. One child stream draws the worlds and another, split further by run,
-        is the policy's: the same seed gives every policy the same worlds. A generator that is
-        handed over twice gives new worlds the second time.
+        Seed, or a generator. One child stream draws the scenarios and another, split further by
+        run, is the policy's: the same seed gives every policy the same scenarios. A generator that
+        is handed over twice gives new scenarios the second time.
     runs
-        Number of worlds.
+        Number of scenarios.
     record
         Whether the trajectory keeps what every resource did in every slot.
     compiled
@@ -100,20 +100,22 @@ def simulate(
     check_flag("record", record)
     check_flag("compiled", compiled)
     require_parts(policy)
-    world_stream, policy_stream = generator(rng).spawn(2)
+    scenario_stream, policy_stream = generator(rng).spawn(2)
     start = ask(policy, "start", environment.instance)
-    worlds = environment.worlds(world_stream, runs)
+    scenarios = environment.scenarios(scenario_stream, runs)
     if compiled and isinstance(policy, CompilablePolicy):
         kernel = ask(policy, "compiled", environment, start)
         if kernel is not None:
-            return kernel(worlds, policy_stream, record=record)  # type: ignore[no-any-return]
+            return kernel(scenarios, policy_stream, record=record)  # type: ignore[no-any-return]
 
     episodes = []
     seconds = 0.0
-    for run, (world, stream) in enumerate(zip(worlds, policy_stream.spawn(runs), strict=True)):
-        episode = environment.episode(world, record=record)
+    for run, (scenario, stream) in enumerate(
+        zip(scenarios, policy_stream.spawn(runs), strict=True)
+    ):
+        episode = environment.episode(scenario, record=record)
         try:
-            seconds += play(episode, policy, start, stream)
+            seconds += run_policy(episode, policy, start, stream)
         except Exception as error:
             error.add_note(f"in run {run}, of the seed {rng}")
             raise
@@ -166,13 +168,13 @@ def require_parts(policy: Any) -> None:
         raise PolicyError(f"{kind}.name is missing or no text; {_PARTS}")
 
 
-def play(
+def run_policy(
     episode: Episode[Any, Any, Any],
     policy: Policy[Any, Any, Any, Any, Any],
     state: Any,
     rng: np.random.Generator,
 ) -> float:
-    """Let a policy live through one world, to its end."""
+    """Simulate a policy on one scenario, to its end."""
     seconds = 0.0
     while (observation := episode.observe()) is not None:
         asked = time.perf_counter()
@@ -201,7 +203,7 @@ def play(
 
 
 def ask(policy: Any, part: str, *given: Any) -> Any:
-    """Call a method of a policy; an error of its own gets a note, see `play`."""
+    """Call a method of a policy; an error of its own gets a note, see `run_policy`."""
     try:
         return getattr(policy, part)(*given)
     except Exception as error:
@@ -265,10 +267,10 @@ def repeated(
 ) -> Kernel:
     """Return a stand-in for the loop: one run of a policy without coins, counted as all runs."""
 
-    def once(worlds: Any, rng: Any = None, *, record: bool = False) -> Any:
-        episode = environment.episode(worlds[0], record=record)
-        seconds = play(episode, policy, state, np.random.default_rng(0))
-        runs = len(worlds)
+    def once(scenarios: Any, rng: Any = None, *, record: bool = False) -> Any:
+        episode = environment.episode(scenarios[0], record=record)
+        seconds = run_policy(episode, policy, state, np.random.default_rng(0))
+        runs = len(scenarios)
         return environment.trajectory(
             policy.name, [episode] * runs, seconds=seconds * runs, record=record
         )
@@ -277,9 +279,9 @@ def repeated(
 
 
 class Deterministic:
-    """A policy without coins: where all worlds are alike, one run counts for all.
+    """A policy without coins: where all scenarios are alike, one run counts for all.
 
-    An environment whose worlds are alike says so in an attribute ``alike``.
+    An environment whose scenarios are alike says so in an attribute ``alike``.
     """
 
     deterministic: ClassVar[bool] = True

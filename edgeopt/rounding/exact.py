@@ -238,7 +238,7 @@ def depround_law(
         _check_half(values, sizes, limit)
     law: Law = {}
     for ending, chance in chain_law(values, sizes, order, "y").items():
-        for bits, share in _settle(ending, residual):
+        for bits, share in _finish(ending, residual):
             if residual == "fill" or gain is not None:
                 bits = _filled(bits, sizes, limit, values if gain is None else gain)
             law[bits] = law.get(bits, Fraction(0)) + chance * share
@@ -306,7 +306,7 @@ def pairwise_law(
         drawn = residual == "bernoulli" and (
             room is None or (1 - ending.fraction) * sizes[last] <= room
         )
-        outcomes = dict(_settle(ending, "bernoulli" if drawn else "drop"))
+        outcomes = dict(_finish(ending, "bernoulli" if drawn else "drop"))
         for i in free:
             outcomes = {
                 _with(bits, i, bit): share * (parts[i] if bit else 1 - parts[i])
@@ -319,7 +319,7 @@ def pairwise_law(
     return law
 
 
-def _settle(ending: Ending, residual: str) -> list[tuple[tuple[int, ...], Fraction]]:
+def _finish(ending: Ending, residual: str) -> list[tuple[tuple[int, ...], Fraction]]:
     """Decide on the last fractional entry: outcomes and their probabilities."""
     bits, last, fraction = ending
     if last < 0 or residual in ("drop", "fill"):

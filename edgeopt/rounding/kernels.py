@@ -19,8 +19,8 @@ __all__ = [
     "depround_row",
     "depround_shuffled",
     "fill_row",
+    "finish",
     "pairwise_row",
-    "settle",
 ]
 
 BERNOULLI, DROP, HALF = 0, 1, 2
@@ -28,7 +28,7 @@ BERNOULLI, DROP, HALF = 0, 1, 2
 
 
 @compiled(writes="out", nogil=True)
-def settle(
+def finish(
     weights: NDArray[np.float64],
     residual: int,
     coins: NDArray[np.float64],
@@ -60,7 +60,7 @@ def depround_row(
 ) -> tuple[int, int]:
     """Round one row in index order."""
     used, last, mass = chain_row(values, weights, coins, out)
-    return settle(weights, residual, coins, used, last, mass, out), last
+    return finish(weights, residual, coins, used, last, mass, out), last
 
 
 @compiled(writes="out", nogil=True)

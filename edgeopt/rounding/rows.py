@@ -14,7 +14,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.rounding.chain import chain_rows, count_fractional
-from edgeopt.rounding.kernels import HALF, depround_shuffled, pairwise_row, settle
+from edgeopt.rounding.kernels import HALF, depround_shuffled, finish, pairwise_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +162,7 @@ def _depround_block(
         chain_rows(values[rows], shared, coins, used[rows], out[rows], last, mass)
         for k in range(rows.stop - b):
             row = weights[(b + k) % weights.shape[0]]
-            settle(row, residual, coins, used[b + k], last[k], mass[k], out[b + k])
+            finish(row, residual, coins, used[b + k], last[k], mass[k], out[b + k])
 
 
 @compiled(writes="out", nogil=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from edgeopt.studies.claims.checked import Checked, CheckedClaim
 from edgeopt.studies.claims.checking import check_all
 from edgeopt.studies.entries import (
-    Account,
     Benchmark,
     BenchmarkEntry,
     Comparison,
-    Measure,
+    Log,
+    Metric,
     Picture,
     PolicyEntry,
     Source,
@@ -30,7 +30,6 @@ from edgeopt.studies.system import (
 )
 
 __all__ = [
-    "Account",
     "Benchmark",
     "BenchmarkEntry",
     "Case",
@@ -40,7 +39,8 @@ __all__ = [
     "Comparison",
     "Constraint",
     "Instances",
-    "Measure",
+    "Log",
+    "Metric",
     "Objective",
     "Offline",
     "Paper",

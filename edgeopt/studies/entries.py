@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case, Study
 
 __all__ = [
-    "Account",
     "Benchmark",
     "BenchmarkEntry",
     "Comparison",
-    "Measure",
+    "Log",
+    "Metric",
     "Named",
     "Picture",
     "PolicyEntry",
@@ -194,7 +194,7 @@ class PolicyEntry:
     ----------
     name
         Short, unique within the system: ``"rescue+guard"``.
-    family
+    group
         Name of the method in tables and pictures, shared by its variants.
     make
         ``make(instance, benchmarks)`` returns the policy; `benchmarks` maps a benchmark's name to
@@ -221,7 +221,7 @@ class PolicyEntry:
     """
 
     name: str
-    family: str
+    group: str
     make: Callable[[Any, Mapping[str, Benchmark]], Any]
     variant: str = ""
     bound: str = ""
@@ -241,7 +241,7 @@ class PolicyEntry:
     @property
     def title(self) -> str:
         """Family and variant in one: ``"RESCUE (guarded)"``."""
-        return f"{self.family} ({self.variant})" if self.variant else self.family
+        return f"{self.group} ({self.variant})" if self.variant else self.group
 
 
 def made(module: str, name: str, **options: Any) -> Callable[..., Any]:
@@ -263,7 +263,7 @@ def _on(module: str, name: str, instance: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Measure:
+class Metric:
     """A quantity beside the value, one number per run.
 
     Parameters
@@ -313,7 +313,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Account:
+class Log:
     """A table that leaves nothing out: one row per slot, task or whatever a policy answers for.
 
     Parameters

@@ -37,7 +37,7 @@ class Settings:
     runs
         Simulated runs per policy.
     seed
-        Every policy on every instance sees the worlds that this seed makes.
+        Every policy on every instance sees the scenarios that this seed makes.
     workers
         Processes; they change nothing but the time.
     confidence
@@ -142,7 +142,7 @@ class Case:
         return self.objective.values(self.trajectories[policy])
 
     def replay(self, policy: str, instance: Any = None) -> Any:
-        """Live through the first world of the study again, keeping what every resource did.
+        """Live through the first scenario of the study again, keeping what every resource did.
 
         Parameters
         ----------

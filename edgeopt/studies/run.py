@@ -1,4 +1,4 @@
-"""One call that compares policies fairly: same instances, same worlds, same yardstick."""
+"""One call that compares policies fairly: same instances, same scenarios, same reference bound."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def study(
     """Compare policies on one instance or several.
 
     For every instance the offline benchmarks are solved once, every policy is simulated on the same
-    worlds, and the claims of the system are checked. The result does not depend on `workers`, save
-    for the timings.
+    scenarios, and the claims of the system are checked. The result does not depend on `workers`,
+    save for the timings.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def study(
         Simulated runs per instance and policy, at least 2; by default as many as the system
         says.
     rng
-        Seed of the worlds, the same for every instance and policy. A generator gives the seed by
+        Seed of the scenarios, the same for every instance and policy. A generator gives the seed by
         one draw.
     workers
         Processes; -1 takes all cores.
@@ -195,7 +195,7 @@ def _references(
             )
         return dict.fromkeys(names, wanted)
     default = names.get(record.policies.reference, entries[0])
-    like = {e.variant: e.name for e in reversed(entries) if e.family == default.family}
+    like = {e.variant: e.name for e in reversed(entries) if e.group == default.group}
     return {entry.name: like.get(entry.variant, default.name) for entry in entries}
 
 

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import (
-        Account,
         Benchmark,
         Comparison,
-        Measure,
+        Log,
+        Metric,
         Picture,
         Source,
     )
-    from edgeopt.studies.exhibits.exhibit import Exhibit
+    from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.result import Case
 
 __all__ = [
@@ -313,9 +313,9 @@ class Reporting:
         If a file could not be called like a picture, a log or a comparison.
     """
 
-    metrics: Sequence[Measure] = ()
+    metrics: Sequence[Metric] = ()
     pictures: Sequence[Picture] = ()
-    logs: Sequence[Account] = ()
+    logs: Sequence[Log] = ()
     comparisons: Sequence[Comparison] = ()
     notes: Callable[[Case], Sequence[str]] = lambda _: ()
 
@@ -339,7 +339,7 @@ class System:
     instances, offline, policies, objective, constraint, claims, reporting, paper
         What is compared, on what, against what, and by what.
     figures
-        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.exhibits`. Those of
+        Figures and tables of the paper's evaluation, see :mod:`edgeopt.studies.figures`. Those of
         built-in systems are loaded when they are looked into.
 
     Raises
@@ -358,7 +358,7 @@ class System:
     objective: Objective = field(default_factory=Objective)
     constraint: Constraint = field(default_factory=Constraint)
     claims: Claims | None = None
-    figures: Sequence[Exhibit] = ()
+    figures: Sequence[PaperFigure] = ()
     reporting: Reporting = field(default_factory=Reporting)
     paper: Paper | None = None
 

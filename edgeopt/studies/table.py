@@ -25,7 +25,7 @@ def tidy(case: Case) -> pd.DataFrame:
 
     Columns, all over the simulated runs:
 
-    ``instance, policy, family, variant, runs``
+    ``instance, policy, group, variant, runs``
         What the row is about.
     ``value, value_se, value_exact``
         Mean value of a run, its standard error, and the expectation without sampling where
@@ -43,7 +43,7 @@ def tidy(case: Case) -> pd.DataFrame:
         Microseconds per decision (NaN if none was taken); where a compiled kernel ran, its whole
         time, environment included.
     ``reference, difference, difference_se, difference_low, difference_high``
-        Mean of `value` minus that of the reference policy on the same worlds, with confidence
+        Mean of `value` minus that of the reference policy on the same scenarios, with confidence
         interval; NaN for the reference itself.
     """
     import pandas as pd
@@ -57,7 +57,7 @@ def _row(case: Case, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "instance": case.name,
         "policy": name,
-        "family": entry.family,
+        "group": entry.group,
         "variant": entry.variant,
         "runs": len(values),
         **_mean("value", values),
@@ -68,8 +68,8 @@ def _row(case: Case, name: str) -> dict[str, Any]:
         **_ratio(case, name, "bound_ratio", entry.bound),
         **_violations(case, name),
     }
-    for measure in case.system.reporting.metrics:
-        row |= _mean(measure.name, measure.compute(case.instance, trajectory))
+    for metric in case.system.reporting.metrics:
+        row |= _mean(metric.name, metric.compute(case.instance, trajectory))
     row["decision_us"] = 1e6 * trajectory.seconds_per_decision
     return row | _difference(case, name)
 

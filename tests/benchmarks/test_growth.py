@@ -13,7 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.climb import BUDGET, CALLS, climb, steps
 from benchmarks.growth import Growth
 from benchmarks.measure import Measurement
-from benchmarks.picture import notice, write_picture
+from benchmarks.picture import takeaway, write_picture
 from benchmarks.record import Benchmark, Ladder, Reading
 from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import summary
@@ -50,7 +50,11 @@ def growth(*, quick: float = 2.0, objective: float = 1.0) -> Growth:
     slow = (*row("slow", 3.0)[:2], Measurement("slow", (5.0,), finished=False))
     return Growth(
         spec(),
-        {"ours": row("ours", 1.0), "quick": row("quick", quick, objective=objective), "slow": slow},
+        {
+            "ours": row("ours", 1.0),
+            "quick": row("quick", quick, objective=objective),
+            "slow": slow,
+        },
     )
 
 
@@ -87,7 +91,7 @@ def test_ratios_are_to_the_fastest_peer_at_each_size() -> None:
     assert [peer for _, _, peer in slower] == ["slow", "slow", "quick", "quick"]
 
 
-def test_a_variant_is_no_yardstick() -> None:
+def test_a_variant_is_no_reference_bound() -> None:
     made = growth()
     apart = Growth(spec(variants=("quick",)), made.climbs)
     assert [(n, peer) for n, _, peer in apart.ratios()] == [(10, "slow"), (20, "slow")]
@@ -123,12 +127,12 @@ def test_record_holds_every_raw_time_and_the_fit() -> None:
     assert record["candidates"]["slow"]["measurements"][-1]["finished"] is False
 
 
-def test_notice_says_whose_cost_grows_faster() -> None:
-    assert notice(growth()) == (
+def test_takeaway_says_whose_cost_grows_faster() -> None:
+    assert takeaway(growth()) == (
         "made-up: at n = 80 quick takes 80 times as long as ours; the cost of quick grows faster"
     )
-    assert notice(growth(quick=0.5)).endswith("the cost of ours grows faster")
-    assert "ours takes 8.9 times as long as quick" in notice(growth(quick=0.5))
+    assert takeaway(growth(quick=0.5)).endswith("the cost of ours grows faster")
+    assert "ours takes 8.9 times as long as quick" in takeaway(growth(quick=0.5))
 
 
 def test_legend_of_the_picture_covers_nothing(tmp_path: Path, monkeypatch: Any) -> None:

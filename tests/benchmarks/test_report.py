@@ -28,7 +28,14 @@ def report(*, ours: float = 1.0, quick: float = 20.0, objective: float = 5.0) ->
         spec(),
         "full",
         (
-            Measurement("ours", (ours, ours, 2 * ours), 0.5, objective=5.0, gap=1e-8, work=100.0),
+            Measurement(
+                "ours",
+                (ours, ours, 2 * ours),
+                0.5,
+                objective=5.0,
+                gap=1e-8,
+                work=100.0,
+            ),
             Measurement("quick", (quick,), 1.0, objective=objective),
             Measurement("slow", (60.0,), 1.0, finished=False),
         ),
@@ -65,7 +72,7 @@ def test_goal_may_name_its_peer() -> None:
     ]
 
 
-def test_phases_are_printed_as_medians() -> None:
+def test_phases_are_published_as_medians() -> None:
     parts = {"build": (0.1, 0.2, 0.3), "solve": (0.02, 0.02, 0.01)}
     apart = Report(spec(peers=()), "full", (Measurement("ours", (1.0,) * 3, phases=parts),))
     assert "of which build 200 ms, solve 20 ms" in list(apart.lines())[3]
@@ -75,7 +82,7 @@ def test_rate_is_work_over_the_median() -> None:
     assert report(ours=4.0).subject.rate == 25.0
 
 
-def test_stopped_peer_is_printed_as_slower_than_its_limit() -> None:
+def test_stopped_peer_is_published_as_slower_than_its_limit() -> None:
     lines = list(report().lines())
     assert "> 60 s (stopped)" in lines[4]
     assert "> 60.0x ours" in lines[4]
@@ -83,7 +90,7 @@ def test_stopped_peer_is_printed_as_slower_than_its_limit() -> None:
 
 
 @pytest.mark.parametrize(("quick", "word"), [(20.0, "met"), (14.0, "MISSED")])
-def test_goal_is_printed_as_met_or_missed(quick: float, word: str) -> None:
+def test_goal_is_published_as_met_or_missed(quick: float, word: str) -> None:
     lines = "\n".join(report(quick=quick).lines())
     assert f"goal ratio >= 15: {word} ({quick:g})" in lines
     assert "goal gap <= 1e-06: met" in lines

@@ -46,7 +46,7 @@ def public_code():
 
 def calls_the_package(claim, name):
     """Tell whether the check on a named instance enters public code; the instance is built anew."""
-    build = claim.family[name]
+    build = claim.test_instances[name]
     getattr(build, "cache_clear", lambda: None)()
     instance, known, seen = build(), public_code(), []
 
@@ -70,7 +70,7 @@ def test_every_claim_calls_the_package(system):
         for id, claim in claims(system).items()
         if not any(
             calls_the_package(claim, name)
-            for name in ([claim.counterexample] if claim.counterexample else claim.family)
+            for name in ([claim.counterexample] if claim.counterexample else claim.test_instances)
         )
     ]
     assert silent == []

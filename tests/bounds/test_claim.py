@@ -22,7 +22,7 @@ def claim_about(value, relation=Relation.AT_LEAST, guaranteed=1.0, **rest):
         "measure": lambda x: Measurement(x, guaranteed, {"x": x}),
         "relation": relation,
         "instance_type": float,
-        "family": {"one": lambda: value},
+        "test_instances": {"one": lambda: value},
     }
     return Claim(**(fields | rest))
 
@@ -107,8 +107,13 @@ def test_nan_is_an_error_not_a_verdict():
 
 
 def test_family_reports_its_worst_member():
-    family = {"good": lambda: 3.0, "bad": lambda: 0.5, "worse": lambda: 0.25, "fine": lambda: 1.0}
-    found = claim_about(0.0, family=family).check()
+    test_instances = {
+        "good": lambda: 3.0,
+        "bad": lambda: 0.5,
+        "worse": lambda: 0.25,
+        "fine": lambda: 1.0,
+    }
+    found = claim_about(0.0, test_instances=test_instances).check()
     assert (found.instance, found.verdict, found.measured) == ("worse", "violated", 0.25)
     assert "4 named instances" in found.reason
 
@@ -116,10 +121,12 @@ def test_family_reports_its_worst_member():
 def test_family_is_vacuous_only_if_all_of_it_is():
     positive = Assumption("positive", "x > 0", lambda x: x > 0)
     mixed = {"out": lambda: -1.0, "in": lambda: 2.0}
-    claim = claim_about(0.0, family=mixed, assumptions=(positive,))
+    claim = claim_about(0.0, test_instances=mixed, assumptions=(positive,))
     assert claim.check().instance == "in"
     assert "1 of them vacuous" in claim.check().reason
-    out = claim_about(0.0, family={"a": lambda: -1.0, "b": lambda: -2.0}, assumptions=(positive,))
+    out = claim_about(
+        0.0, test_instances={"a": lambda: -1.0, "b": lambda: -2.0}, assumptions=(positive,)
+    )
     assert out.check().verdict is Finding.VACUOUS
 
 
@@ -164,7 +171,7 @@ def test_wrong_type_family_or_options_are_refused():
     with pytest.raises(OptionError, match="str"):
         claim_about(1.0).check("text")
     with pytest.raises(OptionError, match="at least one"):
-        claim_about(1.0, family={})
+        claim_about(1.0, test_instances={})
     with pytest.raises(OptionError, match="nowhere"):
         claim_about(1.0, counterexample="nowhere")
     with pytest.raises(OptionError, match="plan"):

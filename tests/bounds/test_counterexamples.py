@@ -9,7 +9,7 @@ from edgeopt.bounds import check, claims
 def test_named_counterexample_is_itself_violated(system):
     for claim in claims(system).values():
         if claim.counterexample:
-            [found] = check(claim.id, claim.family[claim.counterexample]())
+            [found] = check(claim.id, claim.test_instances[claim.counterexample]())
             assert found.verdict == "violated", claim.id
 
 
@@ -21,7 +21,7 @@ def test_what_corrects_a_false_claim_holds_where_that_one_fails(system, least):
     said = 0
     for claim in claims(system).values():
         if claim.counterexample:
-            instance = claim.family[claim.counterexample]()
+            instance = claim.test_instances[claim.counterexample]()
             for id in claim.corrected_by:
                 if isinstance(instance, claims(id)[id].instance_type):
                     [found] = check(id, instance)

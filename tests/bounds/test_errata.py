@@ -31,71 +31,71 @@ LOSS = 144.7 + 36.7 * math.log10(0.15)
 
 BY_HAND = {
     # printed, corrected, true
-    "rescue.recursion.printed": (1.25, 1, 1),
-    "idn.budget.printed": (2, 1, 1),
-    "idn.permanent.printed": (1 / 2, 1, 1),
-    "idn.worst_needed.printed": (0, 1, 1),
-    "idn.theorem_d1.printed": (0, 3, 3),
+    "rescue.recursion.published": (1.25, 1, 1),
+    "idn.budget.published": (2, 1, 1),
+    "idn.permanent.published": (1 / 2, 1, 1),
+    "idn.worst_needed.published": (0, 1, 1),
+    "idn.theorem_d1.published": (0, 3, 3),
     "idn.theorem_d1.ties": (0, 2.4, 2.4),
     "idn.rounding_gap.uncapped": (PSI, PSI / 10, 1 / 10),
     "idn.coins.by_item": (1 / 2, 2 / 3, 2 / 3),
-    "idn.equation163.printed": (3, 2, 2),
+    "idn.equation163.published": (3, 2, 2),
     "oinc.lemma1.instants": (5 / 8, -3 / 8, 1 / 4),
-    "oinc.order.printed": (1, 0, 0),
+    "oinc.order.published": (1, 0, 0),
     "oinc.order.service": (1, 0, 0),
-    "oinc.urgent.certificate.printed": (1 / 24, 0, 0),
-    "oinc.equation2.printed": (2 / 3 * 9 / 5, 0.95, 1),
+    "oinc.urgent.certificate.published": (1 / 24, 0, 0),
+    "oinc.equation2.published": (2 / 3 * 9 / 5, 0.95, 1),
     "oinc.equation2.negative": (-2 / 3 * 2 / 5, 0.05, 0),
     "oinc.equation2.units": (0.5 + 5 * (1 - 0.61), 0.5 + 5 * (1 - 0.25), 3),
-    "oinc.reward.printed": (0.4 - 0.6, 1.0 - 0.8, 0),
-    "oinc.equation5.printed": (9.2 / 4, 1.5, 1.5),
-    "oinc.radio.printed": (1.2395395e12, 0.43075, 1),
+    "oinc.reward.published": (0.4 - 0.6, 1.0 - 0.8, 0),
+    "oinc.equation5.published": (9.2 / 4, 1.5, 1.5),
+    "oinc.radio.published": (1.2395395e12, 0.43075, 1),
     "oinc.radio.everywhere": (8.99041, 0.896692, 1),
-    "oinc.radio.bits.printed": (0.43075 / 8, 0.43075, 0.43075),
-    "oinc.radio.gain.printed": (LOSS, 10 ** (-LOSS / 10), 1),
-    "edr.rounds.printed": (32770 - 32191, -120, 0),
-    "edr.rate.printed": (8, 4, 4),
-    "edr.algorithm2.range.printed": (6 / 5, 1, 1),
-    "edr.algorithm2.update.printed": (2, 1, 9 / 5),
-    "edr.assumption3.printed": (0 - 1, 1 / 2, 0),
+    "oinc.radio.bits.published": (0.43075 / 8, 0.43075, 0.43075),
+    "oinc.radio.gain.published": (LOSS, 10 ** (-LOSS / 10), 1),
+    "edr.rounds.published": (32770 - 32191, -120, 0),
+    "edr.rate.published": (8, 4, 4),
+    "edr.algorithm2.range.published": (6 / 5, 1, 1),
+    "edr.algorithm2.update.published": (2, 1, 9 / 5),
+    "edr.assumption3.published": (0 - 1, 1 / 2, 0),
     "edr.constants": (1, 2, 2),
     "edr.equation17.still": (0, 1, 1),
     "edr.lemma5.doubled": (1, 2, 2),
-    "edr.equation51.printed": (100, 10, 10),
-    "edr.compute.printed": (2, 3 / 2, 3 / 2),
-    "tapfinger.equation2.printed": (2, 1, 1),
-    "tapfinger.equation8.printed": (-1, 0, 0),
-    "tapfinger.timesteps.printed": (6, 2, 2),
+    "edr.equation51.published": (100, 10, 10),
+    "edr.compute.published": (2, 3 / 2, 3 / 2),
+    "tapfinger.equation2.published": (2, 1, 1),
+    "tapfinger.equation8.published": (-1, 0, 0),
+    "tapfinger.timesteps.published": (6, 2, 2),
     "tapfinger.timesteps.uniform": (6, 4, 4),
     "tapfinger.reward.discounted": (sum(DISCOUNTED[1:]) - 2 * DISCOUNTED[0], 1, 0),
-    "tapfinger.algorithm1.printed": (1, 0, 0),
+    "tapfinger.algorithm1.published": (1, 0, 0),
     "tapfinger.algorithm1.endless": (1000, 1, 1),
-    "tapfinger.equation11.printed": (0.6, 0.9, 0.9),
-    "tapfinger.durations.printed": (17, 21, 21),
-    "tapfinger.curve.printed": (2, 3, 3),
-    "tapfinger.noise.printed": (0.0625, 0.0625 + 0.0375**2 / 0.4, 0.0625 + 0.0375**2 / 0.4),
-    "tapfinger.noise.durations.printed": (21, 18.404875, 18.404875),
+    "tapfinger.equation11.published": (0.6, 0.9, 0.9),
+    "tapfinger.durations.published": (17, 21, 21),
+    "tapfinger.curve.published": (2, 3, 3),
+    "tapfinger.noise.published": (0.0625, 0.0625 + 0.0375**2 / 0.4, 0.0625 + 0.0375**2 / 0.4),
+    "tapfinger.noise.durations.published": (21, 18.404875, 18.404875),
     "tapfinger.noise.durations.faster": (4, 4.522809, 4.522809),
-    "tapfinger.min.printed": (1 + 11, 33 / 2, ((10 + 11) + (1 + 11)) / 2),
-    "tapfinger.worlds.shared": (1, 0, 0),
-    "tapfinger.headline.printed": (100 * 2 / 7, 25.05256, 25.05256),
-    "tapfinger.tiresias.printed": (11.96 - 11.98 / 2, 5.30 - 13.95 / 2, 0),
+    "tapfinger.min.published": (1 + 11, 33 / 2, ((10 + 11) + (1 + 11)) / 2),
+    "tapfinger.scenarios.shared": (1, 0, 0),
+    "tapfinger.headline.published": (100 * 2 / 7, 25.05256, 25.05256),
+    "tapfinger.tiresias.published": (11.96 - 11.98 / 2, 5.30 - 13.95 / 2, 0),
 }
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_printed_is_wrong_and_corrected_is_right(system):
+def test_published_is_wrong_and_corrected_is_right(system):
     found = errata(system)
     for id, one in found.items():
         assert id == one.id
         assert id.startswith(f"{system}.")
-        assert not one.agrees(one.printed_value), id
+        assert not one.agrees(one.published_value), id
         assert one.agrees(one.corrected_value), id
         if id in BY_HAND:
-            values = one.printed_value, one.corrected_value, one.true_value
+            values = one.published_value, one.corrected_value, one.true_value
             assert values == pytest.approx(BY_HAND[id], rel=1e-5, abs=1e-8), id
     assert not set(found) & set(claims(system))
-    drawn = {"rescue.budget.printed", "rescue.accuracy_gap.printed", "rescue.radio.printed"}
+    drawn = {"rescue.budget.published", "rescue.accuracy_gap.published", "rescue.radio.published"}
     assert set(found) - drawn == {id for id in BY_HAND if id.startswith(f"{system}.")}
 
 
@@ -155,7 +155,7 @@ def test_order_of_jobs_whose_weights_grow_by_hand():
 
 def test_radio_by_hand():
     """Losses in dB; noise of -40 dBm/Hz over 3 MHz is 24.77 dBm."""
-    for reading, density in (("printed", -40), ("physical", -174)):
+    for reading, density in (("published", -40), ("physical", -174)):
         noise = density + 10 * math.log10(3e6)
         rate = 3 * math.log1p(10 ** ((20 - LOSS - noise) / 10)) / math.log(2)
         assert link_rate(reading) == pytest.approx(rate)
@@ -169,22 +169,22 @@ def test_rounds_of_equal_sites_by_hand():
         v = sum(variance(j) for j in range(1, sites + 1)) + Fraction(8 * 16 + 8, 10**4)
         return -((-(2 * 10**4 * v - shift) / per_round) // 1)
 
-    for J, printed in ((20, 32191), (50, 32770)):
-        assert needed(J, lambda j: Fraction(1, j * j), 5, 1) == printed
+    for J, published in ((20, 32191), (50, 32770)):
+        assert needed(J, lambda j: Fraction(1, j * j), 5, 1) == published
         corrected = needed(J, lambda j, J=J: Fraction(1, J * J), 8, 5)
-        for bound, wanted in (("printed", printed), ("corrected", corrected)):
+        for bound, wanted in (("published", published), ("corrected", corrected)):
             found = rounds_needed(sites=J, clients=J, accuracy=1e-4, rounds_bound=bound)
             assert found == wanted
 
 
 @pytest.mark.parametrize(
-    ("slots", "printed"), [(1, 1), (2, 2), (3, 2), (6, 3), (7, 4), (21, 6), (26, 7)]
+    ("slots", "published"), [(1, 1), (2, 2), (3, 2), (6, 3), (7, 4), (21, 6), (26, 7)]
 )
-def test_values_of_a_curve_add_up_soon(slots, printed):
+def test_values_of_a_curve_add_up_soon(slots, published):
     """After k slots they are k (k + 1) / 2 of the parts."""
-    assert replayed(slots, printed=True) == printed
-    assert printed * (printed + 1) / 2 >= slots > printed * (printed - 1) / 2
-    assert replayed(slots, printed=False) == slots
+    assert replayed(slots, published=True) == published
+    assert published * (published + 1) / 2 >= slots > published * (published - 1) / 2
+    assert replayed(slots, published=False) == slots
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_no_noise_brings_a_task_to_its_end_sooner_than_its_shortest_duration(ins
 
 
 @pytest.mark.parametrize("tasks", [(1,), (4, 0, 2), (3, 3), (2, 2, 1), (3, 0, 1), (0,)])
-def test_printed_loop_stops_at_the_first_round_in_which_all_start(tasks):
+def test_published_loop_stops_at_the_first_round_in_which_all_start(tasks):
     wanted = (1000, 0) if 0 in tasks else (1, sum(tasks) - len(tasks))
-    assert loop(tasks, printed=True) == wanted
-    assert loop(tasks, printed=False) == (max(tasks) + 1, 0)
+    assert loop(tasks, published=True) == wanted
+    assert loop(tasks, published=False) == (max(tasks) + 1, 0)

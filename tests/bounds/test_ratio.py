@@ -36,7 +36,7 @@ def test_three_runs_at_ninety_per_cent():
     ("runs", "confidence", "quantile"),
     [(11, 0.95, 2.228), (31, 0.99, 2.750), (121, 0.95, 1.980), (6, 0.9, 2.015)],
 )
-def test_quantiles_agree_with_printed_tables(runs, confidence, quantile):
+def test_quantiles_agree_with_published_tables(runs, confidence, quantile):
     profits = np.random.default_rng(1).uniform(0, 1, runs)
     ratio = competitive_ratio(profits, 2.0, confidence=confidence)
     assert (ratio.high - ratio.value) / ratio.standard_error == pytest.approx(quantile, abs=5e-4)
@@ -56,8 +56,8 @@ def test_several_series_at_once_equal_each_alone():
 
 def test_pairing_removes_what_both_runs_share():
     rng = np.random.default_rng(3)
-    world = rng.normal(0, 10, 50)
-    first, second = world + 1 + rng.normal(0, 0.1, 50), world
+    scenario = rng.normal(0, 10, 50)
+    first, second = scenario + 1 + rng.normal(0, 0.1, 50), scenario
     found = paired_difference(first, second)
     assert found.low < 1 < found.high
     assert found.high - found.low < 0.2
@@ -99,7 +99,7 @@ def test_bad_input_is_named(profits, bound, confidence, word):
 @pytest.mark.parametrize(
     ("a", "b", "word"),
     [
-        ([1.0, 2.0], [1.0, 2.0, 3.0], "same worlds"),
+        ([1.0, 2.0], [1.0, 2.0, 3.0], "same scenarios"),
         ([1.0, np.nan], [1.0, 2.0], r"a\[1\]"),
         ([1.0, 2.0], [np.nan, 2.0], r"b\[0\]"),
         ([1.0], [2.0], "two runs"),

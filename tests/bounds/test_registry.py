@@ -25,7 +25,7 @@ def outside_claim(id="toy.fact", view=lambda toy: toy):
         measure=lambda toy: Measurement(1.0, 1.0),
         relation=Relation.EQUAL,
         instance_type=Toy,
-        family={"toy": Toy},
+        test_instances={"toy": Toy},
         view=view,
     )
 
@@ -62,7 +62,7 @@ def test_identifier_glob_system_and_all():
     assert list(claims("rescue.lemma2")) == ["rescue.lemma2"]
     lemma1 = set(claims("rescue.lemma1.*"))
     assert lemma1 == {
-        "rescue.lemma1.printed",
+        "rescue.lemma1.published",
         "rescue.lemma1.absent",
         "rescue.lemma1.pathwise",
         "rescue.lemma1.expected",
@@ -84,11 +84,11 @@ def test_every_claim_is_well_formed():
         assert str(claim.source).startswith(PAPERS[id.split(".")[0]])
         assert set(claim.corrected_by) <= set(known), id
         assert bool(claim.corrected_by) == bool(claim.counterexample), id
-        if id.endswith(".printed"):
+        if id.endswith(".published"):
             assert claim.counterexample, id
 
 
-@pytest.mark.parametrize("unknown", ["rescue.theorem9", "rescue.lema1.printed", "nothing.*"])
+@pytest.mark.parametrize("unknown", ["rescue.theorem9", "rescue.lema1.published", "nothing.*"])
 def test_unknown_identifier_is_an_error(unknown):
     with pytest.raises(OptionError, match="unknown"):
         check(unknown)
@@ -114,7 +114,7 @@ def test_instances_give_one_verdict_each_with_their_fingerprints():
 def test_claims_about_other_instances_are_left_out_but_not_silently_all():
     about = {v.claim for v in check("rescue.*", tight(0.5))}
     assert "rescue.theorem1" in about
-    assert "rescue.feasibility.printed" in about
+    assert "rescue.feasibility.published" in about
     with pytest.raises(OptionError, match="Toy"):
         check("rescue.*", Toy())
 

@@ -26,7 +26,7 @@ def test_kept_verdicts_are_those_of_this_code(system):
             pair = getattr(old, number), getattr(found, number)
             close = math.isclose(*pair, rel_tol=1e-6, abs_tol=1e-9)
             assert close or all(map(math.isnan, pair)), (found.claim, number, *pair)
-        build = known[found.claim].family[old.instance]
+        build = known[found.claim].test_instances[old.instance]
         assert kept.fingerprints[found.claim] == instance_label(build())
 
 

@@ -187,7 +187,7 @@ def test_a_step_by_hand():
     assert taken.energy_price == 0.5
 
 
-def test_the_bound_of_theorem_3_fails_as_printed():
+def test_the_bound_of_theorem_3_fails_as_published():
     """One task, one site, ten frames, all numbers 1 but a cap of 2: Lemma 5's constant is too low.
 
     Printed, it multiplies by T what is a sum over T already; without that factor it holds.
@@ -196,7 +196,7 @@ def test_the_bound_of_theorem_3_fails_as_printed():
     size = T ** (-1 / 3)
     frames = [[1.0]] * T
     problem = relaxed.Training(c=frames, e=frames, R=[R] * T, a=frames, u=[R], due=[[True]] * T)
-    run = relaxed.play(problem, [1.0], alpha=size, mu=size, index="current")
+    run = relaxed.run_policy(problem, [1.0], alpha=size, mu=size, index="current")
     regret = sum(float(x[0]) for x in run.x) - T
     assert regret == pytest.approx(-2.733, abs=5e-4)
     assert max(float(x[0]) for x in run.x) == pytest.approx(1.89, abs=5e-3)
@@ -204,10 +204,10 @@ def test_the_bound_of_theorem_3_fails_as_printed():
     above = relaxed.regret_bound(k, size, size, T)
     assert above == pytest.approx(9.18, abs=5e-3)
     constant = R * T + C * T + b * C * T - b * w * T - w * T
-    printed, corrected = constant - T * Q, constant - Q
-    assert printed == pytest.approx(-60.981)
-    assert above + printed < regret < above + corrected
-    verdict = check("edr.theorem3.printed")[0]
+    published, corrected = constant - T * Q, constant - Q
+    assert published == pytest.approx(-60.981)
+    assert above + published < regret < above + corrected
+    verdict = check("edr.theorem3.published")[0]
     assert verdict.verdict == "violated"
     assert verdict.measured == pytest.approx(regret, rel=1e-9)
-    assert verdict.guaranteed == pytest.approx(above + printed, rel=1e-9)
+    assert verdict.guaranteed == pytest.approx(above + published, rel=1e-9)

@@ -15,22 +15,22 @@ from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from tests.draws import draws
 from tests.edr.cases import Case, cases
-from tests.oracles.edr import account, offline, programs, routing
+from tests.oracles.edr import log, offline, programs, routing
 
 TINY = {"frames": 3, "slots": 2, "sites": 3, "tasks": 2, "types": 2, "rounds": 3}
 
 
 def prices(case):
     return {
-        "late_price": [float(v) for v in account.late_price(case.plain)],
-        "unserved_price": [float(v) for v in account.unserved_price(case.plain)],
+        "late_price": [float(v) for v in log.late_price(case.plain)],
+        "unserved_price": [float(v) for v in log.unserved_price(case.plain)],
     }
 
 
 @given(cases())
 def test_prices_of_what_is_not_done(case):
-    late = [float(v) for v in account.late_price(case.exact)]
-    unserved = [float(v) for v in account.unserved_price(case.exact)]
+    late = [float(v) for v in log.late_price(case.exact)]
+    unserved = [float(v) for v in log.unserved_price(case.exact)]
     assert late_price(case.instance) == pytest.approx(late, rel=1e-12, abs=1e-12)
     assert unserved_price(case.instance) == pytest.approx(unserved, rel=1e-12, abs=1e-12)
 

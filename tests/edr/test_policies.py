@@ -13,8 +13,8 @@ from edgeopt.online import simulate
 from edgeopt.online.edr import EdrEnvironment, Greedy
 from tests.draws import draws
 from tests.edr.cases import cases
-from tests.edr.play import CAPPED, POLICIES, live
-from tests.oracles.edr import account, routing
+from tests.edr.run_policy import CAPPED, POLICIES, live
+from tests.oracles.edr import log, routing
 
 ANY = st.sampled_from(POLICIES)
 LINEAR = [policy for policy in CAPPED if not isinstance(policy, Greedy)]
@@ -30,13 +30,13 @@ def test_every_frame_is_accounted_for(case, policy, foresight):
     run = simulate(environment, policy, rng=case.seed, runs=1, record=True)
     life = live(case.instance, policy, seed=case.seed, foresight=foresight)
     assert run.rounds[0].tolist() == life.rounds
-    late, unserved = account.late_price(plain), account.unserved_price(plain)
-    missing = account.missing(plain, life.rounds)
+    late, unserved = log.late_price(plain), log.unserved_price(plain)
+    missing = log.missing(plain, life.rounds)
     assert run.missing[0].tolist() == missing
     assert min([0, *missing]) == 0
     traffic = np.zeros((plain.J, plain.J))
     for t in range(plain.T):
-        frame = account.frame(plain, t, life.rounds[t], life.flows[t], tolerance=1e-9)
+        frame = log.frame(plain, t, life.rounds[t], life.flows[t], tolerance=1e-9)
         assert frame.broken == []
         lost = charged_for_unserved(plain, t, life.flows[t], unserved)
         overdue = sum(late[i] * missing[i] for i in range(plain.I) if plain.deadline[i] == t)

@@ -24,7 +24,7 @@ from edgeopt.online.primal_dual import (
 from tests.oracles.edr import relaxed as oracle
 
 if TYPE_CHECKING:
-    from tests.oracles.edr.relaxed import Play
+    from tests.oracles.edr.relaxed import Run
 
 SEEDS = st.integers(0, 2**32 - 1)
 INDICES = st.sampled_from(["current", "stale"])
@@ -39,8 +39,8 @@ class Setting:
     steps: StepSizes
     inner: np.ndarray
 
-    def play(self, index: str) -> Play:
-        return oracle.play(
+    def run_policy(self, index: str) -> Run:
+        return oracle.run_policy(
             self.problem, self.start, alpha=self.steps.primal, mu=self.steps.dual, index=index
         )
 
@@ -90,7 +90,7 @@ def draw(seed: int, *, inside: bool) -> Setting:
 
 @given(settings(inside=False), INDICES)
 def test_the_driver_plays_what_the_equations_say(setting, index):
-    problem, expected = setting.problem, setting.play(index)
+    problem, expected = setting.problem, setting.run_policy(index)
     method = PrimalDual(FixedStep(*setting.steps))
     state = method.start(setting.start, len(setting.start))
     for t in range(problem.T):
@@ -109,7 +109,7 @@ def test_the_driver_plays_what_the_equations_say(setting, index):
 
 @given(settings(inside=False))
 def test_the_current_cap_is_never_exceeded(setting):
-    problem, run = setting.problem, setting.play("current")
+    problem, run = setting.problem, setting.run_policy("current")
     for t in range(problem.T):
         used = float(np.dot(problem.e[t], run.x[t]))
         assert used <= problem.R[t] * (1 + 1e-12) + 1e-12
@@ -120,14 +120,14 @@ def test_a_stale_cap_is_exceeded():
         c=[[-1.0]] * 2, e=[[1.0]] * 2, R=[2.0, 1.0], a=[[1.0]] * 2, u=[5.0], due=[[True]] * 2
     )
     for index, used in (("stale", 2.0), ("current", 1.0)):
-        run = oracle.play(problem, [1.0], alpha=10.0, mu=1.0, index=index)
+        run = oracle.run_policy(problem, [1.0], alpha=10.0, mu=1.0, index=index)
         assert run.x[1].tolist() == [used]
 
 
 @given(settings(inside=False), INDICES)
 def test_multipliers_grow_no_faster_than_the_ascent(setting, index):
     """Lemma 3, (22): half the growth of the squared norm against the step itself."""
-    problem, run, mu = setting.problem, setting.play(index), setting.steps.dual
+    problem, run, mu = setting.problem, setting.run_policy(index), setting.steps.dual
     for t in range(problem.T):
         g = problem.g(t, run.x[t])
         grown = (np.dot(run.lam[t + 1], run.lam[t + 1]) - np.dot(run.lam[t], run.lam[t])) / 2
@@ -137,7 +137,7 @@ def test_multipliers_grow_no_faster_than_the_ascent(setting, index):
 @given(settings(inside=False), INDICES)
 def test_the_fit_is_bounded_by_the_last_multipliers(setting, index):
     """Theorem 2 without its second half: nothing is assumed of caps, windows or prices."""
-    problem, run = setting.problem, setting.play(index)
+    problem, run = setting.problem, setting.run_policy(index)
     promised = fit_bound(float(np.linalg.norm(run.lam[-1])), setting.steps.dual)
     g = [problem.g(t, run.x[t]) for t in range(problem.T)]
     found = dynamic_fit(g, guarantee=promised + 1e-12)
@@ -151,7 +151,12 @@ def test_multipliers_fit_and_regret_stay_below_their_bounds(setting, index):
 
     The cheapest training of each frame is then the even rate.
     """
-    problem, steps, run, best = setting.problem, setting.steps, setting.play(index), setting.best
+    problem, steps, run, best = (
+        setting.problem,
+        setting.steps,
+        setting.run_policy(index),
+        setting.best,
+    )
     assert best == [pytest.approx(problem.a[t], abs=1e-9) for t in range(problem.T)]
     k = oracle.constants(problem, best, setting.inner)
     bound = multiplier_bound(
@@ -177,6 +182,6 @@ def test_multipliers_of_a_task_that_is_over_keep_what_it_missed(frames, mu):
     problem = oracle.Training(
         c=[[1.0]] * T, e=[[1.0]] * T, R=[9.0] * T, a=[[1.0]] * T, u=[0.0], due=due
     )
-    run = oracle.play(problem, [0.0], alpha=1.0, mu=mu, index="current")
+    run = oracle.run_policy(problem, [0.0], alpha=1.0, mu=mu, index="current")
     assert oracle.fit(problem, run.x) == 1.0
     assert run.lam[-1].tolist() == [mu]

@@ -23,7 +23,7 @@ from edgeopt.online.edr import (
 )
 from tests.draws import draws
 from tests.edr.cases import cases
-from tests.edr.play import live
+from tests.edr.run_policy import live
 from tests.oracles.edr import policies as oracle
 
 SMALL = {"frames": 4, "slots": 2, "sites": 3, "tasks": 3, "types": 2}
@@ -39,10 +39,10 @@ def remaining(plain, rounds, t):
     ]
 
 
-def repaired(plain, t, wish, left, room, *, guard=None):
+def repaired(plain, t, requested_rounds, left, room, *, guard=None):
     if guard is not None:
-        wish = oracle.guard(plain, t, wish, left, Fraction(guard))
-    return oracle.fit_cap(plain, t, wish, room)
+        requested_rounds = oracle.guard(plain, t, requested_rounds, left, Fraction(guard))
+    return oracle.fit_cap(plain, t, requested_rounds, room)
 
 
 @settings(max_examples=draws(100))
@@ -52,8 +52,8 @@ def test_the_even_rate_is_guarded_and_cut_to_the_cap(case, guard):
     life = live(case.instance, EvenRate(guard=guard, reserve=None, training_room=1.0), seed=0)
     for t, rounds in enumerate(life.rounds):
         left = remaining(plain, life.rounds, t)
-        wish = oracle.even_rate(plain, t, left)
-        assert rounds == repaired(plain, t, wish, left, plain.cap[t], guard=guard)
+        requested_rounds = oracle.even_rate(plain, t, left)
+        assert rounds == repaired(plain, t, requested_rounds, left, plain.cap[t], guard=guard)
 
 
 @given(cases(**SMALL), st.sampled_from([0.5, 1.0]))
@@ -83,9 +83,9 @@ def test_queues_outweigh_costs(case, V):
     for t, rounds in enumerate(life.rounds):
         left = remaining(plain, life.rounds, t)
         price = plain.price[t - 1] if t else plain.price_prior
-        wish, fractions = oracle.lyapunov(plain, t, price, queue, left, V)
+        requested_rounds, fractions = oracle.lyapunov(plain, t, price, queue, left, V)
         if not ambiguous(plain, t, price, queue, V, fractions):
-            assert rounds == repaired(plain, t, wish, left, plain.cap[t])
+            assert rounds == repaired(plain, t, requested_rounds, left, plain.cap[t])
         for i in range(plain.I):
             alive = plain.active(t, i) and left[i] > 0
             queue[i] = max(0.0, queue[i] + float(plain.a(i)) - rounds[i]) if alive else 0.0
@@ -122,8 +122,8 @@ def test_cheap_rounds_are_trained(case, options):
         for i in range(plain.I):
             if plain.active(t, i):
                 history[i].append(cost[i])
-        wish = oracle.quantile(plain, t, history, cost, left, multiple, bias)
-        assert rounds == wish
+        requested_rounds = oracle.quantile(plain, t, history, cost, left, multiple, bias)
+        assert rounds == requested_rounds
 
 
 @given(
@@ -180,21 +180,23 @@ def test_repairs_drop_as_little_as_their_order_allows(case, seed):
     plain, instance = case.exact, case.instance
     rng = np.random.default_rng(seed)
     t = int(rng.integers(plain.T))
-    wish = rng.integers(0, 6, plain.I)
+    requested_rounds = rng.integers(0, 6, plain.I)
     cap = float(rng.choice([np.inf, 0.0, 1.0, 3.0, 7.5]))
     order = latest_deadline_first(instance.deadline)
-    found = repair_cap(wish, instance.round_energy[t], order, cap)
+    found = repair_cap(requested_rounds, instance.round_energy[t], order, cap)
     room = cap if cap == np.inf else Fraction(cap)
-    assert found.tolist() == oracle.fit_cap(plain, t, wish.tolist(), room)
+    assert found.tolist() == oracle.fit_cap(plain, t, requested_rounds.tolist(), room)
     share = float(rng.choice([0.0, 0.5, 1.0]))
     limit = share * plain.D * instance.capacity
-    kept = repair_work(wish, instance.round_work, order, limit)
+    kept = repair_work(requested_rounds, instance.round_work, order, limit)
     assert (kept @ instance.round_work <= limit * (1 + 1e-9)).all()
-    assert (kept <= wish).all()
+    assert (kept <= requested_rounds).all()
     if plain.J == 1:
-        assert kept.tolist() == oracle.fit_compute(plain, wish.tolist(), Fraction(share))
-    if (wish @ instance.round_work <= limit).all():
-        assert (kept == wish).all()
+        assert kept.tolist() == oracle.fit_compute(
+            plain, requested_rounds.tolist(), Fraction(share)
+        )
+    if (requested_rounds @ instance.round_work <= limit).all():
+        assert (kept == requested_rounds).all()
 
 
 @given(st.integers(0, 30), st.integers(1, 30), st.integers(1, 12), st.integers(1, 4), st.data())

@@ -32,7 +32,7 @@ CASES: Final = int(os.environ.get("EDGEOPT_FUZZ_CASES", "600"))
 PARTS: Final = {
     "constructors": 0.15,
     "generators": 0.10,
-    "special": 0.05,
+    "named_instances": 0.05,
     "methods": 0.10,
     "files": 0.12,
     "traces": 0.12,

@@ -32,7 +32,7 @@ RIGHT: dict[str, Any] = {
     "measure": lambda view: Measurement(1.0, 2.0),
     "relation": Relation.AT_MOST,
     "instance_type": RescueInstance,
-    "family": {"small": instance},
+    "test_instances": {"small": instance},
     "assumptions": (),
     "view": lambda instance: instance,
     "tolerance": 1e-6,
@@ -92,8 +92,8 @@ CALLS = {
         ("wanted", "instances", "rng", "workers"),
     ),
     "search": (
-        lambda **o: search(**{"claim": "rescue.routing.printed", "budget": 2} | o),
-        ("claim", "family", "budget", "rng"),
+        lambda **o: search(**{"claim": "rescue.routing.published", "budget": 2} | o),
+        ("claim", "test_instances", "budget", "rng"),
     ),
     "run_cells": (lambda **o: run_cells(**{"cells": WORK} | o), ("cells", "workers", "cluster")),
 }  # fmt: skip

@@ -32,7 +32,7 @@ OPTIONS = {
     "generate": ("set", "seed", "out"),
     "solve": ("instance", "data", "seed", "method", "out"),
     "check": ("instances", "seed", "workers"),
-    "search": ("family", "budget", "seed", "out"),
+    "search": ("test_instances", "budget", "seed", "out"),
     "solvers": (),
 }
 BASES = {
@@ -40,8 +40,8 @@ BASES = {
     "reproduce": ["rescue", "--figure", "0"],
     "generate": ["rescue", "--out", "out.nc", "--force", "--set", "horizon=5"],
     "solve": ["rescue", "--instance", "INSTANCE"],
-    "check": ["rescue.routing.printed"],
-    "search": ["rescue.routing.printed", "--budget", "2"],
+    "check": ["rescue.routing.published"],
+    "search": ["rescue.routing.published", "--budget", "2"],
     "solvers": [],
 }
 """Commands that are quick and right."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt import registry as names
 from edgeopt.bounds import claims
-from edgeopt.bounds.search import families
+from edgeopt.bounds.search import spaces
 from edgeopt.errors import EdgeOptError
 from edgeopt.solvers import Backend, Kind, backends
 from edgeopt.solvers.registry import find_backend
@@ -52,7 +52,12 @@ RAISED = (
 )  # fmt: skip
 RIGHT: dict[type, dict[str, Any]] = {
     System: {one.name: getattr(SYSTEM, one.name) for one in dataclasses.fields(SYSTEM)},
-    PolicyEntry: {"name": "odd", "family": "Odd", "make": lambda *_: None, "system": "rescue"},
+    PolicyEntry: {
+        "name": "odd",
+        "test_instances": "Odd",
+        "make": lambda *_: None,
+        "system": "rescue",
+    },
     Backend: {"name": "odd", "package": "numpy", "distribution": "numpy", "routes": {}},
 }
 ASKED = {
@@ -65,7 +70,7 @@ ASKED = {
         lambda: registry.choose(registry.find_system("rescue"), ["odd"]),
     ),
     "edgeopt.claims": (partial(claims, "rescue"), partial(claims, "odd.*")),
-    "edgeopt.families": (partial(families, "odd"),),
+    "edgeopt.parameter_spaces": (partial(spaces, "odd"),),
     "edgeopt.solvers": (backends, partial(find_backend, "odd")),
 }  # fmt: skip
 

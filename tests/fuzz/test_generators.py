@@ -26,7 +26,7 @@ GENERATORS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         {"servers": 2, "devices": 2, "profiles": 2, "horizon": 6, "reserved": 2},
     ),
     "rescue from tables": (
-        rescue.from_tables, rescue_built.build,
+        rescue.from_bundled, rescue_built.build,
         {"servers": 2, "devices": 2, "profiles": 2, "horizon": 6, "reserved": 2},
     ),
     "idn": (
@@ -34,19 +34,19 @@ GENERATORS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         {"topology": 2, "horizon": 3, "tasks": 2, "replicas": 1, "shift_every": 10**6},
     ),
     "idn from tables": (
-        idn.from_tables, idn_built.build, {"horizon": 3, "tasks": 2, "replicas": 1},
+        idn.from_bundled, idn_built.build, {"horizon": 3, "tasks": 2, "replicas": 1},
     ),
     "edr": (edr.generate, edr.generate, {"sites": 3, "tasks": 2, "frames": 4, "slots": 4}),
     "edr from tables": (
-        edr.from_tables, edr_built.build, {"sites": 3, "tasks": 2, "frames": 4, "slots": 4},
+        edr.from_bundled, edr_built.build, {"sites": 3, "tasks": 2, "frames": 4, "slots": 4},
     ),
     "oinc": (oinc.generate, oinc.generate, {"sites": 2, "devices": 3, "slots": 6, "jobs": 3}),
     "oinc from tables": (
-        oinc.from_tables, oinc_built.build, {"sites": 2, "devices": 3, "slots": 6, "jobs": 3},
+        oinc.from_bundled, oinc_built.build, {"sites": 2, "devices": 3, "slots": 6, "jobs": 3},
     ),
     "tapfinger": (tapfinger.generate, tapfinger.generate, {"clusters": 2, "tasks": 3}),
     "tapfinger from tables": (
-        tapfinger.from_tables, tapfinger_built.build, {"clusters": 2, "tasks": 3},
+        tapfinger.from_bundled, tapfinger_built.build, {"clusters": 2, "tasks": 3},
     ),
 }  # fmt: skip
 

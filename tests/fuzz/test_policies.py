@@ -69,7 +69,7 @@ def needed(system: str, kind: type) -> dict[str, Any]:
 
 
 def run(system: str, kind: type, options: dict[str, Any]) -> Any:
-    """Let a policy, or OINC with a part, live through two short worlds."""
+    """Let a policy, or OINC with a part, live through two short scenarios."""
     policy = kind(**needed(system, kind) | options)
     for does, part in PARTS.items():
         if system == "oinc" and hasattr(policy, does):
@@ -78,7 +78,7 @@ def run(system: str, kind: type, options: dict[str, Any]) -> Any:
     return simulate(surroundings(system)(instance(system), **alone), policy, runs=2)
 
 
-def lived(trajectory: Any) -> bool:
+def ran(trajectory: Any) -> bool:
     """Tell whether a trajectory is one: two runs of finite rewards under a name of one line."""
     return (
         trajectory.runs == 2
@@ -119,7 +119,7 @@ def case(system: str, kind: type, option: str, annotation: str, value: Any) -> C
         f"{system}: simulate({kind.__name__}({option}={shown(value)}))",
         lambda: run(system, kind, {option: value}),
         refused=not fits(annotation, value),
-        right=lived,
+        right=ran,
     )
 
 

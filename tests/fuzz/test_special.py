@@ -34,7 +34,7 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
         edr.rounds_needed,
         {
             "sites": 5, "clients": 3, "accuracy": 0.01, "local_steps": 5, "smoothness": 1.0,
-            "convexity": 1.0, "deviation": 1.0, "gradient": 0.01, "rounds_bound": "printed",
+            "convexity": 1.0, "deviation": 1.0, "gradient": 0.01, "rounds_bound": "published",
         },
     ),
     (edr.cap_shares, {"load": np.arange(9.0), "percentile": 50.0, "cap_share": (0.5, 1.0)}),
@@ -66,8 +66,8 @@ FUNCTIONS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
 
 
 def hostile_arguments() -> Iterator[Case]:
-    draw = source("special")
-    for n in range(count("special")):
+    draw = source("named_instances")
+    for n in range(count("named_instances")):
         function, right = FUNCTIONS[n % len(FUNCTIONS)]
         name = list(right)[int(draw.integers(len(right)))]
         if isinstance(right[name], np.ndarray) and draw.random() < 0.5:

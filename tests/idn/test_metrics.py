@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment
 from tests.idn.cases import cases
-from tests.idn.play import LEARNERS
+from tests.idn.run_policy import LEARNERS
 from tests.oracles.idn import gains, metrics, serving
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}

@@ -21,7 +21,7 @@ from edgeopt.online.idn import (
 )
 from edgeopt.online.idn.rates import node_constants
 from tests.idn.cases import cases
-from tests.idn.play import LEARNERS, SAFE, stepped
+from tests.idn.run_policy import LEARNERS, SAFE, stepped
 from tests.oracles.idn import policies, serving
 
 ORDERS = st.sampled_from(["sequential", "random", "fluid"])
@@ -47,7 +47,7 @@ def test_safe_roundings_never_exceed_a_budget(case, residual, coins, order):
 
 
 @given(cases(slots=3), ORDERS)
-def test_the_printed_rounding_exceeds_a_budget_by_part_of_one_model(case, order):
+def test_the_published_rounding_exceeds_a_budget_by_part_of_one_model(case, order):
     environment = IdnEnvironment(case.instance, order=order)
     run = simulate(environment, Infida(step=1.0), rng=case.seed, runs=1, record=True)
     for t, x in enumerate(run.hosted):

@@ -7,7 +7,7 @@ import pytest
 import xarray
 from hypothesis import given, settings
 
-from edgeopt.instances.edr import EdrInstance, from_tables, generate, jensen, small
+from edgeopt.instances.edr import EdrInstance, from_bundled, generate, jensen, small
 from tests.draws import draws
 from tests.strategies import edr_instances
 
@@ -36,7 +36,7 @@ def test_small_instances_come_back_equal(tmp_path_factory, instance):
     "instance",
     [
         generate(sites=3, tasks=2, frames=2, slots=2, round_delay="max"),
-        from_tables(sites=4, tasks=2, frames=3, slots=4),
+        from_bundled(sites=4, tasks=2, frames=3, slots=4),
         jensen().replace(names=("Zürich", "b, c"), price_prior=3.0, slot_seconds=100.0),
     ],
 )

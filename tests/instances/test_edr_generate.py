@@ -7,7 +7,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import calibrated_weights, generate, reference
 
 SMALL = {"sites": 5, "tasks": 4, "frames": 24, "slots": 2}
-WORLD = (
+SCENARIO = (
     "price", "arrival", "deadline", "rounds", "client", "server", "step_work", "requests",
     "propagation", "slo", "power", "speed", "energy_per_work", "capable", "position", "capacity",
     "rate",
@@ -158,8 +158,8 @@ def test_weights_put_energy_and_delay_on_one_scale(default):
     mixed = default.replace(price=default.price * np.where(np.arange(48) % 3, 1, -1))
     assert calibrated_weights(mixed) == calibrated_weights(default)
     assert calibrated_weights(default) == (default.energy_weight, default.delay_weight)
-    printed = generate(**SMALL, weights="printed")
-    assert (printed.energy_weight, printed.delay_weight) == (1.0, 1.0)
+    published = generate(**SMALL, weights="published")
+    assert (published.energy_weight, published.delay_weight) == (1.0, 1.0)
     nothing = generate(**{**SMALL, "tasks": 0}, demand=0.0)
     assert (nothing.energy_weight, nothing.delay_weight) == (1.0, 1.0)
 
@@ -182,7 +182,7 @@ def test_same_seed_same_instance():
         ({"accuracy": 0.01}, {"rounds"}),
         ({"rounds_bound": "corrected"}, {"rounds"}),
         ({"capped": None}, set()),
-        ({"weights": "printed"}, set()),
+        ({"weights": "published"}, set()),
         ({"round_delay": "max"}, set()),
         ({"capable_share": 0.8}, {"capable"}),
     ],
@@ -190,7 +190,7 @@ def test_same_seed_same_instance():
 def test_settings_change_nothing_else(options, changed):
     size = {**SMALL, "sites": 12}
     one, other = generate(**size, rng=3), generate(**size, rng=3, **options)
-    for name in WORLD:
+    for name in SCENARIO:
         equal = np.array_equal(getattr(one, name), getattr(other, name))
         assert equal != (name in changed), name
 

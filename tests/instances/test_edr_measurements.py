@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.edr import cap_shares, from_data, from_tables, reference
+from edgeopt.instances.edr import cap_shares, from_bundled, from_raw, reference
 from edgeopt.instances.edr.measurements import measure, read_tables, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces.columns import great_circle_kilometres, plane_kilometres
@@ -81,7 +81,7 @@ def test_tables_come_back_exactly(raw, tmp_path):
 
 def test_instances_are_built_from_raw_files(raw):
     options = {"sites": 3, "tasks": 2, "types": 2, "slots": 8, "requests_per_passenger": 4.0}
-    instance = from_data(raw, **options, percentile=50.0)
+    instance = from_raw(raw, **options, percentile=50.0)
     assert (instance.frames, instance.slots, instance.sites) == (168, 8, 3)
     assert instance.slot_seconds == 450
     assert instance.names == ("Three", "Two", "One")
@@ -114,22 +114,22 @@ def test_instances_are_built_from_raw_files(raw):
 
 def test_settings_of_the_composite_week(raw):
     options = {"sites": 3, "tasks": 2}
-    instance = from_data(raw, **options)
-    assert instance == from_data(raw, **options)
-    assert instance == from_data(raw, **options, rng=np.random.default_rng(0))
-    assert instance != from_data(raw, **options, rng=1)
-    part = from_data(raw, **options, frames=30)
+    instance = from_raw(raw, **options)
+    assert instance == from_raw(raw, **options)
+    assert instance == from_raw(raw, **options, rng=np.random.default_rng(0))
+    assert instance != from_raw(raw, **options, rng=1)
+    part = from_raw(raw, **options, frames=30)
     np.testing.assert_array_equal(part.requests, instance.requests[:30])
     np.testing.assert_array_equal(part.price, instance.price[:30])
     assert np.isinf(part.cap).all()  # the highest loads come at the end of the week
-    twice = from_data(raw, **options, requests_per_passenger=40.0)
+    twice = from_raw(raw, **options, requests_per_passenger=40.0)
     np.testing.assert_allclose(twice.requests, 2 * instance.requests)
-    assert from_data(raw, sites=1, tasks=0).tasks == 0
-    quiet = from_data(raw, **options, requests_per_passenger=0.0)
+    assert from_raw(raw, sites=1, tasks=0).tasks == 0
+    quiet = from_raw(raw, **options, requests_per_passenger=0.0)
     assert quiet.requests.sum() == 0
-    none = from_data(raw, **options, percentile=100.0)
+    none = from_raw(raw, **options, percentile=100.0)
     assert np.isinf(none.cap).all()
-    again = from_data(raw, **options, reuse="none", headroom=2.0)
+    again = from_raw(raw, **options, reuse="none", headroom=2.0)
     np.testing.assert_array_equal(again.slo, instance.slo)
     np.testing.assert_allclose(again.capacity, instance.capacity * 2 / 3)
     assert (again.rate >= instance.rate).all()
@@ -170,19 +170,19 @@ def test_bad_raw_files_are_named(raw, name, old, new, field, line):
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(InstanceError) as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.field == f"{path}:{field}"
     assert caught.value.index == (line,)
     path.unlink()
     with pytest.raises(InstanceError, match="no such file"):
-        from_data(raw)
+        from_raw(raw)
 
 
 def test_stations_need_names(raw):
     path = raw / NAMES
     path.write_text(path.read_text().replace("2,Two\n", ""))
     with pytest.raises(InstanceError, match=r"must be in stations\.csv") as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.value == 2
 
 
@@ -208,15 +208,15 @@ def test_stations_need_names(raw):
 )
 def test_options_out_of_range_are_refused(raw, options, rule):
     with pytest.raises(OptionError, match=rule):
-        from_data(raw, **{"sites": 3, **options})
+        from_raw(raw, **{"sites": 3, **options})
 
 
 # --- the tables in the package --------------------------------------------------------------
 
 
 def test_the_composite_week_says_what_it_is():
-    instance = from_tables()
-    assert instance == from_tables()
+    instance = from_bundled()
+    assert instance == from_bundled()
     assert (instance.frames, instance.slots, instance.sites) == (168, 12, 30)
     assert instance.tasks == 60
     assert instance.names[0] == "Waterloo"
@@ -240,11 +240,11 @@ def test_the_composite_week_says_what_it_is():
 
 def test_tables_are_explained():
     readme = (FOLDER / "README.md").read_text()
-    notice = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
+    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
     for name in ("week.csv", "stations.csv"):
         assert f"`{name}`" in readme
-        assert f"`{name}`" in notice
-    for text in (readme, notice):
+        assert f"`{name}`" in takeaway
+    for text in (readme, takeaway):
         assert "Powered by TfL Open Data. Contains OS data © Crown copyright" in text
         assert "Copyright (c) 2018 mtanneau" in text
         assert "Ruggles" in text
@@ -287,10 +287,10 @@ def test_tables_follow_from_the_public_files(public, tmp_path):
 
 
 def test_public_files_and_tables_give_the_same_instance(public):
-    assert from_data(public, tasks=0) == from_tables(tasks=0)
+    assert from_raw(public, tasks=0) == from_bundled(tasks=0)
     options = {"sites": 7, "tasks": 3, "frames": 40, "slots": 4, "rng": 5, "percentile": 60.0}
-    assert from_data(public, **options) == from_tables(**options)
-    other = from_data(
+    assert from_raw(public, **options) == from_bundled(**options)
+    other = from_raw(
         public,
         sites=31,
         tasks=3,

@@ -12,10 +12,10 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.edr import rounds_needed
 
 
-@pytest.mark.parametrize(("sites", "printed"), [(20, 317), (50, 323), (1000, 327)])
-def test_rounds_in_the_paper_setting(sites, printed):
+@pytest.mark.parametrize(("sites", "published"), [(20, 317), (50, 323), (1000, 327)])
+def test_rounds_in_the_paper_setting(sites, published):
     clients = min(30, sites)
-    assert rounds_needed(sites=sites, clients=clients) == printed
+    assert rounds_needed(sites=sites, clients=clients) == published
     assert rounds_needed(sites=sites, clients=clients, rounds_bound="corrected") == 1
 
 
@@ -77,7 +77,7 @@ def test_rounds_follow_the_formula(sites, clients, steps, constants, gradient, c
         convexity=float(convex),
         deviation=np.array([float(d) for d in deviation]),
         gradient=float(gradient),
-        rounds_bound="corrected" if corrected else "printed",
+        rounds_bound="corrected" if corrected else "published",
     )
     assert found == max(1, math.ceil(bound))
 

@@ -89,7 +89,7 @@ def test_whole_rounds_cost_more_than_their_mean():
 
 
 @pytest.mark.parametrize(("build", "capacity"), [(lemma5, 1.2), (theorem3, 2.0)])
-def test_counterexamples_to_the_printed_bounds(build, capacity):
+def test_counterexamples_to_the_published_bounds(build, capacity):
     instance = build()
     assert (instance.frames, instance.slots, instance.sites) == (10, 1, 1)
     assert instance.round_energy.tolist() == instance.round_cost.tolist() == [[1.0]] * 10

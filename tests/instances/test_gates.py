@@ -145,8 +145,8 @@ def test_generators_take_whole_numbers_of_what_fits_into_memory(function, option
     "function",
     [
         *(function for function, _ in GENERATORS),
-        edr.from_tables, idn.from_tables, oinc.from_tables, rescue.from_tables,
-        tapfinger.from_tables, edr.small, idn.small, oinc.small, rescue.small, tapfinger.small,
+        edr.from_bundled, idn.from_bundled, oinc.from_bundled, rescue.from_bundled,
+        tapfinger.from_bundled, edr.small, idn.small, oinc.small, rescue.small, tapfinger.small,
     ],
 )  # fmt: skip
 def test_seeds_are_whole_numbers_or_generators(function, value):
@@ -156,14 +156,14 @@ def test_seeds_are_whole_numbers_or_generators(function, value):
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf, "a", None, True, 1e308])
 def test_lengths_of_slots_are_positive(value):
-    for function in (rescue.generate, rescue.from_tables, idn.generate):
+    for function in (rescue.generate, rescue.from_bundled, idn.generate):
         with pytest.raises(OptionError, match="slot_seconds = "):
             function(slot_seconds=value)
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, "a", None, 1e30])
 def test_deadlines_are_not_negative(value):
-    for function in (rescue.generate, rescue.from_tables):
+    for function in (rescue.generate, rescue.from_bundled):
         with pytest.raises(OptionError, match="sla = "):
             function(sla=value)
 
@@ -255,7 +255,7 @@ def test_what_holds_no_numbers_is_refused(path):
 
 @pytest.mark.parametrize("place", [None, 3, b"a.nc", object()])
 def test_paths_are_texts_or_paths(place):
-    for read in (oinc.OincInstance.load, read_rows, edr.from_data, idn.from_data):
+    for read in (oinc.OincInstance.load, read_rows, edr.from_raw, idn.from_raw):
         with pytest.raises(InstanceError, match="must be the path of a file"):
             read(place)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from edgeopt.errors import InstanceError
 from edgeopt.instances import labelled
-from edgeopt.instances.idn import IdnInstance, from_tables, generate, shared_model, small
+from edgeopt.instances.idn import IdnInstance, from_bundled, generate, shared_model, small
 from tests.draws import draws
 from tests.strategies import idn_instances
 
@@ -34,7 +34,7 @@ def test_small_instances_come_back_equal(tmp_path_factory, instance):
     "instance",
     [
         generate(horizon=2, topology=2, alpha=0.5),
-        from_tables(horizon=2),
+        from_bundled(horizon=2),
         shared_model().replace(names=("Zürich", "b, c", "d", "d"), tier=[3, 2, 0, 0]),
         shared_model().replace(cost=np.arange(6.0).reshape(2, 3, 1)),
         IdnInstance(

@@ -101,7 +101,7 @@ def test_nodes_without_a_path_are_named():
 # --- catalogue -----------------------------------------------------------------------------
 
 
-def test_catalogue_is_the_printed_one():
+def test_catalogue_is_the_published_one():
     models = catalogue()
     assert len(models.names) == 10
     row = models.names.index("416p")
@@ -162,7 +162,7 @@ def test_the_cloud_serves_by_its_cheapest_model(alpha, name, cost):
         assert ranking.repository_cost[rho] == pytest.approx(67 + cost, rel=1e-14)
 
 
-def test_unpruned_networks_compare_as_printed_at_alpha_1():
+def test_unpruned_networks_compare_as_published_at_alpha_1():
     models = catalogue()
     cost = 1000 / models.frames[:4, 0] + (100 - models.accuracy[:4])
     assert models.names[int(np.argmin(cost))] == "416p"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from edgeopt.instances.idn import IdnInstance, from_tables, generate, shared_model, small
+from edgeopt.instances.idn import IdnInstance, from_bundled, generate, shared_model, small
 from edgeopt.instances.idn.paths import edge_between, network_latency, pad_paths
 from tests.strategies import idn_instances
 
@@ -149,7 +149,7 @@ def test_equality_follows_the_content():
 
 
 def test_pickled_instances_stay_equal_and_read_only():
-    for instance in (small(4, own_cost=True), generate(horizon=2), from_tables(horizon=1)):
+    for instance in (small(4, own_cost=True), generate(horizon=2), from_bundled(horizon=1)):
         copy = pickle.loads(pickle.dumps(instance))
         assert isinstance(copy, IdnInstance)
         assert copy == instance

@@ -10,7 +10,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
-from edgeopt.instances.idn import from_data, from_tables, zipf_shares
+from edgeopt.instances.idn import from_bundled, from_raw, zipf_shares
 from edgeopt.instances.idn.measurements import (
     measure,
     read_classifiers,
@@ -124,12 +124,12 @@ def test_bad_tables_of_models_are_named(raw):
     text = path.read_text()
     path.write_text(text.replace("net3.tag,224,4700", "net3.tag,224,0"))
     with pytest.raises(InstanceError, match="must be positive") as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.field == f"{path}:infer_samples_per_sec"
     assert caught.value.index == (5,)
     path.write_text(text.replace("model,", "net,", 1))
     with pytest.raises(InstanceError, match="no column 'model'"):
-        from_data(raw)
+        from_raw(raw)
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
@@ -147,10 +147,10 @@ def test_tables_come_back_exactly(raw, tmp_path):
 
 def test_instances_are_built_from_raw_files(raw):
     options = {"tasks": 5, "replicas": 2, "rate": 10.0}
-    instance = from_data(raw, **options)
-    assert instance == from_data(raw, **options)
-    assert instance == from_data(raw, **options, rng=np.random.default_rng(0))
-    assert any(instance != from_data(raw, **options, rng=seed) for seed in range(1, 9))
+    instance = from_raw(raw, **options)
+    assert instance == from_raw(raw, **options)
+    assert instance == from_raw(raw, **options, rng=np.random.default_rng(0))
+    assert any(instance != from_raw(raw, **options, rng=seed) for seed in range(1, 9))
     assert (instance.horizon, instance.tasks, instance.models) == (3, 5, 100)
     # Totals follow the record, 13 + 8 + 13 requests, at 10 per second in the mean.
     expected = np.round(np.array([13, 8, 13]) * 1800 / 34)
@@ -163,9 +163,9 @@ def test_instances_are_built_from_raw_files(raw):
     shares[[0, 2, 4]] = 4 / 13 * zipf_shares(3)
     shares[[1, 3]] = 9 / 13 * zipf_shares(2)
     np.testing.assert_allclose(by_task[0], expected[0] * shares, atol=2)
-    short = from_data(raw, **options, horizon=2)
+    short = from_raw(raw, **options, horizon=2)
     np.testing.assert_array_equal(short.requests, instance.requests[:2])
-    alone = from_data(raw, tasks=1, rate=1.0)
+    alone = from_raw(raw, tasks=1, rate=1.0)
     assert alone.total_requests.tolist() == [72, 0, 108]  # of the first service only
 
 
@@ -183,13 +183,13 @@ def test_instances_are_built_from_raw_files(raw):
 )
 def test_options_out_of_range_are_refused(raw, options, rule):
     with pytest.raises(OptionError, match=rule):
-        from_data(raw, **options)
+        from_raw(raw, **options)
 
 
 def test_default_instance_is_real_and_fixed():
-    instance = from_tables()
-    assert instance == from_tables()
-    assert instance != from_tables(rng=1)
+    instance = from_bundled()
+    assert instance == from_bundled()
+    assert instance != from_bundled(rng=1)
     assert (instance.nodes, instance.models, instance.types, instance.horizon) == (23, 600, 40, 56)
     assert instance.total_requests.mean() / 60 == pytest.approx(7500, rel=1e-4)
     assert np.bincount(instance.tier).tolist() == [1, 1, 5, 4, 12]
@@ -208,10 +208,10 @@ def test_default_instance_is_real_and_fixed():
 
 def test_tables_are_small_and_explained():
     readme = (FOLDER / "README.md").read_text()
-    notice = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
+    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
     for name in TABLES:
         assert f"`{name}`" in readme
-        assert f"`{name}`" in notice
+        assert f"`{name}`" in takeaway
         assert (FOLDER / name).stat().st_size < 2000
     for word in ("TopoHub", "Apache", "Splitwise", "Piotr Jurkiewicz", "Ross Wightman"):
         assert word in readme
@@ -265,6 +265,6 @@ def test_one_command_derives_all_tables(public, tmp_path):
 
 
 def test_public_files_and_tables_give_the_same_instance(public):
-    assert from_data(public) == from_tables()
+    assert from_raw(public) == from_bundled()
     options = {"tasks": 7, "replicas": 1, "horizon": 9, "rng": 5, "alpha": 2.5, "cloud_ms": 10.0}
-    assert from_data(public, **options) == from_tables(**options)
+    assert from_raw(public, **options) == from_bundled(**options)

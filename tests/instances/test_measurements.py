@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.rescue import from_data, from_tables
+from edgeopt.instances.rescue import from_bundled, from_raw
 from edgeopt.instances.rescue.measurements import measure, read_tables, run_lengths, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
@@ -87,13 +87,13 @@ def test_tables_come_back_exactly(raw, tmp_path):
 
 
 def test_instances_are_built_from_raw_files(raw):
-    instance = from_data(raw, **SMALL)
-    assert instance == from_data(raw, **SMALL)
-    assert instance != from_data(raw, **SMALL, rng=1)
+    instance = from_raw(raw, **SMALL)
+    assert instance == from_raw(raw, **SMALL)
+    assert instance != from_raw(raw, **SMALL, rng=1)
     assert instance.shape[:4] == (40, 5, 2, 5)
     assert set(instance.profit.accuracy.tolist()) <= {0.9, 0.5}
     assert instance.profit.best_accuracy == 0.95
-    assert set(from_data(raw, **SMALL, model="robust").profit.accuracy) <= {0.95, 0.8}
+    assert set(from_raw(raw, **SMALL, model="robust").profit.accuracy) <= {0.95, 0.8}
     # Every job counts the same, however many of its stretches were recorded.
     counts = measure(raw).windows[[3, 7, 11, 15, 19]].astype(float)
     share = np.mean([counts[..., n] / counts[..., n].sum(1)[:, None] for n in range(4)], axis=0)
@@ -105,12 +105,12 @@ def test_bad_raw_files_are_named(raw):
     path = raw / "alibaba_gpu_v2020" / "minibatch_job_3_norm.csv"
     path.write_text(path.read_text().replace("\n0,1,1,11,", "\n0,1,1,11,x", 1))
     with pytest.raises(InstanceError, match="must be a number") as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.field == f"{path}:batch_time_norm"
     assert caught.value.index == (5,)
     path.unlink()
     with pytest.raises(InstanceError, match="no such file"):
-        from_data(raw)
+        from_raw(raw)
 
 
 @pytest.mark.parametrize(
@@ -126,20 +126,20 @@ def test_bad_raw_files_are_named(raw):
 )
 def test_options_out_of_range_are_refused(raw, options, rule):
     with pytest.raises(OptionError, match=rule):
-        from_data(raw, **{**SMALL, **options})
+        from_raw(raw, **{**SMALL, **options})
 
 
 def test_traces_too_short_for_a_run_are_refused(raw):
     path = raw / "alibaba_gpu_v2020" / "minibatch_job_2_norm.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:101]))
     with pytest.raises(InstanceError, match="120 recorded steps") as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.field == str(path)
 
 
 def test_default_instance_is_real_and_fixed():
-    instance = from_tables()
-    assert instance == from_tables()
+    instance = from_bundled()
+    assert instance == from_bundled()
     assert instance.shape[:4] == (100, 14, 4, 5)
     assert len(instance.reserved) == 16
     assert np.abs(instance.mean_duration - [4, 8, 12, 16, 20]).max() < 0.6
@@ -196,6 +196,6 @@ def test_tables_follow_from_the_public_files(public, tmp_path):
 
 
 def test_public_files_and_tables_give_the_same_instance(public):
-    assert from_data(public) == from_tables()
+    assert from_raw(public) == from_bundled()
     options = {"servers": 6, "devices": 18, "profiles": 8, "horizon": 60, "rng": 5}
-    assert from_data(public, **options) == from_tables(**options)
+    assert from_raw(public, **options) == from_bundled(**options)

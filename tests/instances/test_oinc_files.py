@@ -7,7 +7,7 @@ import pytest
 import xarray
 from hypothesis import given, settings
 
-from edgeopt.instances.oinc import OincInstance, crowded, from_tables, generate, small
+from edgeopt.instances.oinc import OincInstance, crowded, from_bundled, generate, small
 from tests.draws import draws
 from tests.strategies import oinc_instances
 
@@ -41,7 +41,7 @@ def test_small_instances_come_back_equal(tmp_path_factory, instance):
     "instance",
     [
         generate(sites=3, devices=4, slots=5, jobs=2, moving=True),
-        from_tables(sites=2, devices=3, slots=4, jobs=0),
+        from_bundled(sites=2, devices=3, slots=4, jobs=0),
         crowded().replace(names=("Zürich, north",), completion_scale=7.0, refusal_latency=1.0),
     ],
 )

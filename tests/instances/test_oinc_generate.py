@@ -7,7 +7,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import generate, link_rates
 
 SMALL = {"sites": 4, "devices": 6, "slots": 30, "jobs": 8}
-WORLD = (
+SCENARIO = (
     "speed", "rate", "active", "request_size", "request_work", "slo", "arrival", "work", "deadline",
     "job_kind",
 )  # fmt: skip
@@ -52,15 +52,17 @@ def test_the_literal_channel_by_hand(default):
 def test_a_slot_holds_a_request_of_the_literal_and_of_a_wide_physical_channel(default):
     wide = generate(channel="physical", bandwidth=(20.0, 30.0), megabytes=(0.1, 0.2))
     narrow = generate(channel="physical")
-    printed = generate(channel="printed")
+    published = generate(channel="published")
     assert default.transmission_seconds.mean() == pytest.approx(0.15, abs=0.01)
     assert wide.transmission_seconds.mean() == pytest.approx(0.2, abs=0.02)
     assert wide.transmission_seconds.max() < 1
     assert narrow.transmission_seconds.mean() > 2
-    assert printed.transmission_seconds.min() > 1e12
+    assert published.transmission_seconds.min() > 1e12
     for instance, words in (
-        (default, "Channel: literal"), (wide, "Channel: physical"), (printed, "Channel: printed"),
-    ):  # fmt: skip
+        (default, "Channel: literal"),
+        (wide, "Channel: physical"),
+        (published, "Channel: published"),
+    ):
         assert words in instance.origin
         assert "a reading of the paper's radio" in instance.origin
 
@@ -119,7 +121,7 @@ def test_same_seed_same_instance():
 )
 def test_settings_change_nothing_else(options, changed):
     one, other = generate(**SMALL, rng=3), generate(**{**SMALL, **options}, rng=3)
-    for name in WORLD:
+    for name in SCENARIO:
         equal = np.array_equal(getattr(one, name), getattr(other, name))
         assert equal != (name in changed), name
 
@@ -213,7 +215,7 @@ def test_options_out_of_range_are_refused(options, rule):
 
 
 @pytest.mark.parametrize(
-    ("channel", "noise"), [("physical", 10 ** (-174 / 10)), ("printed", 10 ** (-40 / 10))]
+    ("channel", "noise"), [("physical", 10 ** (-174 / 10)), ("published", 10 ** (-40 / 10))]
 )
 def test_losses_as_losses(channel, noise):
     for kilometres, power, megahertz in ((0.15, 80.0, 2.0), (0.45, 100.0, 3.0), (0.3, 90.0, 25.0)):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.oinc import draw_drift, from_data, from_tables, generate
+from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate
 from edgeopt.instances.oinc.measurements import build, measure, read_tables, stretches, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
@@ -90,13 +90,13 @@ def test_tables_come_back_exactly(raw, tmp_path):
 
 
 def test_instances_are_built_from_raw_files(raw):
-    instance = from_data(raw, **SMALL, drift=False)
-    assert instance == from_data(raw, **SMALL, drift=False)
-    assert instance != from_data(raw, **SMALL, drift=False, rng=1)
+    instance = from_raw(raw, **SMALL, drift=False)
+    assert instance == from_raw(raw, **SMALL, drift=False)
+    assert instance != from_raw(raw, **SMALL, drift=False, rng=1)
     assert (instance.slots, instance.devices, instance.sites, instance.jobs) == (6, 5, 2, 10)
     # Two seconds make a slot: 5 or 4 requests of code, 7 or 6 of conversation, 2 and 3 devices.
     assert instance.active.all()
-    wide = from_data(raw, **{**SMALL, "devices": 30}, first=2)
+    wide = from_raw(raw, **{**SMALL, "devices": 30}, first=2)
     counts = measure(raw).arrivals[2:14].reshape(6, 2, 2).sum(axis=1)
     assert wide.active.sum(axis=1).tolist() == counts.sum(axis=1).tolist()
     # All else is drawn as in the random setting, from the same streams.
@@ -106,7 +106,7 @@ def test_instances_are_built_from_raw_files(raw):
 
 
 def test_work_varies_as_measured(raw):
-    many = from_data(raw, **{**SMALL, "jobs": 3000}, drift=False)
+    many = from_raw(raw, **{**SMALL, "jobs": 3000}, drift=False)
     nominal = np.array([1.82, 0.30, 0.146, 3.49, 0.71]) * 192
     factor = many.work / nominal[many.job_kind]
     table = measure(raw).stretches
@@ -115,8 +115,8 @@ def test_work_varies_as_measured(raw):
 
 
 def test_accuracy_falls_to_measured_levels(raw):
-    one = from_data(raw, **{**SMALL, "slots": 9, "jobs": 30})
-    two = from_data(raw, **{**SMALL, "slots": 9, "jobs": 30}, drift=False)
+    one = from_raw(raw, **{**SMALL, "slots": 9, "jobs": 30})
+    two = from_raw(raw, **{**SMALL, "slots": 9, "jobs": 30}, drift=False)
     assert 0 < one.jobs < 30
     assert two.jobs == 30
     stream = np.random.default_rng(0).spawn(8)[7]
@@ -126,7 +126,7 @@ def test_accuracy_falls_to_measured_levels(raw):
     # Where accuracy cannot fall, nothing is noticed.
     path = raw / ACCURACY
     path.write_text(path.read_text().replace("0.8999999,0.5,0.35", "0.9,0.9,0.9"))
-    assert from_data(raw, **{**SMALL, "slots": 9, "jobs": 30}).jobs == 0
+    assert from_raw(raw, **{**SMALL, "slots": 9, "jobs": 30}).jobs == 0
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_bad_raw_files_are_named(raw, name, old, new, field, line):
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(InstanceError) as caught:
-        from_data(raw, **SMALL)
+        from_raw(raw, **SMALL)
     assert caught.value.field == f"{path}:{field or 'batch_time_norm'}"
     assert caught.value.index == (line,)
     path.unlink()
     with pytest.raises(InstanceError, match="no such file"):
-        from_data(raw, **SMALL)
+        from_raw(raw, **SMALL)
 
 
 def test_files_that_say_too_little_are_refused(raw):
@@ -156,12 +156,12 @@ def test_files_that_say_too_little_are_refused(raw):
     text = path.read_text()
     path.write_text(text.replace("Standard", "plain"))
     with pytest.raises(InstanceError, match="must name 'Standard'"):
-        from_data(raw, **SMALL)
+        from_raw(raw, **SMALL)
     path.write_text(text)
     path = raw / "alibaba_gpu_v2020" / "minibatch_job_2_norm.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:40]))
     with pytest.raises(InstanceError, match="20 stretches of 13 steps") as caught:
-        from_data(raw, **SMALL)
+        from_raw(raw, **SMALL)
     assert caught.value.field == str(path)
 
 
@@ -184,15 +184,15 @@ def test_files_that_say_too_little_are_refused(raw):
 )
 def test_options_out_of_range_are_refused(raw, options, rule):
     with pytest.raises(OptionError, match=rule):
-        from_data(raw, **{**SMALL, **options})
+        from_raw(raw, **{**SMALL, **options})
 
 
 # --- the tables in the package --------------------------------------------------------------
 
 
 def test_the_default_instance_says_what_it_is():
-    instance = from_tables()
-    assert instance == from_tables()
+    instance = from_bundled()
+    assert instance == from_bundled()
     assert (instance.slots, instance.devices, instance.sites) == (200, 40, 12)
     assert 10 < instance.jobs < 40
     assert 0.4 < instance.active.mean() < 0.6
@@ -206,15 +206,15 @@ def test_the_default_instance_says_what_it_is():
     asked = read_tables(FOLDER).arrivals.sum()
     lost = 100 * (1 - instance.active.sum() / asked)
     assert f"and {lost:.1f} % of the requests exceed" in instance.origin
-    assert "at moments that are drawn" in from_tables(slots=10, drift=False).origin
+    assert "at moments that are drawn" in from_bundled(slots=10, drift=False).origin
 
 
 def test_tables_are_explained():
     readme = (FOLDER / "README.md").read_text()
-    notice = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
+    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
     for name in OWN:
         assert f"`{name}`" in readme
-        assert f"`{name}`" in notice
+        assert f"`{name}`" in takeaway
     assert len(read_tables(FOLDER).arrivals) == 600
     assert read_tables(FOLDER).levels.size == 75
 
@@ -253,8 +253,8 @@ def test_tables_and_instances_follow_from_the_public_files(public, tmp_path):
     write_tables(measured, tmp_path)
     for name in OWN:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-    assert from_data(public) == from_tables()
+    assert from_raw(public) == from_bundled()
     options = {"devices": 20, "slots": 100, "first": 50, "pace": 5, "rng": 3, "drift": False}
-    assert build(measured, **options) == from_tables(**options)
+    assert build(measured, **options) == from_bundled(**options)
     late = build(measured, first=2000)
-    assert late.active.sum() != from_tables().active.sum()
+    assert late.active.sum() != from_bundled().active.sum()

@@ -10,10 +10,10 @@ from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.rescue import generate, small, tight
 from edgeopt.instances.rescue.generate import duration_table
 
-FAMILIES = ["normal", "bimodal", "uniform", "heavy"]
+PARAMETER_SPACES = ["normal", "bimodal", "uniform", "heavy"]
 
 
-def plain_world(seed, K, J, T, n_res, density, demand, arrival, sla):
+def plain_scenario(seed, K, J, T, n_res, density, demand, arrival, sla):
     """The generator again, draw by draw, in plain steps and another style."""
     rng = np.random.default_rng(seed)
     base = rng.uniform(5, 10, K)
@@ -60,7 +60,7 @@ def test_draws_follow_their_fixed_order(seed, K, J, T, n_res, density, demand):
         servers=K, devices=J, horizon=T, reserved=n_res, density=density, demand=demand, rng=seed,
         arrival=0.6, sla=20,
     )  # fmt: skip
-    c, reserved, p, budget, draws = plain_world(seed, K, J, T, n_res, density, demand, 0.6, 20)
+    c, reserved, p, budget, draws = plain_scenario(seed, K, J, T, n_res, density, demand, 0.6, 20)
     np.testing.assert_allclose(instance.capacity, c, rtol=1e-14)
     np.testing.assert_allclose(instance.arrival, p, rtol=1e-13)
     np.testing.assert_array_equal(instance.profit.budget, budget)
@@ -94,15 +94,15 @@ def test_standard_instance_has_the_size_of_the_published_program():
     assert (T * J + K * T + 16, T * J * K * L + window, nonzeros) == (1816, 28160, 605_120)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("test_instances", PARAMETER_SPACES)
 @pytest.mark.parametrize("profiles", [3, 5, 8])
-def test_durations_have_their_nominal_means(family, profiles):
-    instance = generate(distribution=family, profiles=profiles, horizon=30)
+def test_durations_have_their_nominal_means(test_instances, profiles):
+    instance = generate(distribution=test_instances, profiles=profiles, horizon=30)
     nominal = np.linspace(4, 20, profiles)
-    slack = {"normal": 0.01, "bimodal": 0.01, "uniform": 0.51, "heavy": 3.5}[family]
+    slack = {"normal": 0.01, "bimodal": 0.01, "uniform": 0.51, "heavy": 3.5}[test_instances]
     assert np.abs(instance.mean_duration - nominal).max() < slack
-    assert instance.max_duration == (60 if family == "heavy" else 40)
-    reach = 3 if family == "heavy" else 1.5 if family == "uniform" else 2
+    assert instance.max_duration == (60 if test_instances == "heavy" else 40)
+    reach = 3 if test_instances == "heavy" else 1.5 if test_instances == "uniform" else 2
     assert (instance.longest <= reach * nominal + 1e-9).all()
 
 
@@ -123,9 +123,9 @@ def test_families_have_their_shapes():
     assert heavy[12:].argmax() == 0  # decreasing behind the cell of the smallest duration
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_negligible_mass_is_dropped(family):
-    table = duration_table(family, 4, 3, 17)
+@pytest.mark.parametrize("test_instances", PARAMETER_SPACES)
+def test_negligible_mass_is_dropped(test_instances):
+    table = duration_table(test_instances, 4, 3, 17)
     positive = np.where(table > 0, table, np.inf)
     assert (positive.min(axis=1) >= 1e-9 * table.max(axis=1)).all()
     np.testing.assert_allclose(table.sum(axis=1), 1, rtol=1e-14)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from edgeopt.instances.tapfinger import (
     TapFingerInstance,
     expected_durations,
-    from_tables,
+    from_bundled,
     generate,
     shortest_durations,
 )
@@ -103,7 +103,7 @@ def test_the_noise_of_the_paper_speeds_slow_tasks_up():
 
 
 def test_without_noise_nothing_changes():
-    for instance in (generate(), from_tables()):
+    for instance in (generate(), from_bundled()):
         np.testing.assert_array_equal(expected_durations(instance), instance.duration)
         np.testing.assert_array_equal(shortest_durations(instance), instance.duration)
         assert not expected_durations(instance).flags.writeable

@@ -7,7 +7,7 @@ import pytest
 import xarray
 from hypothesis import given, settings
 
-from edgeopt.instances.tapfinger import TapFingerInstance, from_tables, generate, small
+from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, generate, small
 from tests.draws import draws
 from tests.strategies import tapfinger_instances
 
@@ -41,7 +41,7 @@ def test_small_instances_come_back_equal(tmp_path_factory, instance):
     "instance",
     [
         generate(single_start=True, tasks=5),
-        from_tables(tasks=4, figures="testbed"),
+        from_bundled(tasks=4, figures="testbed"),
         small(2).replace(names=("Zürich, north", "b", "c")[: small(2).clusters]),
     ],
 )

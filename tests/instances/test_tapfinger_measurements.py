@@ -8,7 +8,7 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.tables import FOLDER
-from edgeopt.instances.tapfinger import from_data, from_tables, generate
+from edgeopt.instances.tapfinger import from_bundled, from_raw, generate
 from edgeopt.instances.tapfinger.measurements import CORES, measure, read_tables, write_tables
 
 OWN = ["container_tasks.csv", "testbed_tasks.csv"]
@@ -68,9 +68,9 @@ def test_tables_hold_whole_seconds(raw, tmp_path):
 
 
 def test_instances_in_containers(raw):
-    instance = from_data(raw)
-    assert instance == from_data(raw)
-    assert instance != from_data(raw, rng=1)
+    instance = from_raw(raw)
+    assert instance == from_raw(raw)
+    assert instance != from_raw(raw, rng=1)
     assert (instance.clusters, instance.tasks, instance.slot_seconds) == (3, 200, 5)
     assert instance.capacity.tolist() == [[16, 4], [16, 4], [16, 8]]
     assert instance.minimum.tolist() == [[1, 1]] * 3
@@ -86,7 +86,7 @@ def test_instances_in_containers(raw):
 
 
 def test_instances_on_the_test_bed(raw):
-    instance = from_data(raw, figures="testbed", clusters=2, tasks=60)
+    instance = from_raw(raw, figures="testbed", clusters=2, tasks=60)
     assert (instance.clusters, instance.tasks, instance.slot_seconds) == (2, 60, 10)
     assert instance.capacity.tolist() == [[32, 16]] * 2
     assert instance.minimum.tolist() == [[2, 1]] * 3
@@ -96,17 +96,17 @@ def test_instances_on_the_test_bed(raw):
         for cpus, gpus in ((2, 1), (5, 3), (16, 8)):
             slots = np.ceil(seconds("testbed", task, cpus, gpus) / 10)
             assert instance.duration[1, k, cpus, gpus] == slots
-    assert abs(from_data(raw, figures="testbed").arrival[-1] - 333) < 5 * np.sqrt(500) / 1.5
+    assert abs(from_raw(raw, figures="testbed").arrival[-1] - 333) < 5 * np.sqrt(500) / 1.5
 
 
 def test_all_else_is_drawn_as_in_the_random_setting(raw):
     drawn = generate(rng=4, tasks=50, rate=1.0, eligibility="bandwidth")
-    built = from_data(raw, rng=4, tasks=50, eligibility="bandwidth")
+    built = from_raw(raw, rng=4, tasks=50, eligibility="bandwidth")
     np.testing.assert_array_equal(built.arrival, drawn.arrival)
     np.testing.assert_array_equal(built.eligible, drawn.eligible)
     assert sorted(np.unique(built.kind).tolist()) == [0, 1, 2]
     options = {"single_start": True, "noise": 0.05, "switching": 0.25, "pending": 3}
-    other = from_data(raw, tasks=50, rate=9.0, **options)
+    other = from_raw(raw, tasks=50, rate=9.0, **options)
     assert {name: getattr(other, name) for name in options} == options
     assert other.arrival[-1] < 20
 
@@ -130,7 +130,7 @@ def test_bad_raw_files_are_named(raw, place, old, new, column, rule):
     assert old in text
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(InstanceError, match=rule) as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.field == f"{path}:{column}"
     assert caught.value.index == (6,)
 
@@ -141,11 +141,11 @@ def test_missing_files_and_bundles_are_named(raw):
     missing = next(i for i, line in enumerate(lines) if line.startswith("lm,3,2,"))
     path.write_text("".join(lines[:missing] + lines[missing + 1 :]))
     with pytest.raises(InstanceError, match="seconds of lm with 3 CPU cores and 2 GPUs") as caught:
-        from_data(raw)
+        from_raw(raw)
     assert caught.value.field == str(path)
     path.unlink()
     with pytest.raises(InstanceError, match="no such file"):
-        from_data(raw)
+        from_raw(raw)
 
 
 @pytest.mark.parametrize(
@@ -161,15 +161,15 @@ def test_missing_files_and_bundles_are_named(raw):
 )
 def test_options_out_of_range_are_refused(options, rule):
     with pytest.raises(OptionError, match=rule):
-        from_tables(**options)
+        from_bundled(**options)
 
 
 # --- the tables in the package --------------------------------------------------------------
 
 
 def test_the_default_instance_says_what_it_is():
-    instance = from_tables()
-    assert instance == from_tables()
+    instance = from_bundled()
+    assert instance == from_bundled()
     assert (instance.clusters, instance.tasks) == (3, 200)
     for words in (
         "measured by Li et al. in a container on RTX 4090 GPUs, plus 14 s for its start",
@@ -177,17 +177,17 @@ def test_the_default_instance_says_what_it_is():
         "Arrivals and kinds are drawn", "a number from 1 to all",
     ):  # fmt: skip
         assert words in instance.origin
-    other = from_tables(figures="testbed", tasks=5, noise=0.01)
+    other = from_bundled(figures="testbed", tasks=5, noise=0.01)
     assert "on RTX 3090 GPUs, mean of two runs" in other.origin
     assert "even, disturbed by up to 0.01 per slot" in other.origin
 
 
 def test_tables_are_explained():
     readme = (FOLDER / "README.md").read_text()
-    notice = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
+    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
     for name in OWN:
         assert f"`{name}`" in readme
-        assert f"`{name}`" in notice
+        assert f"`{name}`" in takeaway
     assert "declares no licence" in readme
 
 
@@ -227,7 +227,7 @@ def test_tables_follow_from_the_public_files(public, tmp_path):
 
 @pytest.mark.parametrize(("figures", "same"), [("container", 0.89), ("testbed", 0.93)])
 def test_tables_and_public_files_give_almost_the_same_instance(public, figures, same):
-    full, reduced = from_data(public, figures=figures), from_tables(figures=figures)
+    full, reduced = from_raw(public, figures=figures), from_bundled(figures=figures)
     assert "interpolated" not in full.origin
     for name in ("capacity", "minimum", "arrival", "kind", "eligible"):
         np.testing.assert_array_equal(getattr(full, name), getattr(reduced, name))

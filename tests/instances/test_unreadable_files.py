@@ -10,8 +10,8 @@ from edgeopt.errors import InstanceError
 from edgeopt.instances import edr, idn, oinc, rescue, tapfinger
 
 SYSTEMS = {
-    "rescue": (rescue.RescueInstance, rescue.special.small, "arrival"),
-    "idn": (idn.IdnInstance, idn.special.small, "size"),
+    "rescue": (rescue.RescueInstance, rescue.named_instances.small, "arrival"),
+    "idn": (idn.IdnInstance, idn.named_instances.small, "size"),
     "edr": (edr.EdrInstance, edr.small, "cap"),
     "oinc": (oinc.OincInstance, oinc.small, "speed"),
     "tapfinger": (tapfinger.TapFingerInstance, tapfinger.small, "speed"),

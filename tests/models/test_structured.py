@@ -198,15 +198,15 @@ def test_wrong_options_are_named(options, message):
         solve_p1_lp(small(0), **options)
 
 
-def test_size_of_the_printed_and_of_the_aggregated_program():
+def test_size_of_the_published_and_of_the_aggregated_program():
     """Counts of an independent implementation for the standard instance."""
     instance = generate()
-    printed, aggregated = p1_lp_matrix(instance), p1_lp_matrix(instance, aggregated=True)
-    assert printed.shape == (1816, 28160)
-    assert printed.matrix.nnz == 605_120
+    published, aggregated = p1_lp_matrix(instance), p1_lp_matrix(instance, aggregated=True)
+    assert published.shape == (1816, 28160)
+    assert published.matrix.nnz == 605_120
     assert aggregated.matrix.nnz == 99_520
-    assert printed.row_label(1400) == "eq_3b[server=0, slot=0]"
-    assert printed.column_label(1) == "y[slot=0, device=0, server=0, profile=1]"
+    assert published.row_label(1400) == "eq_3b[server=0, slot=0]"
+    assert published.column_label(1) == "y[slot=0, device=0, server=0, profile=1]"
 
 
 def test_a_window_with_filled_slots_in_its_middle_spans_more_than_it_holds():

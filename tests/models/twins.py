@@ -1,4 +1,4 @@
-"""Hold a declared program and its compiled twin to each other, names and numbers."""
+"""Hold a declared program and its compiled form to each other, names and numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Axes = "Mapping[str, tuple[str, ...]]"
 def assert_twins(model: Any, program: LinearProgram, axes: Axes) -> None:
     """Hold every column, row, bound and coefficient of one to the other.
 
-    Rows that the compiled twin alone has must be empty and hold for nothing at all: Pyomo declares
+    Rows that the compiled form alone has must be empty and hold for nothing at all: Pyomo declares
     no rows without variables.
 
     Parameters
@@ -28,9 +28,9 @@ def assert_twins(model: Any, program: LinearProgram, axes: Axes) -> None:
     model
         The Pyomo model, with one objective.
     program
-        The compiled twin.
+        The compiled form.
     axes
-        What the compiled twin calls the axes of each variable and constraint of the model.
+        What the compiled form calls the axes of each variable and constraint of the model.
     """
     names = [program.column_label(j) for j in range(program.shape[1])]
     rows = {program.row_label(i): i for i in range(program.shape[0])}
@@ -73,7 +73,7 @@ def _assert_columns(model: Any, program: LinearProgram, names: list[str], axes: 
 
 
 def _label(component: Any, axes: Axes) -> str:
-    """Return how the compiled twin names a component of the Pyomo model."""
+    """Return how the compiled form names a component of the Pyomo model."""
     name, index = component.parent_component().name, component.index()
     index = () if index is None else index if isinstance(index, tuple) else (index,)
     inside = ", ".join(f"{axis}={n}" for axis, n in zip(axes[name], index, strict=True))

@@ -81,7 +81,7 @@ def test_the_certificate_is_feasible_and_worth_half_of_epsilon(seed, epsilon):
     if epsilon <= 1:
         assert point.value == epsilon / 2 * flow
     # the printed program counts time from the beginning of slots
-    lower = density.printed(jobs, point)
+    lower = density.published(jobs, point)
     assert programs.violation(jobs, lower, point.eta, middle=False) == 0
     mine = run_density(problem, epsilon=float(epsilon))
     given_ = dual_certificate(problem, mine, float(epsilon))
@@ -121,7 +121,7 @@ def test_every_reading_of_algorithm_4_is_followed(seed, service, largest, correc
     words = {
         "service": service,
         "serve": "argmax" if largest else "argmin",
-        "formula": "corrected" if corrected else "printed",
+        "formula": "corrected" if corrected else "published",
     }
     found = density.run(jobs, Fraction(0), **words)
     mine = run_density(problem, **words)

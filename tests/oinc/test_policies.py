@@ -11,8 +11,8 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc import OincEnvironment
 from tests.draws import draws
 from tests.oinc import draw
-from tests.oinc.play import POLICIES, live, wastes
-from tests.oracles.oinc import account
+from tests.oinc.run_policy import POLICIES, live, wastes
+from tests.oracles.oinc import log
 
 SEEDS = st.integers(0, 2**32 - 1)
 ANY = st.sampled_from(POLICIES)
@@ -21,7 +21,7 @@ ANY = st.sampled_from(POLICIES)
 def plain(life):
     """Return the decisions of a life as lists."""
     return [
-        account.Slot(
+        log.Slot(
             site=decision.plan.site.tolist(),
             band=decision.plan.band.tolist(),
             cpu=decision.plan.cpu.tolist(),
@@ -38,7 +38,7 @@ def test_every_slot_is_accounted_for(seed, policy, drain):
     """Shares and runs, charged from the data alone, break no rule and are what is told."""
     instance = draw.instance(seed)
     life = live(instance, policy, seed=seed, drain=drain)
-    found = account.charge(instance, plain(life), tolerance=1e-9)
+    found = log.charge(instance, plain(life), tolerance=1e-9)
     assert found.broken == []
     assert wastes(policy) or not any(found.wasted)
     for t, (seen, outcome) in enumerate(zip(life.slots, life.outcomes, strict=True)):
@@ -58,7 +58,7 @@ def check_trajectory(instance, policy, found, life, drain):
     run = simulate(OincEnvironment(instance, drain=drain), policy, rng=0, runs=1, record=True)
     end = run.end[0]
     assert end == len(life.slots)
-    expected = account.totals(instance, found, end)
+    expected = log.totals(instance, found, end)
     assert run.reward[0] == pytest.approx(expected.reward, rel=1e-9, abs=1e-12)
     assert run.violations[0].tolist() == expected.violations
     assert run.completion[0] == pytest.approx(found.completion, rel=1e-9)
@@ -165,7 +165,7 @@ def test_policies_are_shown_nothing_of_the_future(seed, policy):
     assert not shown[0].active.any()
     for seen in live(instance, policy, seed=seed).slots:
         assert (seen.jobs.arrival <= seen.slot).all()
-        devices = account.requests(instance, seen.slot)
+        devices = log.requests(instance, seen.slot)
         assert seen.requests.device.tolist() == devices
 
 

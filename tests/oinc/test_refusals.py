@@ -16,7 +16,7 @@ from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc import OincEnvironment, Reservation, Runs, StaticShares
 from tests.draws import draws
 from tests.oinc import draw
-from tests.oinc.play import POLICIES
+from tests.oinc.run_policy import POLICIES
 
 SEEDS = st.integers(0, 2**32 - 1)
 WRONG = {

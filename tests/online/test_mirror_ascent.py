@@ -186,7 +186,9 @@ def growing(mirror: Map, slot: int, point: Floats) -> Floats:
 SEQUENCES = [alternating, worst_for_it, turning, growing]
 
 
-def play(ascent: MirrorAscent, mirror: Map, sequence: Sequence, slots: int) -> tuple[float, float]:
+def run_policy(
+    ascent: MirrorAscent, mirror: Map, sequence: Sequence, slots: int
+) -> tuple[float, float]:
     """Return the regret and its bound."""
     state, earned, total = ascent.start(), 0.0, np.zeros(mirror.size.size)
     norms, rates = [], []
@@ -210,7 +212,9 @@ def test_regret_at_a_fixed_rate_keeps_its_bound(
 ):
     mirror, _ = drawn
     for sequence in SEQUENCES:
-        regret, bound = play(MirrorAscent(mirror, FixedStep(rate), kind), mirror, sequence, 120)
+        regret, bound = run_policy(
+            MirrorAscent(mirror, FixedStep(rate), kind), mirror, sequence, 120
+        )
         assert regret <= bound + 1e-9
 
 
@@ -222,7 +226,7 @@ def test_regret_of_the_leader_keeps_its_bound_at_adaptive_rates(
     mirror, _ = drawn
     for sequence in SEQUENCES:
         ascent = MirrorAscent(mirror, AdaptiveStep(scale), "leader")
-        regret, bound = play(ascent, mirror, sequence, 120)
+        regret, bound = run_policy(ascent, mirror, sequence, 120)
         assert regret <= bound + 1e-9
 
 
@@ -234,7 +238,7 @@ def test_theory_rate_gives_the_closed_form(drawn: tuple[Map, np.random.Generator
     rule = TheoryStep(largest, slots)
     promised = largest * math.sqrt(2 * mirror.diameter * slots / mirror.convexity)
     for sequence in (worst_for_it, turning):
-        regret, bound = play(MirrorAscent(mirror, rule), mirror, sequence, slots)
+        regret, bound = run_policy(MirrorAscent(mirror, rule), mirror, sequence, slots)
         assert regret <= bound + 1e-9
         assert bound <= promised * (1 + 1e-9)
     rate = rule.rate(mirror, 0.0)
@@ -259,7 +263,7 @@ def test_prediction_with_experts(n: int, slots: int):
     unclipped = regret_bound(mirror, norms, rates)
     assert unclipped == pytest.approx(known)
     for sequence in (tossed, worst_for_it):
-        regret, _ = play(MirrorAscent(mirror, rule), mirror, sequence, slots)
+        regret, _ = run_policy(MirrorAscent(mirror, rule), mirror, sequence, slots)
         assert regret <= known
         if sequence is tossed:
             # Coins alone cost any algorithm a good part of it.

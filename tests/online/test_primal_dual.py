@@ -157,7 +157,7 @@ class Drawn:
         self.largest = float(np.linalg.norm(worst, axis=1).max())
         self.steps = StepSizes(*(10.0 ** rng.uniform(-2, 1, 2)))
 
-    def play(self) -> tuple[Floats, Floats]:
+    def run_policy(self) -> tuple[Floats, Floats]:
         """Return constraints [T, n] and multipliers [T + 1, n]."""
         method = PrimalDual(FixedStep(*self.steps))
         state = method.start(np.zeros(self.n), self.n)
@@ -174,7 +174,7 @@ class Drawn:
 def test_multipliers_keep_their_bounds(seed: int):
     """Growth of half the squared norm, the norm itself, and the constraints in sum."""
     drawn = Drawn(seed)
-    missed, multipliers = drawn.play()
+    missed, multipliers = drawn.run_policy()
     dual = drawn.steps.dual
     squares = (multipliers**2).sum(axis=1)
     growth = np.diff(squares) / 2
@@ -216,7 +216,7 @@ def test_scaled_steps_know_no_units(seed: int, money: float, amount: float):
     rng = np.random.default_rng(seed)
     cost, wanted = rng.uniform(0, 2, (12, 3)), rng.uniform(0, 1, (12, 3))
     upper = np.full(3, 1.5)
-    plays = []
+    simulated = []
     for dearer, more in ((1.0, 1.0), (money, amount)):
         rule = ScaledStep(12, point=0.5 * more, gradient=1.0 * dearer / more)
         method = PrimalDual(rule)
@@ -226,8 +226,8 @@ def test_scaled_steps_know_no_units(seed: int, money: float, amount: float):
             slot = rate_slot(cost[t] * dearer / more, wanted[t] * more)
             state = method.update(state, slot, Box(np.zeros(3), upper * more))
             points.append(state.point / more)
-        plays.append(points)
-    np.testing.assert_allclose(plays[0], plays[1], rtol=1e-9, atol=1e-12)
+        simulated.append(points)
+    np.testing.assert_allclose(simulated[0], simulated[1], rtol=1e-9, atol=1e-12)
 
 
 def test_sizes_of_the_rules():

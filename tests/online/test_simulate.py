@@ -21,8 +21,8 @@ SLOTS, OFFERS = 5, 3
 class Market:
     """In every slot several prices come one after the other; who buys learns the quality."""
 
-    def __init__(self, world: np.ndarray) -> None:
-        self.world = world
+    def __init__(self, scenario: np.ndarray) -> None:
+        self.scenario = scenario
         self.step = 0
         self.reward = np.zeros(SLOTS)
         self.asked = np.zeros(SLOTS, dtype=np.int64)
@@ -30,11 +30,11 @@ class Market:
     def observe(self) -> float | None:
         if self.step == SLOTS * OFFERS:
             return None
-        return float(self.world[divmod(self.step, OFFERS)][0])
+        return float(self.scenario[divmod(self.step, OFFERS)][0])
 
     def act(self, decision: bool) -> float | None:
         slot, offer = divmod(self.step, OFFERS)
-        price, quality = self.world[slot, offer]
+        price, quality = self.scenario[slot, offer]
         self.step += 1
         self.asked[slot] += 1
         if not decision:
@@ -47,11 +47,11 @@ class Market:
 class Markets:
     instance: str = "known to everybody"
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def scenarios(self, rng: np.random.Generator, runs: int) -> np.ndarray:
         return rng.random((runs, SLOTS, OFFERS, 2))
 
-    def episode(self, world: np.ndarray, *, record: bool = False) -> Market:
-        return Market(world)
+    def episode(self, scenario: np.ndarray, *, record: bool = False) -> Market:
+        return Market(scenario)
 
     def trajectory(
         self, name: str, episodes: Sequence[Market], *, seconds: float, record: bool = False
@@ -122,10 +122,10 @@ def test_same_seed_same_trajectory_and_another_seed_another() -> None:
     assert not np.array_equal(one.reward, other.reward)
 
 
-def test_every_policy_sees_the_same_worlds() -> None:
-    """The coins that a policy throws do not shift the worlds, nor does the number of runs."""
-    worlds = np.random.default_rng(5).spawn(2)[0].random((6, SLOTS, OFFERS, 2))
-    everything = (worlds[..., 1] - worlds[..., 0]).sum(axis=2)
+def test_every_policy_sees_the_same_scenarios() -> None:
+    """The coins that a policy throws do not shift the scenarios, nor does the number of runs."""
+    scenarios = np.random.default_rng(5).spawn(2)[0].random((6, SLOTS, OFFERS, 2))
+    everything = (scenarios[..., 1] - scenarios[..., 0]).sum(axis=2)
     for curiosity in (1.0, 1.5):
         bought = simulate(Markets(), Learner(curiosity), rng=5, runs=6).reward
         assert bought == pytest.approx(everything)
@@ -192,9 +192,9 @@ def test_a_kernel_runs_where_there_is_one(compiled: bool) -> None:
         fits = True
 
         def compiled(self, environment: Markets, state: None) -> Any:
-            def kernel(worlds: np.ndarray, rng: Any, *, record: bool = False) -> Trajectory:
+            def kernel(scenarios: np.ndarray, rng: Any, *, record: bool = False) -> Trajectory:
                 assert record
-                reward = (worlds[..., 1] - worlds[..., 0]).sum(axis=2)
+                reward = (scenarios[..., 1] - scenarios[..., 0]).sum(axis=2)
                 asked = np.full(reward.shape, OFFERS)
                 return Trajectory("kernel", reward, asked * 0, asked, 0.0, compiled=True)
 
@@ -215,7 +215,7 @@ def test_no_run_is_no_simulation() -> None:
         simulate(Markets(), Always(), runs=0)
 
 
-def test_a_world_without_decisions_has_no_time_per_decision() -> None:
+def test_a_scenario_without_decisions_has_no_time_per_decision() -> None:
     nothing = np.zeros((1, 1))
     trajectory = Trajectory("idle", nothing, nothing, nothing, 0.0, compiled=False)
     assert np.isnan(trajectory.seconds_per_decision)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Law = dict[tuple[int, ...], Fraction]
 
 
-def settle(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fraction, ...], Fraction]:
+def finish(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fraction, ...], Fraction]:
     """Return the law of the vector when at most one fractional entry is left.
 
     Pairs the two smallest fractional indices; each step shifts mass s y between them. In random
@@ -23,7 +23,7 @@ def settle(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fractio
         mixed: dict = defaultdict(Fraction)
         orders = list(itertools.permutations(range(len(y))))
         for places in orders:
-            for state, chance in settle([y[n] for n in places], [s[n] for n in places]).items():
+            for state, chance in finish([y[n] for n in places], [s[n] for n in places]).items():
                 back = dict(zip(places, state, strict=True))
                 mixed[tuple(back[n] for n in range(len(y)))] += chance / len(orders)
         return dict(mixed)
@@ -67,7 +67,7 @@ def depround(
     if residual == "fill" and score is None:
         score = lambda _, n: Fraction(y[n])  # noqa: E731 - the default score
     law: Law = defaultdict(Fraction)
-    for state, chance in settle(y, s, order).items():
+    for state, chance in finish(y, s, order).items():
         left = {n for n, v in enumerate(state) if 0 < v < 1}
         whole = {n for n, v in enumerate(state) if v == 1}
         v = sum((state[n] for n in left), Fraction(0))

@@ -1,4 +1,4 @@
-"""The offline problem: declarative and compiled twins against rows written by hand."""
+"""The offline problem: declarative and compiled forms against rows written by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SLACK = 1e-9
 
 
 def labels(row):
-    """Return how the compiled twin and the Pyomo model name a row of the oracle."""
+    """Return how the compiled form and the Pyomo model name a row of the oracle."""
     axes = {"3a": ("slot", "device"), "3b": ("server", "slot"), "2d": ("task",)}[row[0]]
     inside = ", ".join(f"{axis}={n}" for axis, n in zip(axes, row[1:], strict=True))
     return f"eq_{row[0]}[{inside}]", f"eq_{row[0]}[{','.join(map(str, row[1:]))}]"
@@ -66,7 +66,7 @@ def violated(dense, v):
 
 
 @given(cases())
-def test_the_compiled_twin_holds_the_printed_rows(instance):
+def test_the_compiled_twin_holds_the_published_rows(instance):
     dense = programs.p1_lp(plain(instance, float))
     program = p1_lp_matrix(instance)
     assert program.sense == "max"

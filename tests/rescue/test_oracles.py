@@ -43,16 +43,16 @@ def test_the_tight_instance_is_earned_once_but_bounded_twice():
     assert programs.p1_brute_force(instance) == 1
 
 
-def test_independent_arrivals_break_the_guarantee_of_the_printed_rule():
+def test_independent_arrivals_break_the_guarantee_of_the_published_rule():
     e = d = Fraction(1, 100)
     instance = build([[1, e]], [[1]], [[1]], [[[[[d]]], [[[1 / e]]]]], independent=True)
     value, y = routed(instance)
     assert value == (1 - e) * d + 1
     # Printed rule: threshold B(t+1) = 0 for every task of the slot, so the sure one goes first.
     assert y == ((((1 - e,),), ((e,),)),)
-    printed = policies.Rescue(instance, y)
-    printed.margin = [[[[d]], [[1 / e]]]]
-    assert paths.evaluate(instance, printed).profit == pytest.approx(float((1 - e) * d + e * 1))
+    published = policies.Rescue(instance, y)
+    published.margin = [[[[d]], [[1 / e]]]]
+    assert paths.evaluate(instance, published).profit == pytest.approx(float((1 - e) * d + e * 1))
     # Micro-slots: the value of waiting for the rare task rejects the sure one.
     assert paths.evaluate(instance, policies.Rescue(instance, y)).profit >= value / 2
 

@@ -1,7 +1,7 @@
 """Every sample path of the package's own simulator, with its exact probability.
 
-The unit cube of a world is cut wherever any decision could change; one world per cell, weighted
-with the volume of the cell, turns the simulator into an exact evaluation.
+The unit cube of a scenario is cut wherever any decision could change; one scenario per cell,
+weighted with the volume of the cell, turns the simulator into an exact evaluation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from edgeopt.online.rescue import expected_violations, policy_value
 from tests.draws import draws
 from tests.oracles.rescue import paths, plain, policies
 from tests.rescue.cases import cases, with_reserved
-from tests.rescue.play import CLASSES, play, policy_of, tuples
+from tests.rescue.run_policy import CLASSES, policy_of, run_policy, tuples
 
 MOST = 3000
 
@@ -36,7 +36,7 @@ def coin_cuts(oracle, y, t, j):
 
 
 def steps_of(oracle, y, kind):
-    """Return per step of a world its pieces as (triple of uniforms, probability)."""
+    """Return per step of a scenario its pieces as (triple of uniforms, probability)."""
     tails = {float(v) for row in oracle.q for v in np.cumsum(row)}
     durations = pieces(tails)
     steps = []
@@ -66,20 +66,20 @@ def steps_of(oracle, y, kind):
     return steps
 
 
-def all_worlds(oracle, y, kind):
-    """Return every world, shape [n, T, steps, 3], and its probability, or None if too many."""
+def all_scenarios(oracle, y, kind):
+    """Return every scenario, shape [n, T, steps, 3], and its probability, or None if too many."""
     steps = steps_of(oracle, y, kind)
     count = int(np.prod([len(step) for step in steps], dtype=float))
     if count > MOST:
         return None
-    worlds = np.empty((count, len(steps), 3))
+    scenarios = np.empty((count, len(steps), 3))
     weight = np.ones(count)
     rest = np.arange(count)
     for n, step in enumerate(steps):
         rest, digit = np.divmod(rest, len(step))
-        worlds[:, n] = np.array([triple for triple, _ in step])[digit]
+        scenarios[:, n] = np.array([triple for triple, _ in step])[digit]
         weight *= np.array([chance for _, chance in step])[digit]
-    return worlds.reshape(count, oracle.T, -1, 3), weight
+    return scenarios.reshape(count, oracle.T, -1, 3), weight
 
 
 @pytest.mark.parametrize("guarded", [False, True])
@@ -90,11 +90,11 @@ def test_all_paths_of_the_simulator_add_up_to_the_exact_outcome(kind, guarded, i
     plan = solve_p1_lp(instance, forbid_unsafe=guarded)
     oracle = plain(instance, float)
     y = tuples(plan.y.tolist())
-    grid = all_worlds(oracle, y, kind.__name__)
+    grid = all_scenarios(oracle, y, kind.__name__)
     assume(grid is not None)
-    worlds, weight = grid
+    scenarios, weight = grid
     assert weight.sum() == pytest.approx(1)
-    run = play(instance, policy_of(kind, plan, guarded=guarded), worlds)
+    run = run_policy(instance, policy_of(kind, plan, guarded=guarded), scenarios)
     failed = run.violations.sum(axis=1)
     assert not guarded or not failed.any()
     judge = policies.all_policies(oracle, y, guarded=guarded)[kind.__name__]

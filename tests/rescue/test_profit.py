@@ -13,9 +13,9 @@ from edgeopt.instances.rescue import LogProfit, generate
 from edgeopt.models.rescue import solve_p1_lp
 from edgeopt.online.rescue import Rescue, RescuePlus, Sumita
 from tests.oracles.rescue import plain, policies, programs
-from tests.oracles.rescue.worlds import follow
+from tests.oracles.rescue.scenarios import follow
 from tests.rescue.cases import cases
-from tests.rescue.play import draw_worlds, play, rows_of, tuples
+from tests.rescue.run_policy import draw_scenarios, rows_of, run_policy, tuples
 
 
 def profit(model, t, j, k, d):
@@ -74,12 +74,12 @@ def test_a_physical_instance_runs_as_the_reference_does(beyond):
     value, _ = programs.optimum(programs.p1_lp(oracle))
     assert plan.objective == pytest.approx(value, rel=1e-6)
     reference = policies.all_policies(oracle, tuples(plan.y.tolist()), guarded=True)
-    worlds = draw_worlds(instance, 11, 20)
+    scenarios = draw_scenarios(instance, 11, 20)
     compared = 0
     for kind in (Rescue, RescuePlus, Sumita):
-        trajectory = play(instance, kind(plan=plan, guarded=True), worlds)
-        for n, world in enumerate(worlds):
-            run = follow(oracle, reference[kind.__name__], rows_of(oracle, world))
+        trajectory = run_policy(instance, kind(plan=plan, guarded=True), scenarios)
+        for n, scenario in enumerate(scenarios):
+            run = follow(oracle, reference[kind.__name__], rows_of(oracle, scenario))
             if run.close:
                 continue
             compared += 1

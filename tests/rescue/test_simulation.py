@@ -1,4 +1,4 @@
-"""The simulator against a literal one: same worlds, same decisions, same books."""
+"""The simulator against a literal one: same scenarios, same decisions, same books."""
 
 from __future__ import annotations
 
@@ -16,14 +16,22 @@ from edgeopt.online import simulate
 from edgeopt.online.rescue import RescueEnvironment, RescuePlus
 from tests.draws import draws
 from tests.oracles.rescue import plain, policies
-from tests.oracles.rescue.worlds import follow
+from tests.oracles.rescue.scenarios import follow
 from tests.rescue.cases import cases, with_reserved
-from tests.rescue.play import CLASSES, PLANNED, draw_worlds, play, policy_of, rows_of, tuples
+from tests.rescue.run_policy import (
+    CLASSES,
+    PLANNED,
+    draw_scenarios,
+    policy_of,
+    rows_of,
+    run_policy,
+    tuples,
+)
 
 if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
-WORLDS = 4
+SCENARIOS = 4
 
 
 def occupied(instance, run, what):
@@ -46,15 +54,15 @@ def check_run(instance, trajectory, n, run):
     assert np.allclose(trajectory.served[n].T, run.served, rtol=0, atol=1e-12)
 
 
-def arrivals_of(instance, world):
-    """Count arrivals per slot of one world."""
+def arrivals_of(instance, scenario):
+    """Count arrivals per slot of one scenario."""
     if instance.arrivals == "independent":
-        return (world[:, :, 0] < instance.arrival).sum(axis=1)
-    return (world[:, 0, 0] < instance.arrival.sum(axis=1)).astype(int)
+        return (scenario[:, :, 0] < instance.arrival).sum(axis=1)
+    return (scenario[:, 0, 0] < instance.arrival.sum(axis=1)).astype(int)
 
 
 @pytest.mark.parametrize("guarded", [False, True])
-def test_every_policy_follows_the_reference_in_every_world(guarded):
+def test_every_policy_follows_the_reference_in_every_scenario(guarded):
     seen = Counter()
 
     @given(cases(), st.integers(0, 2**32 - 1))
@@ -62,16 +70,16 @@ def test_every_policy_follows_the_reference_in_every_world(guarded):
         plan = solve_p1_lp(instance, forbid_unsafe=guarded)
         oracle = plain(instance, float)
         reference = policies.all_policies(oracle, tuples(plan.y.tolist()), guarded=guarded)
-        worlds = draw_worlds(instance, seed, WORLDS)
+        scenarios = draw_scenarios(instance, seed, SCENARIOS)
         for kind in CLASSES:
             policy = policy_of(kind, plan, guarded=guarded)
-            kernel = play(instance, policy, worlds)
-            stepped = play(instance, policy, worlds, compiled=False)
+            kernel = run_policy(instance, policy, scenarios)
+            stepped = run_policy(instance, policy, scenarios, compiled=False)
             assert kernel.compiled
             assert not stepped.compiled
-            for n, world in enumerate(worlds):
-                assert kernel.decisions[n].tolist() == arrivals_of(instance, world).tolist()
-                run = follow(oracle, reference[kind.__name__], rows_of(oracle, world))
+            for n, scenario in enumerate(scenarios):
+                assert kernel.decisions[n].tolist() == arrivals_of(instance, scenario).tolist()
+                run = follow(oracle, reference[kind.__name__], rows_of(oracle, scenario))
                 seen[kind, "close" if run.close else "compared"] += 1
                 seen[kind, "accepted"] += sum(map(len, run.accepted))
                 if not run.close:
@@ -92,22 +100,22 @@ def test_pricing_of_reserved_work_follows_the_reference(instance, seed):
     reference = policies.RescuePlus(oracle, y, guarded=True, threshold=1e-9)
     charge = policies.reserved_charge(oracle, plan.duals.reserved.tolist())
     reference.margin = policies.margins(oracle.priced(charge), y)
-    worlds = draw_worlds(instance, seed, WORLDS)
+    scenarios = draw_scenarios(instance, seed, SCENARIOS)
     policy = RescuePlus(plan=plan, guarded=True, price_reserved=True)
     for compiled in (True, False):
-        trajectory = play(instance, policy, worlds, compiled=compiled)
+        trajectory = run_policy(instance, policy, scenarios, compiled=compiled)
         assert not trajectory.violations.any()
-        for n, world in enumerate(worlds):
-            run = follow(oracle, reference, rows_of(oracle, world))
+        for n, scenario in enumerate(scenarios):
+            run = follow(oracle, reference, rows_of(oracle, scenario))
             if not run.close:
                 check_run(instance, trajectory, n, run)
 
 
 @given(instance=cases(), seed=st.integers(0, 2**32 - 1), data=st.data())
 def test_no_policy_looks_ahead(instance, seed, data):
-    """Worlds that agree up to a decision agree in it and in all books before it."""
-    first = draw_worlds(instance, seed, 2)
-    other = draw_worlds(instance, seed + 1, 2)
+    """Scenarios that agree up to a decision agree in it and in all books before it."""
+    first = draw_scenarios(instance, seed, 2)
+    other = draw_scenarios(instance, seed + 1, 2)
     t = data.draw(st.integers(0, instance.horizon - 1))
     step = data.draw(st.integers(0, first.shape[2] - 1))
     second = first.copy()
@@ -117,12 +125,12 @@ def test_no_policy_looks_ahead(instance, seed, data):
     plan = solve_p1_lp(instance)
     # exclusive arrivals: any device may be the one that the slot brings
     last = step if instance.arrivals == "independent" else instance.devices
-    # kernel and plain loop are equal in every world: either may stand for both
+    # kernel and plain loop are equal in every scenario: either may stand for both
     compiled = data.draw(st.booleans())
     for kind, guarded in itertools.product(CLASSES, (False, True)):
         policy = policy_of(kind, plan, guarded=guarded)
-        a = play(instance, policy, first, compiled=compiled)
-        b = play(instance, policy, second, compiled=compiled)
+        a = run_policy(instance, policy, first, compiled=compiled)
+        b = run_policy(instance, policy, second, compiled=compiled)
         for name in ("reward", "violations", "decisions", "accepted", "reserved_work"):
             assert np.array_equal(getattr(a, name)[:, :t], getattr(b, name)[:, :t]), name
         for name in ("device", "profile", "served"):
@@ -138,13 +146,13 @@ def test_no_policy_looks_ahead(instance, seed, data):
 @given(with_reserved(), st.integers(0, 2**32 - 1))
 def test_the_guard_never_fails_a_reserved_task_whatever_the_plan(instance, seed):
     """Safety rests on the guard alone: plans that ignore reserved tasks are no danger."""
-    worlds = draw_worlds(instance, seed, 20)
+    scenarios = draw_scenarios(instance, seed, 20)
     careless = solve_p1_lp(instance)
     for kind in CLASSES:
-        trajectory = play(instance, policy_of(kind, careless, guarded=True), worlds)
+        trajectory = run_policy(instance, policy_of(kind, careless, guarded=True), scenarios)
         assert not trajectory.violations.any()
         served = trajectory.reserved_work.sum(axis=1)
-        assert served == pytest.approx(np.full(len(worlds), instance.reserved.demand.sum()))
+        assert served == pytest.approx(np.full(len(scenarios), instance.reserved.demand.sum()))
 
 
 @given(cases())

@@ -117,7 +117,7 @@ def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
 def test_at_most_one_entry_is_left_and_the_sum_is_kept_until_then(row):
     """Before the residual is decided, in the oracle; dropping it, in the law."""
     y, s = row
-    for state in oracle.settle(y, s):
+    for state in oracle.finish(y, s):
         assert sum(0 < v < 1 for v in state) <= 1
         assert total(state, s) == total(y, s)
     law = depround_law(y, s, residual="drop")

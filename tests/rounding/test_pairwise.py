@@ -114,12 +114,12 @@ def test_fractions_go_through_the_steps_of_depround(point):
     weights = [e + 1 for e in weights]
     whole = [v.numerator // v.denominator for v in x]
     parts = [v - below for v, below in zip(x, whole, strict=True)]
-    for ours, theirs in (("floor", "drop"), ("bernoulli", "bernoulli")):
+    for computed, theirs in (("floor", "drop"), ("bernoulli", "bernoulli")):
         moved = {
             tuple(below + bit for below, bit in zip(whole, z, strict=True)): p
             for z, p in depround_law(parts, weights, residual=theirs).items()
         }
-        assert pairwise_law(x, weights, residual=ours) == moved
+        assert pairwise_law(x, weights, residual=computed) == moved
 
 
 @pytest.mark.parametrize(("margin", "chance"), [(F(1), F(3, 4)), (F(9, 10), F(0))])

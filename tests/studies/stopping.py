@@ -15,13 +15,13 @@ import numpy as np
 
 from edgeopt.online.protocols import Trajectory
 from edgeopt.studies import (
-    Account,
     Benchmark,
     BenchmarkEntry,
     Comparison,
     Constraint,
     Instances,
-    Measure,
+    Log,
+    Metric,
     Objective,
     Offline,
     Policies,
@@ -65,14 +65,14 @@ class Offers:
 @dataclass
 class Stopping:
     instance: Offers
-    world: np.ndarray
+    scenario: np.ndarray
     slot: int = 0
     taken: list[int] = field(default_factory=list)
 
     def observe(self) -> tuple[int, float] | None:
         if self.taken or self.slot == self.instance.slots:
             return None
-        return self.slot, float(self.world[self.slot])
+        return self.slot, float(self.scenario[self.slot])
 
     def act(self, decision: bool) -> None:
         if decision:
@@ -84,11 +84,11 @@ class Stopping:
 class Offering:
     instance: Offers
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def scenarios(self, rng: np.random.Generator, runs: int) -> np.ndarray:
         return rng.random((runs, self.instance.slots))
 
-    def episode(self, world: np.ndarray, *, record: bool = False) -> Stopping:
-        return Stopping(self.instance, world)
+    def episode(self, scenario: np.ndarray, *, record: bool = False) -> Stopping:
+        return Stopping(self.instance, scenario)
 
     def trajectory(
         self, name: str, episodes: Sequence[Stopping], *, seconds: float, record: bool = False
@@ -98,8 +98,8 @@ class Offering:
         for run, episode in enumerate(episodes):
             asked[run, : episode.slot] = 1
             for slot in episode.taken:
-                reward[run, slot] = episode.world[slot]
-                broken[run, slot] = episode.world[slot] < self.instance.floor
+                reward[run, slot] = episode.scenario[slot]
+                broken[run, slot] = episode.scenario[slot] < self.instance.floor
         return Trajectory(name, reward, broken, asked, seconds, False)
 
 
@@ -179,9 +179,9 @@ SYSTEM = System(
         bound_of=lambda policy: "prophet",
     ),
     reporting=Reporting(
-        metrics=(Measure("patience", "Slots waited", _patience),),
+        metrics=(Metric("patience", "Slots waited", _patience),),
         pictures=(RATIOS, VALUE_OVER_TIME),
-        logs=(Account("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
+        logs=(Log("slots", "Every slot", _every_slot, bad=("broken",), caption="Means."),),
         comparisons=(
             Comparison(
                 "over_all",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def checked() -> Checked:
-    offered = (made_up.TRUE, made_up.PRINTED, made_up.READING, made_up.SILENT, made_up.BROKEN)
+    offered = (made_up.TRUE, made_up.PUBLISHED, made_up.READING, made_up.SILENT, made_up.BROKEN)
     known = claims("tapfinger.conflict*").values()
     return check_all([*offered, *known], instances=1, rng=3)
 
@@ -56,7 +56,7 @@ def test_page_refutes_what_is_false_and_links_what_corrects_it(
     checked: Checked, tmp_path: Path
 ) -> None:
     page = checked.page(tmp_path).read_text(encoding="utf-8")
-    article = re.search(r'<article class="refuted" id="toy.mean.printed-refuted">.*?</article>',
+    article = re.search(r'<article class="refuted" id="toy.mean.published-refuted">.*?</article>',
                         page, re.DOTALL)  # fmt: skip
     assert article is not None
     words = " ".join(re.sub(r"<[^>]+>", "", article[0]).split())
@@ -169,6 +169,6 @@ def test_words_are_those_of_the_builder() -> None:
 def test_every_counterexample_says_what_it_is() -> None:
     for claim in claims("rescue").values():
         if claim.counterexample:
-            build = claim.family[claim.counterexample]
+            build = claim.test_instances[claim.counterexample]
             assert len(written_out.words(build)) > 20, claim.id
             assert 0 < written_out.size(build()) < 1000, claim.id

@@ -17,7 +17,7 @@ from edgeopt.studies.edr import SYSTEM
 from edgeopt.studies.edr.cost import states
 from edgeopt.studies.edr.flows import largest_flows
 from edgeopt.studies.edr.growth import cut, exponent, horizons, losses, lost
-from edgeopt.studies.edr.log import cost_parts, done, plays
+from edgeopt.studies.edr.log import cost_parts, done, simulated
 from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE, export, least_rounds, solve
 from edgeopt.studies.edr.training import shares, shown_tasks
 from tests.studies.test_page import assert_self_contained, overlapping
@@ -45,7 +45,7 @@ def case(day: Study) -> Case:
 
 def test_default_policies_and_who_is_bounded(case: Case) -> None:
     table = case.table.set_index("policy")
-    assert {"saddle_point", "saddle_point+printed", "greedy", "lyapunov", "oasdr"} <= set(
+    assert {"saddle_point", "saddle_point+published", "greedy", "lyapunov", "oasdr"} <= set(
         table.index
     )
     assert list(table.index[table["bound"] == OFFLINE]) == SHEDDING
@@ -59,7 +59,7 @@ def test_default_policies_and_who_is_bounded(case: Case) -> None:
 
 def test_parts_of_the_cost_are_what_was_done_and_add_up(case: Case) -> None:
     instance = case.instance
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         parts = cost_parts(instance, trajectory)
         total = np.sum(list(parts.values()), axis=0)
         assert total == pytest.approx(case.values(name))
@@ -80,7 +80,7 @@ def test_parts_of_the_cost_are_what_was_done_and_add_up(case: Case) -> None:
 def test_measures_are_what_the_frames_show(case: Case) -> None:
     instance, table = case.instance, case.table.set_index("policy")
     allowed = sum(cap for cap in instance.cap if np.isfinite(cap))
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         row = table.loc[name]
         excess = np.maximum(trajectory.energy - instance.cap, 0.0).sum(axis=1).mean()
         assert row["excess"] == pytest.approx(excess / allowed, abs=1e-12)
@@ -95,7 +95,7 @@ def test_measures_are_what_the_frames_show(case: Case) -> None:
         assert row["unserved"] == pytest.approx(trajectory.unserved.sum() / trajectory.runs)
 
 
-def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
+def test_logs_hold_every_frame_and_every_task(case: Case) -> None:
     frames, tasks = SYSTEM.reporting.logs
     instance, table = case.instance, case.table.set_index("policy")
     for name in case.trajectories:
@@ -106,7 +106,7 @@ def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
         assert (above <= rows["cap (Wh)"] * (1 + 1e-9)).all()
         assert rows["requests"].sum() == pytest.approx(instance.requests.sum())
         assert rows[SYSTEM.objective.name].sum() == pytest.approx(table.loc[name, "value"])
-        missing = plays(case)[name].missing.mean(axis=0)
+        missing = simulated(case)[name].missing.mean(axis=0)
         for frame, missed in enumerate(rows["rounds missed"]):
             assert missed == pytest.approx(missing[instance.deadline == frame].sum())
         each = tasks.rows(case, name)
@@ -121,13 +121,13 @@ def test_accounts_hold_every_frame_and_every_task(case: Case) -> None:
 def test_states_say_whether_any_run_exceeded_a_cap(case: Case) -> None:
     instance = case.instance
     seen = set()
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         for frame, state in enumerate(states(instance, trajectory)):
             broken = (trajectory.energy[:, frame] > instance.cap[frame] * (1 + 1e-9)).any()
             assert state == (2 if broken else int(np.isfinite(instance.cap[frame])))
             seen.add(int(state))
     assert seen == {0, 1, 2}
-    kept = plays(case)["quantile+shed"]
+    kept = simulated(case)["quantile+shed"]
     once = np.zeros_like(kept.violations)
     frame = int(np.isfinite(instance.cap).argmax())
     once[1, frame] = 1
@@ -136,7 +136,7 @@ def test_states_say_whether_any_run_exceeded_a_cap(case: Case) -> None:
 
 def test_share_done_ends_at_what_is_not_missing(case: Case) -> None:
     instance = case.instance
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         share = done(instance, trajectory)
         assert share[-1] == pytest.approx(1 - trajectory.missing[0] / instance.rounds)
         assert (np.diff(share, axis=0) >= 0).all()
@@ -166,14 +166,16 @@ def test_framewise_benchmark_trains_at_least_what_fits() -> None:
 def test_what_trains_at_its_rate_every_frame_is_above_the_framewise_benchmark() -> None:
     instance = generate(**SIZES, rng=2, capped=None)
     whole = instance.replace(rounds=instance.window * 3)
-    trajectory = plays(study(whole, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])["even_rate"]
+    trajectory = simulated(study(whole, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])[
+        "even_rate"
+    ]
     best = SYSTEM.offline.bounds[FRAMEWISE].compute(whole).plan.cost
     assert (trajectory.rounds[0] == np.where(whole.active, 3, 0)).all()
     regret, fit = lost(whole, trajectory, best)
     assert -1e-6 <= regret == pytest.approx(trajectory.cost[0].sum() - best.sum(), abs=1e-6)
     assert fit == 0.0
     uneven = whole.replace(rounds=instance.window * 3 + 1)
-    trajectory = plays(study(uneven, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])[
+    trajectory = simulated(study(uneven, ["even_rate"], system=FEW_CLAIMS, runs=2).cases[0])[
         "even_rate"
     ]
     assert not trajectory.missing.any()
@@ -183,7 +185,7 @@ def test_what_trains_at_its_rate_every_frame_is_above_the_framewise_benchmark() 
 def test_fit_is_the_norm_of_what_tasks_lack(case: Case) -> None:
     best = case.benchmarks[FRAMEWISE].plan.cost
     finished = 0
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         regret, fit = lost(case.instance, trajectory, best)
         lacking = np.linalg.norm(trajectory.missing.mean(axis=0))
         assert fit == pytest.approx(lacking, abs=1e-3)
@@ -222,7 +224,7 @@ def test_horizons_end_with_all_frames(frames: int) -> None:
 def test_losses_over_all_frames_are_those_of_the_study(case: Case) -> None:
     lengths, found = losses(case)
     best = case.benchmarks[FRAMEWISE].plan.cost
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         assert found[name].regret.shape == lengths.shape
         whole = lost(case.instance, trajectory, best)
         assert (found[name].regret[-1], found[name].fit[-1]) == pytest.approx(whole)
@@ -259,7 +261,7 @@ def test_largest_flows_leave_out_what_stays() -> None:
 
 def test_shares_of_the_objective_count_served_requests(case: Case) -> None:
     for name, share in shares(case).items():
-        trajectory = plays(case)[name]
+        trajectory = simulated(case)[name]
         assert share.sum() == pytest.approx(1)
         served = (trajectory.asked - trajectory.unserved).sum()
         assert (share * served).sum() == pytest.approx(trajectory.quality.sum())
@@ -312,8 +314,8 @@ def test_pictures_can_be_read(name: str) -> None:
         if picture.name == "value_over_time":
             low, high = figure.axes[0].get_ylim()
             assert low <= case.benchmark.value <= high
-    for account in SYSTEM.reporting.logs:
-        assert list(account.rows(case, "greedy").columns)
+    for log in SYSTEM.reporting.logs:
+        assert list(log.rows(case, "greedy").columns)
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
 
 
@@ -331,7 +333,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     assert f"{case.entries[best].title} is at {share}" in titles["ratios"]
     capped = int(np.isfinite(case.instance.cap).sum())
     assert f"Of 24 frames {capped} have a cap" in titles["frames"]
-    lead = plays(case)["saddle_point"]
+    lead = simulated(case)["saddle_point"]
     late = int((lead.missing[0] > 0).sum())
     assert (f"{late} task" if late else "all 4 tasks finish") in titles["progress"]
     flows = case.replay("saddle_point").flows
@@ -408,10 +410,10 @@ def test_command_line_from_file_to_study(
     assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
     assert [row["policy"] for row in found["policies"]] == ["even_rate", "saddle_point"]
     assert run(["study", "edr", "--instance", path, *wanted[:-1]]) == 0
-    printed = capsys.readouterr()
-    assert "penalised cost per run" in printed.out
-    assert "exceeded capped frames" in printed.out
-    assert printed.err == ""
+    published = capsys.readouterr()
+    assert "penalised cost per run" in published.out
+    assert "exceeded capped frames" in published.out
+    assert published.err == ""
 
 
 def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:

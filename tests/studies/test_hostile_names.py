@@ -56,7 +56,7 @@ def test_every_medium_of_a_study(
 ) -> None:
     record = dataclasses.replace(find_system(name), claims=None)
     entries = [
-        dataclasses.replace(entry, name=evil, family=evil, variant="")
+        dataclasses.replace(entry, name=evil, group=evil, variant="")
         for entry, evil in zip(
             [one for one in record.policies.entries if one.default][-2:], EVIL, strict=True
         )
@@ -100,9 +100,9 @@ def test_every_medium_of_a_study(
     assert [row["policy"] for row in rows] == EVIL
 
     _print(found.cases[0])
-    printed = capsys.readouterr().out
-    assert "[red]x[/]" in printed
-    assert not set("\x00\x1b\x9b\u202e\r") & set(printed)
+    published = capsys.readouterr().out
+    assert "[red]x[/]" in published
+    assert not set("\x00\x1b\x9b\u202e\r") & set(published)
 
 
 def test_numbers_are_never_marked_and_texts_always() -> None:

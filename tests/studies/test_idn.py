@@ -69,8 +69,8 @@ def test_value_is_the_mean_gain_per_request_over_slots(case: Case) -> None:
 def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
     instance, ranking = case.instance, case.instance.ranking
     hosted = case.replay(policy).hosted
-    worlds = np.random.default_rng(5).spawn(2)[0]
-    turns = SYSTEM.policies.environment(instance).worlds(worlds, 1)[0]
+    scenarios = np.random.default_rng(5).spawn(2)[0]
+    turns = SYSTEM.policies.environment(instance).scenarios(scenarios, 1)[0]
     fetched = latency = inaccuracy = 0.0
     for slot in range(instance.horizon):
         load = serve(instance, instance.requests[slot], hosted[slot], draw=turns[slot]).load
@@ -81,8 +81,8 @@ def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
             new = hosted[slot] & ~hosted[slot - 1]
             fetched += instance.size[new].sum()
     found = {
-        measure.name: measure.compute(instance, case.trajectories[policy])[0]
-        for measure in SYSTEM.reporting.metrics
+        metric.name: metric.compute(instance, case.trajectories[policy])[0]
+        for metric in SYSTEM.reporting.metrics
     }
     total = instance.requests.sum()
     assert found["latency"] == pytest.approx(latency / total)
@@ -318,12 +318,12 @@ def test_command_line_from_file_to_study(
     assert [row["policy"] for row in found["policies"]] == ["infida+fill", "sg"]
     assert all(row["violated"] == 0 for row in found["policies"])
     assert run(["study", "idn", "--instance", path, *wanted[:-1]]) == 0
-    printed = capsys.readouterr()
-    assert "gain per request (ms)" in printed.out
-    assert "model updates (MB per slot)" in printed.out
-    assert printed.err == ""
+    published = capsys.readouterr()
+    assert "gain per request (ms)" in published.out
+    assert "model updates (MB per slot)" in published.out
+    assert published.err == ""
 
 
 def test_check_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "idn.lemma_c2.printed", "--json"]) == 0
-    assert [claim["id"] for claim in document(capsys)["claims"]] == ["idn.lemma_c2.printed"]
+    assert run(["check", "idn.lemma_c2.published", "--json"]) == 0
+    assert [claim["id"] for claim in document(capsys)["claims"]] == ["idn.lemma_c2.published"]

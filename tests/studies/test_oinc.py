@@ -16,11 +16,11 @@ from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.oinc import SYSTEM, table_one
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
-from edgeopt.studies.oinc.log import average_parts, parts, plays, promises
+from edgeopt.studies.oinc.log import average_parts, parts, promises, simulated
 from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
 from edgeopt.studies.oinc.service import EDGES, changes, quotients
 from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
-from edgeopt.studies.oinc.table_one import PRINTED
+from edgeopt.studies.oinc.table_one import PUBLISHED
 from tests.studies.test_page import assert_self_contained, overlapping
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert len(COMBINATIONS) == 9
     names = list(case.trajectories)
     assert set(COMBINATIONS) | {"oinc", "oinc+largest", "ekya", "kalmia"} <= set(names)
-    assert set(PRINTED) <= set(names)
+    assert set(PUBLISHED) <= set(names)
     table = case.table.set_index("policy")
     assert set(table["bound"]) == {APART}
     assert (table["bound_ratio"] >= 1).all()
@@ -68,7 +68,9 @@ def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> Non
         weight=rng.uniform(0.5, 3, usual.jobs), request_weight=rng.uniform(0.5, 3, usual.slots)
     )
     for instance in (usual, weighty):
-        for trajectory in plays(study({"w": instance}, FEW, system=NO_CLAIMS).cases[0]).values():
+        for trajectory in simulated(
+            study({"w": instance}, FEW, system=NO_CLAIMS).cases[0]
+        ).values():
             found = parts(instance, trajectory)
             latency = 0.0
             for i, slot in enumerate(trajectory.slot.tolist()):
@@ -91,7 +93,7 @@ def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> Non
 def test_measures_count_requests_and_jobs(case: Case) -> None:
     instance, table = case.instance, case.table.set_index("policy")
     missed = 0
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         row = table.loc[name]
         slo = [instance.slo[t, i] for t, i in zip(*np.nonzero(instance.active), strict=True)]
         requests = [a <= b * (1 + 1e-9) for a, b in zip(trajectory.latency[0], slo, strict=True)]
@@ -113,7 +115,7 @@ def test_benchmark_is_below_every_policy_part_by_part(case: Case) -> None:
     assert found.bound <= found.value
     assert found.gap < 0.5
     least = apart(case)
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         each = parts(case.instance, trajectory)
         assert float(least.inference) <= each.inference[0] * (1 + 1e-9)
         assert float(least.retraining) <= each.retraining[0] * (1 + 1e-9)
@@ -132,7 +134,7 @@ def test_benchmark_bounds_plans_that_refuse_what_is_dear() -> None:
     served, refusing = (found.values(name)[0] for name in ("oinc", "oinc+refuse"))
     assert found.benchmark.bound <= refusing < served
     assert found.benchmark.bound <= refused_all
-    assert plays(found)["oinc+refuse"].refused.any()
+    assert simulated(found)["oinc+refuse"].refused.any()
     assert found.benchmark.plan.bound.retraining == 0
     # All are dear: what is best is to refuse all of them, and the bound must not be above that.
     dear = instance.replace(request_size=60.0 * usual.request_size)
@@ -140,10 +142,10 @@ def test_benchmark_bounds_plans_that_refuse_what_is_dear() -> None:
     assert solve(dear).bound > 0.2 * refused_all
 
 
-def test_accounts_leave_out_no_slot_job_or_site(case: Case) -> None:
+def test_logs_leave_out_no_slot_job_or_site(case: Case) -> None:
     sites, jobs, slots = SYSTEM.reporting.logs
     instance, table = case.instance, case.table.set_index("policy")
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         row = table.loc[name]
         every = slots.rows(case, name)
         assert every["slot"].tolist() == list(range(instance.slots))
@@ -164,8 +166,8 @@ def test_accounts_leave_out_no_slot_job_or_site(case: Case) -> None:
         assert place["jobs"].sum() == instance.jobs
         kept = trajectory.reserved[0].max(axis=0)
         assert place["largest share kept"].tolist() == pytest.approx(kept.tolist())
-        for account, rows in zip(SYSTEM.reporting.logs, (place, late, every), strict=True):
-            assert set(account.bad) <= set(rows.columns)
+        for log, rows in zip(SYSTEM.reporting.logs, (place, late, every), strict=True):
+            assert set(log.bad) <= set(rows.columns)
 
 
 def test_stretches_join_what_follows_without_a_break() -> None:
@@ -209,13 +211,13 @@ def test_changes_keep_every_level() -> None:
 
 
 def test_lanes_stand_by_site_and_show_the_latest_where_there_are_too_many(case: Case) -> None:
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         order = lanes(trajectory)
         assert sorted(order.tolist()) == list(range(case.instance.jobs))
         site = trajectory.job_site[0, order]
         assert (np.diff(site) >= 0).all()
     many = generate(sites=4, devices=2, slots=40, jobs=90, job_scale=0.02, rng=3)
-    trajectory = plays(study({"many": many}, ["oinc"], system=NO_CLAIMS).cases[0])["oinc"]
+    trajectory = simulated(study({"many": many}, ["oinc"], system=NO_CLAIMS).cases[0])["oinc"]
     shown = lanes(trajectory)
     assert shown.size == 60
     late = trajectory.completion[0] - many.deadline
@@ -224,7 +226,7 @@ def test_lanes_stand_by_site_and_show_the_latest_where_there_are_too_many(case: 
 
 def test_quotients_are_on_the_side_that_the_counts_say(case: Case) -> None:
     assert 1.0 in EDGES
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         found = quotients(trajectory)
         assert found.size == (~trajectory.refused[0]).sum()
         assert (found > 1.0).sum() == (~trajectory.met[0] & ~trajectory.refused[0]).sum()
@@ -232,14 +234,14 @@ def test_quotients_are_on_the_side_that_the_counts_say(case: Case) -> None:
 
 def test_bounds_beside_what_was_kept_are_below_every_policy(case: Case) -> None:
     instance: OincInstance = case.instance
-    least = slot_bounds(instance, plays(case)["near+density"])
+    least = slot_bounds(instance, simulated(case)["near+density"])
     for name in ("oinc", "kalmia", "greedy+density", "near+density"):
-        trajectory = plays(case)[name]
+        trajectory = simulated(case)[name]
         summed = np.bincount(trajectory.slot, trajectory.latency[0], instance.slots)
         bound = slot_bounds(instance, trajectory)
         assert (bound <= summed * (1 + 1e-9)).all()
         assert (bound > 0.5 * summed).mean() > 0.6
-    served = plays(case)["near+density"]
+    served = simulated(case)["near+density"]
     summed = np.bincount(served.slot, served.latency[0], instance.slots)
     assert summed.sum() <= 1.05 * least.sum()
 
@@ -251,7 +253,7 @@ def test_retraining_bound_falls_with_the_shares_and_is_kept() -> None:
     arrived = float(instance.arrival.sum())
     assert bounds[0] - arrived > 4.5 * (bounds[-1] - arrived)
     assert retraining_at(generate(**SIZES | {"jobs": 0}), np.zeros(3)) == 0.0
-    trajectory = plays(study({"b": instance}, ["near+density"], system=NO_CLAIMS).cases[0])
+    trajectory = simulated(study({"b": instance}, ["near+density"], system=NO_CLAIMS).cases[0])
     done = float(trajectory["near+density"].completion[0] @ instance.weight)
     assert bounds[1] <= done
 
@@ -267,7 +269,7 @@ def test_proof_stands_between_apart_and_what_was_lived_through(case: Case) -> No
 
 
 def test_nothing_is_claimed_about_jobs_that_are_never_complete(case: Case) -> None:
-    lost = plays(case)["oinc"]
+    lost = simulated(case)["oinc"]
     completion = lost.completion.copy()
     completion[:, 2] = np.inf
     broken = replace(lost, completion=completion)
@@ -309,8 +311,8 @@ def test_pictures_can_be_read(name: str) -> None:
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
-    for account in SYSTEM.reporting.logs:
-        assert list(account.rows(case, "oinc").columns)
+    for log in SYSTEM.reporting.logs:
+        assert list(log.rows(case, "oinc").columns)
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
 
 
@@ -324,7 +326,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     assert f"OINC answers {met}" in titles["latency"]
     assert f"OINC is in time with {met}" in titles["success"]
     assert f"{100 * table.loc['oinc', 'jobs_met']:.1f}" in titles["success"]
-    lead = plays(case)["oinc"]
+    lead = simulated(case)["oinc"]
     late = int((lead.completion[0] > case.instance.deadline).sum())
     assert f"{late} of them after" in titles["gantt"] if late else "all of them" in titles["gantt"]
     missed = int((~lead.met[0]).sum())
@@ -341,7 +343,7 @@ def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path:
     assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
     written = pd.read_csv(tmp_path / "table_one.csv").set_index("policy")
     assert list(written.index) == list(minute.cases[0].trajectories)
-    assert written.loc["oinc", "completion_printed"] == 96.209
+    assert written.loc["oinc", "completion_published"] == 96.209
     assert "96.5" in text
     assert written["latency_low"].isna().all()
     assert len(pd.read_csv(tmp_path / "jobs.csv")) == 5 * len(written)
@@ -354,24 +356,24 @@ def test_table_one_averages_over_drawn_instances() -> None:
     instances = {str(seed): generate(rng=seed, **SIZES) for seed in (4, 5, 6)}
     each = study(instances, wanted, system=NO_CLAIMS).cases
     for policy in wanted:
-        latency = np.array([plays(one)[policy].mean_latency()[0] for one in each])
+        latency = np.array([simulated(one)[policy].mean_latency()[0] for one in each])
         row = found.loc[policy]
         assert row["latency"] == pytest.approx(latency.mean())
         # The quantile of Student's t with two degrees of freedom.
         reach = 4.302653 * latency.std(ddof=1) / np.sqrt(3)
         assert row["latency_high"] - row["latency_low"] == pytest.approx(2 * reach)
         assert row["both_times"] == pytest.approx(row["latency"] + row["completion"])
-        both = np.array([plays(one)[policy].mean_completion()[0] for one in each]) + latency
+        both = np.array([simulated(one)[policy].mean_completion()[0] for one in each]) + latency
         reach = 4.302653 * both.std(ddof=1) / np.sqrt(3)
         assert row["both_times_high"] - row["both_times_low"] == pytest.approx(2 * reach)
-        scaled = [plays(one)[policy].scaled_sum()[0] for one in each]
-        lead = np.array(scaled) - [plays(one)["oinc"].scaled_sum()[0] for one in each]
+        scaled = [simulated(one)[policy].scaled_sum()[0] for one in each]
+        lead = np.array(scaled) - [simulated(one)["oinc"].scaled_sum()[0] for one in each]
         if policy != "oinc":
             assert row["scaled_difference"] == pytest.approx(lead.mean())
     assert np.isnan(found.loc["oinc", "scaled_difference"])
-    assert found.loc["kalmia", "both_times_printed"] == 98.634
-    assert np.isnan(found.loc["liu+dedas", "latency_printed"])
-    for latency, completion, both in PRINTED.values():
+    assert found.loc["kalmia", "both_times_published"] == 98.634
+    assert np.isnan(found.loc["liu+dedas", "latency_published"])
+    for latency, completion, both in PUBLISHED.values():
         assert latency + completion == pytest.approx(both)
 
 
@@ -449,8 +451,8 @@ def test_command_line_from_file_to_study(
     assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
     assert [row["policy"] for row in found["policies"]] == ["oinc", "near+dedas"]
     assert run(["study", "oinc", "--instance", path, *wanted[:-1]]) == 0
-    printed = capsys.readouterr()
-    assert "weighted sum per run" in printed.out
-    assert "missed objectives" in printed.out
-    assert "Table I; 1 instance" in printed.out
-    assert printed.err == ""
+    published = capsys.readouterr()
+    assert "weighted sum per run" in published.out
+    assert "missed objectives" in published.out
+    assert "Table I; 1 instance" in published.out
+    assert published.err == ""

@@ -130,7 +130,7 @@ def test_comparison_of_one_instance_has_no_interval() -> None:
     assert not re.search(r"\b(nan|None|inf)\b", text)
 
 
-def test_accounts_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
+def test_logs_leave_nothing_out(stopped: Study, tmp_path: Path) -> None:
     page = stopped.page(tmp_path).read_text(encoding="utf-8")
     written = pd.read_csv(tmp_path / "slots.csv")
     assert list(written.columns) == ["instance", "policy", "slot", "reward", "broken"]
@@ -170,7 +170,7 @@ def test_pictures_say_what_the_table_says(stopped: Study) -> None:
     best = case.best()
     assert best is not None
     titles = {picture.name: picture.title(case) for picture in stopped.system.reporting.pictures}
-    assert titles["ratios"].startswith(f"{best['family']} reaches {percent(best['ratio'])}")
+    assert titles["ratios"].startswith(f"{best['group']} reaches {percent(best['ratio'])}")
     with pytest.raises(OptionError, match="choose from ratios, value_over_time"):
         case.figure("ratio")
 

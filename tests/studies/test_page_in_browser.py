@@ -15,8 +15,8 @@ import pytest
 
 from edgeopt.studies import check_all, study
 from edgeopt.studies.claims import page as claims_page
-from edgeopt.studies.exhibits import reproduce
-from tests.studies.exhibits.test_reproduce import RECORD
+from edgeopt.studies.figures import reproduce
+from tests.studies.figures.test_reproduce import RECORD
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WIDTHS = (400, 1000, 1400)
 SCHEMES = ("light", "dark")
-PRINTED = (718, 1032)
+PUBLISHED = (718, 1032)
 """Pixels that an A4 page has between its margins of 12 mm."""
 
 FAULTS = (Path(__file__).parent / "faults_of_layout.js").read_text(encoding="utf-8")
@@ -34,17 +34,17 @@ FAULTS = (Path(__file__).parent / "faults_of_layout.js").read_text(encoding="utf
 @pytest.fixture(scope="session")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a page whose names are long and whose table of policies has many columns."""
-    measures = [
+    metrics = [
         replace(SYSTEM.reporting.metrics[0], name=f"patience{place}", title=f"Slots waited, {word}")
         for place, word in enumerate(["from", "the", "first", "offer", "to", "the", "one", "taken"])
     ]
     policies = [
-        replace(entry, family=f"{entry.family}, with a level that was chosen beforehand")
+        replace(entry, group=f"{entry.group}, with a level that was chosen beforehand")
         for entry in SYSTEM.policies.entries
     ]
     record = replace(
         SYSTEM,
-        reporting=replace(SYSTEM.reporting, metrics=measures),
+        reporting=replace(SYSTEM.reporting, metrics=metrics),
         policies=replace(SYSTEM.policies, entries=policies),
     )
     return study(Offers(6), system=record, runs=5).page(tmp_path_factory.mktemp("wide"))
@@ -197,7 +197,7 @@ def test_without_scripts_nothing_is_missing_but_the_buttons(
 
 
 def test_print_has_no_buttons_and_cuts_nothing(page: Page, report: Path, screenshots: Path) -> None:
-    width, height = PRINTED
+    width, height = PUBLISHED
     page.look(width=width, height=height, scheme="dark", media="print")
     assert page.evaluate(FAULTS) == []
     assert page.evaluate(PAPER) == "rgb(255, 255, 255)"

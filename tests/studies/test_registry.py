@@ -10,7 +10,7 @@ import pytest
 
 from edgeopt import registry as names
 from edgeopt.bounds import Claim
-from edgeopt.bounds.search import Family
+from edgeopt.bounds.search import ParameterSpace
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.studies import PolicyEntry, registry, study
 from tests.studies import stopping
@@ -56,7 +56,7 @@ def test_names_lead_to_the_parts_of_a_system(system: str) -> None:
     assert tuple(parts[names.FIGURES]) == tuple(record.figures)
     assert tuple(parts[names.POLICIES]) == tuple(record.policies.entries)
     assert all(isinstance(one, Claim) for one in parts[names.CLAIMS])
-    assert all(isinstance(one, Family) for one in parts[names.FAMILIES])
+    assert all(isinstance(one, ParameterSpace) for one in parts[names.PARAMETER_SPACES])
 
 
 def test_the_package_brings_its_own_systems() -> None:

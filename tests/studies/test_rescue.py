@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from edgeopt.studies import Case, Study
 
-FAMILIES = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
+PARAMETER_SPACES = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
 
 
 def instance(servers: int = 2, **options: object) -> RescueInstance:
@@ -48,7 +48,7 @@ def test_seven_policies_with_and_without_the_guard(case: Case) -> None:
     table = case.table
     for variant, bound in (("unguarded", FREE), ("guarded", SAFE)):
         rows = table[table["variant"] == variant]
-        assert list(rows["family"]) == FAMILIES
+        assert list(rows["group"]) == PARAMETER_SPACES
         assert (rows["bound"] == bound).all()
     assert "rescueplus+guard+price" in [entry.name for entry in registry.choose(SYSTEM, "*")]
 
@@ -118,7 +118,7 @@ def test_gantt_shows_what_happened(case: Case, policy: str) -> None:
         assert (painted == trajectory.device[run]).all()
 
 
-def test_gantt_is_of_the_first_world(case: Case) -> None:
+def test_gantt_is_of_the_first_scenario(case: Case) -> None:
     best = case.best()
     assert best is not None
     earned = case.trajectories[best["policy"]].total[0]

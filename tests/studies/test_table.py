@@ -17,7 +17,7 @@ from tests.studies.stopping import SYSTEM, Offering, Offers, Threshold
 COLUMNS = [
     "instance",
     "policy",
-    "family",
+    "group",
     "variant",
     "runs",
     "value",
@@ -58,13 +58,13 @@ def test_one_row_per_instance_and_policy_with_the_common_columns(stopped: Study)
 
 @pytest.mark.parametrize(("name", "slots", "floor"), [("long", 12, 0.5), ("short", 3, 0.9)])
 @pytest.mark.parametrize(("policy", "level"), [("first", 0.0), ("choosy", 0.8), ("half", 0.5)])
-def test_table_is_what_the_worlds_say(
+def test_table_is_what_the_scenarios_say(
     stopped: Study, name: str, slots: int, floor: float, policy: str, level: float
 ) -> None:
-    worlds = np.random.default_rng(7).spawn(2)[0].random((40, slots))
+    scenarios = np.random.default_rng(7).spawn(2)[0].random((40, slots))
 
     def taken(level: float) -> np.ndarray:
-        return np.array([next((x for x in world if x >= level), 0.0) for world in worlds])
+        return np.array([next((x for x in scenario if x >= level), 0.0) for scenario in scenarios])
 
     value, first = taken(level), taken(0.0)
     row = stopped.case(name).table.set_index("policy").loc[policy]
@@ -95,7 +95,7 @@ def test_same_result_on_one_and_on_two_processes(stopped: Study) -> None:
     )
 
 
-def test_another_seed_gives_other_worlds(stopped: Study) -> None:
+def test_another_seed_gives_other_scenarios(stopped: Study) -> None:
     again = study(stopped.instances, system=SYSTEM, runs=40, rng=8)
     assert not np.isclose(again.table["value"], stopped.table["value"]).any()
 

@@ -25,8 +25,8 @@ from edgeopt.studies.tapfinger.log import (
     fluid_completions,
     lines,
     own_bound,
-    plays,
     shortest_flow_times,
+    simulated,
 )
 from edgeopt.studies.tapfinger.means import distribution, gaps
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED, bound_of, export, solve
@@ -88,7 +88,7 @@ def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Stud
             assert entry.bound == bound_of(policy) == (CHANGING if policy.preemptive else FIXED)
             assert (one.values(name) >= one.benchmarks[entry.bound].bound * (1 - 1e-9)).all()
             if not policy.preemptive:
-                assert not plays(one)[name].preemptions.any()
+                assert not simulated(one)[name].preemptions.any()
             kinds.add(type(policy).__name__)
         assert one.table.set_index("policy")["preemptions"]["optimus"] > 0
     assert bound_of(object()) == CHANGING
@@ -102,7 +102,7 @@ def test_measures_count_what_was_lived_through(both: Study) -> None:
     for one in both.cases:
         instance: TapFingerInstance = one.instance
         table = one.table.set_index("policy")
-        for name, runs in plays(one).items():
+        for name, runs in simulated(one).items():
             flow = [
                 [c - a for c, a in zip(run.tolist(), instance.arrival.tolist(), strict=True)]
                 for run in runs.completion
@@ -120,8 +120,8 @@ def test_measures_count_what_was_lived_through(both: Study) -> None:
         for resource, name in enumerate(("cpu", "gpu")):
             amount = (length * held.bundle[:, resource]).sum()
             share = amount / replayed.end[0] / instance.capacity[:, resource].sum()
-            measure = next(m for m in SYSTEM.reporting.metrics if m.name == name)
-            assert measure.compute(instance, replayed)[0] == pytest.approx(share)
+            metric = next(m for m in SYSTEM.reporting.metrics if m.name == name)
+            assert metric.compute(instance, replayed)[0] == pytest.approx(share)
 
 
 def test_value_weighs_flow_times_and_has_no_ratio_where_a_task_is_left() -> None:
@@ -130,7 +130,7 @@ def test_value_weighs_flow_times_and_has_no_ratio_where_a_task_is_left() -> None
     weighty = usual.replace(weight=weight)
     one = study({"w": weighty}, [*FEW, Idle()], system=NO_CLAIMS, runs=2).cases[0]
     for name in FEW:
-        flow = plays(one)[name].completion - usual.arrival
+        flow = simulated(one)[name].completion - usual.arrival
         assert one.values(name) == pytest.approx(flow @ weight)
         assert one.values(name).min() >= one.benchmarks[one.entries[name].bound].bound
     row = one.table.set_index("policy").loc["Idle"]
@@ -209,7 +209,7 @@ def test_no_policy_is_below_the_floors(both: Study) -> None:
         instance = one.instance
         least = shortest_flow_times(one)
         assert least.min() >= 1
-        for runs in plays(one).values():
+        for runs in simulated(one).values():
             assert (runs.flow_time >= least).all()
             slots = runs.horizon
             floor = fewest_in_system(one, slots + 3)
@@ -232,11 +232,11 @@ def test_floor_knows_what_the_clusters_can_do_together() -> None:
     assert floor[single] > 2
 
 
-def test_accounts_leave_out_no_task_and_no_cluster(both: Study) -> None:
+def test_logs_leave_out_no_task_and_no_cluster(both: Study) -> None:
     clusters, tasks = SYSTEM.reporting.logs
     for one in both.cases:
         instance: TapFingerInstance = one.instance
-        for name, runs in plays(one).items():
+        for name, runs in simulated(one).items():
             every = tasks.rows(one, name)
             assert every["task"].tolist() == list(range(instance.tasks))
             assert every["flow time (slots)"].sum() == pytest.approx(one.values(name)[0])
@@ -251,8 +251,8 @@ def test_accounts_leave_out_no_task_and_no_cluster(both: Study) -> None:
             assert total == pytest.approx(one.values(name)[0])
             held = place["mean share of GPUs held"] * place["GPUs"] * runs.end[0]
             assert held.sum() == pytest.approx(runs.used[0, :, :, 1].sum())
-            for account, rows in zip(SYSTEM.reporting.logs, (place, every), strict=True):
-                assert set(account.bad) <= set(rows.columns)
+            for log, rows in zip(SYSTEM.reporting.logs, (place, every), strict=True):
+                assert set(log.bad) <= set(rows.columns)
 
 
 def test_pieces_give_every_stretch_units_of_its_own(both: Study) -> None:
@@ -304,7 +304,7 @@ def test_pieces_take_the_smallest_gap_that_is_large_enough() -> None:
 def test_scene_is_the_busiest_part_of_the_busiest_cluster() -> None:
     long = generate(clusters=2, tasks=60, rate=1.0, rng=4)
     one = study({"long": long}, ["reservation"], system=NO_CLAIMS, runs=2).cases[0]
-    runs = plays(one)["reservation"]
+    runs = simulated(one)["reservation"]
     shown = scene(runs)
     assert shown.end - shown.begin == SHOWN < runs.end[0]
     served = [(runs.cluster[0] == n).sum() for n in range(2)]
@@ -355,8 +355,8 @@ def test_pictures_can_be_read(name: str) -> None:
         assert overlapping(figure) == [], picture.name
         assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
         assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
-    for account in SYSTEM.reporting.logs:
-        assert list(account.rows(case, "optimus").columns)
+    for log in SYSTEM.reporting.logs:
+        assert list(log.rows(case, "optimus").columns)
     assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
 
 
@@ -373,7 +373,7 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     lead = table.loc["reservation"]
     assert f"within {lead['median']:g} slots" in titles["flow_times"]
     assert f"95 % within {lead['p95']:g};" in titles["flow_times"]
-    most = plays(case)["reservation"].accumulation.max()
+    most = simulated(case)["reservation"].accumulation.max()
     assert f"Reservation has {most:g} tasks in the system" in titles["accumulation"]
     assert f"{100 * lead['gpu']:.0f}\N{NO-BREAK SPACE}% of all GPUs" in titles["load"]
     shown = scene(case.replay("reservation"))
@@ -405,7 +405,7 @@ def test_three_clusters_averages_over_drawn_instances_in_both_modes() -> None:
         each = study(instances, FEW, system=NO_CLAIMS, runs=2).cases
         for _, row in rows.iterrows():
             policy = row["policy"]
-            mean = np.array([plays(one)[policy].mean_flow_time().mean() for one in each])
+            mean = np.array([simulated(one)[policy].mean_flow_time().mean() for one in each])
             assert row["mean"] == pytest.approx(mean.mean())
             # The quantile of Student's t with one degree of freedom.
             reach = 12.706205 * mean.std(ddof=1) / np.sqrt(2)
@@ -414,7 +414,9 @@ def test_three_clusters_averages_over_drawn_instances_in_both_modes() -> None:
             assert row["gap"] == pytest.approx(np.mean(gap))
             assert row["gap_low"] <= row["gap"] <= row["gap_high"]
             assert 0 < row["seconds"] < 1
-            first = np.array([plays(one)["reservation"].mean_flow_time().mean() for one in each])
+            first = np.array(
+                [simulated(one)["reservation"].mean_flow_time().mean() for one in each]
+            )
             if policy == "reservation":
                 assert np.isnan(row["mean_difference"])
             else:
@@ -495,21 +497,21 @@ def test_export_writes_both_files_alike(tmp_path: Path) -> None:
 
 
 def test_policies_rehearse_before_their_time_is_taken() -> None:
-    lived: list[int] = []
+    ran: list[int] = []
 
     @dataclass(frozen=True)
     class Watched(Idle):
         name: str = "Watched"
 
         def start(self, instance: TapFingerInstance) -> int:
-            lived.append(instance.clusters)
+            ran.append(instance.clusters)
             return super().start(instance)
 
     assert SYSTEM.policies.warm_up is not None
     short = SYSTEM.policies.warm_up(generate(**SIZES))
     assert 0 < short.tasks < 10
     study({"x": generate(**SIZES)}, [Watched()], system=NO_CLAIMS, runs=2)
-    assert len(lived) == 2
+    assert len(ran) == 2
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -539,11 +541,11 @@ def test_command_line_from_file_to_study(
     assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
     assert [row["policy"] for row in found["policies"]] == ["reservation", "min"]
     assert run(["study", "tapfinger", "--instance", path, *wanted]) == 0
-    printed = capsys.readouterr()
-    assert "sum of flow times per run (slots)" in printed.out
-    assert "Flow times; 1 instance" in printed.out
-    assert "promise" not in printed.out
-    assert printed.err == ""
+    published = capsys.readouterr()
+    assert "sum of flow times per run (slots)" in published.out
+    assert "Flow times; 1 instance" in published.out
+    assert "promise" not in published.out
+    assert published.err == ""
 
 
 def test_registry_knows_the_system() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from edgeopt.models.tapfinger import flow_bound
 from tests.oracles.tapfinger import changes
 from tests.strategies import tapfinger_instances
-from tests.tapfinger.play import CHANGING, STEADY, live
+from tests.tapfinger.run_policy import CHANGING, STEADY, live
 
 SEEDS = st.integers(0, 2**32 - 1)
 METHODS = ("trivial", "volume", "pooled", "relaxation")

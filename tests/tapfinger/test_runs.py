@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from edgeopt.models.tapfinger import Schedule, scheduling_problem, verify
 from tests.strategies import tapfinger_instances
-from tests.tapfinger.play import CHANGING, STEADY, live
+from tests.tapfinger.run_policy import CHANGING, STEADY, live
 
 SEEDS = st.integers(0, 2**32 - 1)
 REFILL = st.sampled_from(["slot", "round"])
 ANY = st.sampled_from(STEADY + CHANGING)
-WORLDS = tapfinger_instances(noise=None)
+SCENARIOS = tapfinger_instances(noise=None)
 IGNORED = {"seconds", "instance", "held", "name", "compiled"}
 
 
@@ -23,7 +23,7 @@ def same(first, second, fields=None):
         assert np.array_equal(getattr(first, name), getattr(second, name)), name
 
 
-@given(WORLDS, ANY, SEEDS, REFILL)
+@given(SCENARIOS, ANY, SEEDS, REFILL)
 def test_no_cluster_ever_holds_more_than_it_has(instance, policy, seed, refill):
     life, _ = live(instance, policy, seed, refill=refill)
     held, slots = life.held, int(life.end[0])
@@ -40,7 +40,7 @@ def test_no_cluster_ever_holds_more_than_it_has(instance, policy, seed, refill):
         assert starts.max(initial=0) <= 1
 
 
-@given(WORLDS, st.sampled_from(STEADY), SEEDS, REFILL)
+@given(SCENARIOS, st.sampled_from(STEADY), SEEDS, REFILL)
 def test_who_runs_is_left_alone(instance, policy, seed, refill):
     life, _ = live(instance, policy, seed, refill=refill, preemption=False)
     held = life.held
@@ -57,7 +57,7 @@ def test_who_runs_is_left_alone(instance, policy, seed, refill):
         assert plan.flow_time(problem) == pytest.approx(life.weighted_flow_time()[0])
 
 
-@given(WORLDS, ANY, SEEDS)
+@given(SCENARIOS, ANY, SEEDS)
 def test_one_seed_one_run(instance, policy, seed):
     first, rounds = live(instance, policy, seed)
     again, others = live(instance, policy, seed)
@@ -65,7 +65,7 @@ def test_one_seed_one_run(instance, policy, seed):
     assert len(rounds) == len(others)
 
 
-@given(WORLDS, ANY, ANY, SEEDS)
+@given(SCENARIOS, ANY, ANY, SEEDS)
 def test_arrivals_are_the_same_for_all(instance, one, other, seed):
     lives = [live(instance, policy, seed) for policy in (one, other)]
     for life, rounds in lives:
@@ -82,7 +82,7 @@ def test_arrivals_are_the_same_for_all(instance, one, other, seed):
             assert life.accumulation[0].sum() == life.flow_time[0].sum()
 
 
-@given(WORLDS, ANY, SEEDS, st.integers(0, 4))
+@given(SCENARIOS, ANY, SEEDS, st.integers(0, 4))
 def test_what_comes_later_changes_nothing_before(instance, policy, seed, since):
     early = int((instance.arrival < since).sum())
     known = instance.replace(

@@ -8,8 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
-from edgeopt.bounds.edr.families import (
+from edgeopt.bounds.edr.cases import (
     AFFORDABLE,
     ALWAYS,
     DRAWN,
@@ -19,6 +18,7 @@ from edgeopt.bounds.edr.families import (
     STEADY,
     TASKS,
 )
+from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve
@@ -26,7 +26,7 @@ from edgeopt.solvers import LinearProgram, solve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.edr.evaluation import Evaluation, Play
+    from edgeopt.bounds.edr.evaluation import Evaluation, Run
 
 __all__ = ["CLAIMS"]
 
@@ -40,12 +40,12 @@ def _regret(view: Evaluation) -> Measurement:
         Relation.AT_MOST,
         (
             Measurement(run.regret, promise, {"index": index, "points": run.points})
-            for index, run in view.plays.items()
+            for index, run in view.simulated.items()
         ),
     )
 
 
-def _steps(view: Evaluation, run: Play, index: str) -> Iterator[tuple[int, int, Measurement]]:
+def _steps(view: Evaluation, run: Run, index: str) -> Iterator[tuple[int, int, Measurement]]:
     """Yield frame, frame whose cap was kept, and both sides of (38) where there is a comparator."""
     problem, alpha = view.problem, run.sizes.primal
     for t in np.flatnonzero(problem.affordable[:-1]).tolist():
@@ -63,7 +63,7 @@ def _steps(view: Evaluation, run: Play, index: str) -> Iterator[tuple[int, int, 
 
 
 def _step_38(view: Evaluation, index: str) -> Measurement:
-    steps = _steps(view, view.plays[index], index)
+    steps = _steps(view, view.simulated[index], index)
     return worst(Relation.AT_LEAST, (sides for _, _, sides in steps))
 
 
@@ -74,7 +74,7 @@ def _step_38_where_affordable(view: Evaluation) -> Measurement:
         Relation.AT_LEAST,
         (
             sides
-            for t, known, sides in _steps(view, view.plays["current"], "current")
+            for t, known, sides in _steps(view, view.simulated["current"], "current")
             if problem.energy[known] @ problem.rate[t] <= problem.cap[known]
         ),
     )
@@ -127,7 +127,7 @@ def _regret_of_even_rates(view: Evaluation) -> Measurement:
 
 def _largest_excess(view: Evaluation, index: str) -> Measurement:
     """Energy and cap of the frame where the cap is missed most."""
-    spent, cap = view.problem.spent(view.plays[index].points), view.problem.cap
+    spent, cap = view.problem.spent(view.simulated[index].points), view.problem.cap
     known = np.flatnonzero(np.isfinite(cap))
     if known.size == 0:
         return Measurement(0.0, 0.0, {"frames with a cap": 0})
@@ -212,7 +212,7 @@ CLAIMS = (
         assumptions=(TASKS,),
     ),
     claim(
-        "cap.printed",
+        "cap.published",
         r"$e^t \cdot x^t \le R^t$ in every frame if a step keeps the cap of the frame before, "
         r"$h^t(x^{t+1}) \ge 0$, as printed.",
         "Algorithm 1, equation (7)",

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr.special import jensen, never_trained, uneven_demand
+from edgeopt.instances.edr.named_instances import jensen, never_trained, uneven_demand
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

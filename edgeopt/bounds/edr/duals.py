@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.cases import DRAWN, INTERIOR, MOVING, STEADY, TASKS
 from edgeopt.bounds.edr.evaluation import Constants, claim
-from edgeopt.bounds.edr.families import DRAWN, INTERIOR, MOVING, STEADY, TASKS
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -22,7 +22,7 @@ __all__ = ["CLAIMS"]
 def _step_of_multipliers(view: Evaluation) -> Measurement:
     """Largest excess over (22) in any frame, which is to be at most 0."""
     found = []
-    for index, run in view.plays.items():
+    for index, run in view.simulated.items():
         missing = view.problem.missing(run.points)
         before, after = run.multipliers[:-1], run.multipliers[1:]
         mu = run.sizes.dual
@@ -43,7 +43,7 @@ def _largest_multiplier(view: Evaluation) -> Measurement:
         Relation.AT_MOST,
         (
             Measurement(np.linalg.norm(run.multipliers, axis=1).max(), promise, {"index": index})
-            for index, run in view.plays.items()
+            for index, run in view.simulated.items()
         ),
     )
 
@@ -54,7 +54,7 @@ def _fit_by_constants(view: Evaluation) -> Measurement:
         Relation.AT_MOST,
         (
             Measurement(run.fit, promise, {"index": index, "points": run.points})
-            for index, run in view.plays.items()
+            for index, run in view.simulated.items()
         ),
     )
 
@@ -68,21 +68,21 @@ def _fit_by_multipliers(view: Evaluation) -> Measurement:
                 float(np.linalg.norm(run.multipliers[-1])) / run.sizes.dual,
                 {"index": index, "multipliers": run.multipliers[-1]},
             )
-            for index, run in view.plays.items()
+            for index, run in view.simulated.items()
         ),
     )
 
 
 def _fit_by_reset_multipliers(view: Evaluation) -> Measurement:
     """Forget the multiplier of a task once its window is over, as a controller may."""
-    run = view.plays["current"]
+    run = view.simulated["current"]
     over = ~view.problem.active[-1]
     kept = np.where(over, 0.0, run.multipliers[-1])
     return Measurement(run.fit, float(np.linalg.norm(kept)) / run.sizes.dual, {"over": over})
 
 
 def _signed_norm(view: Evaluation) -> Measurement:
-    run = view.plays["current"]
+    run = view.simulated["current"]
     missing = view.problem.missing(run.points).sum(axis=0)
     return Measurement(run.fit, float(np.linalg.norm(missing)), {"missing": missing})
 
@@ -97,7 +97,7 @@ def _squared_by_frames(view: Evaluation) -> Measurement:
 
 def _most_missing(view: Evaluation) -> float:
     """Largest norm of the constraints of a frame of the run."""
-    missing = view.problem.missing(view.plays["current"].points)
+    missing = view.problem.missing(view.simulated["current"].points)
     return float(np.linalg.norm(missing, axis=1).max())
 
 
@@ -111,7 +111,7 @@ def _first_by_gradient(view: Evaluation) -> Measurement:
 
 def _first_multiplier(view: Evaluation) -> float:
     """Norm of the multipliers after the first frame, in steps."""
-    run = view.plays["current"]
+    run = view.simulated["current"]
     return float(np.linalg.norm(run.multipliers[1])) / run.sizes.dual
 
 
@@ -148,7 +148,7 @@ CLAIMS = (
         assumptions=(TASKS,),
     ),
     claim(
-        "equation27.printed",
+        "equation27.published",
         r"$\|g^t(x^t)\|^2 \le T^2$, the square of the horizon.",
         "Lemma 3, proof, equation (27)",
         _squared_by_frames,
@@ -167,7 +167,7 @@ CLAIMS = (
         assumptions=(TASKS,),
     ),
     claim(
-        "equation46.printed",
+        "equation46.published",
         r"$\|\lambda^2\| \le \mu F$ after the first frame, with the bound F of the cost gradients; "
         r"both sides over $\mu$.",
         "Lemma 4, proof, equation (46)",
@@ -218,7 +218,7 @@ CLAIMS = (
         assumptions=(TASKS,),
     ),
     claim(
-        "equation21.printed",
+        "equation21.published",
         r"$\|\sum_t g^t(x^t)\| = \widetilde{\mathrm{Fit}}$, whose definition takes the positive "
         "part.",
         "Theorem 1, proof, equation (21)",

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from edgeopt.bounds.edr.cases import tiled
 from edgeopt.bounds.edr.counterexamples import arriving, late_start, no_room
 from edgeopt.bounds.edr.evaluation import erratum
-from edgeopt.bounds.edr.families import tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import Frame, product, three_alike
-from edgeopt.bounds.edr.separation import parts, printed_constant
+from edgeopt.bounds.edr.separation import parts, published_constant
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import rounds_needed, special
+from edgeopt.instances.edr import named_instances, rounds_needed
 from edgeopt.online.primal_dual import ScaledStep
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _largest_entry(frame: Frame, *, ceiling: bool) -> float:
     return float(max(*up, *down))
 
 
-def _more_rounds(bound: Literal["printed", "corrected"]) -> float:
+def _more_rounds(bound: Literal["published", "corrected"]) -> float:
     """Return how many more rounds 50 equal sites need than 20, to an accuracy of 1e-4."""
     few, many = (
         rounds_needed(sites=sites, clients=sites, accuracy=1e-4, rounds_bound=bound)
@@ -86,32 +86,32 @@ def _room(problem: Relaxed) -> float:
 
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
-    alike, lemma5, room = three_alike(), special.lemma5(), no_room()
+    alike, lemma5, room = three_alike(), named_instances.lemma5(), no_room()
     floored = max(float(product(alike.energy, x)) for x in alike.law("floor"))
     problem, least = Relaxed.of(lemma5), parts(lemma5)
     price = lemma5.energy_weight * lemma5.price[:, None]
     trained = float((price * problem.energy * problem.rate).sum())
     late = late_start()
     window = late.deadline - late.arrival
-    still = Relaxed.of(special.theorem3())
+    still = Relaxed.of(named_instances.theorem3())
     scaled = ScaledStep(still.frames, point=1.0, gradient=1.0).sizes(0).primal
     many = np.tile(problem.cost, COPIES)
     load = float((room.points @ room.instance.round_work).max())
     able = float((room.instance.capacity * room.instance.slots).max())
     return (
         erratum(
-            "rounds.printed",
+            "rounds.published",
             "Section 2.1, the number of global iterations",
             r"The variance of gradients is $\sum_j \sigma_j^2 / j^2$.",
             r"It is $\sum_j \sigma_j^2 / J^2$, that of the mean.",
             "With the number j of a site more equal sites need more rounds; how many more 50 need "
             "than 20 is given.",
             "20 and 50 equal sites, accuracy 1e-4",
-            (_more_rounds("printed"), _more_rounds("corrected"), 0.0),
+            (_more_rounds("published"), _more_rounds("corrected"), 0.0),
             Relation.AT_MOST,
         ),
         erratum(
-            "rate.printed",
+            "rate.published",
             "Section 3.3, the constraints g",
             r"The wanted rate of a task is $Q / (t^{out} - t^{in})$.",
             r"It is $Q / (t^{out} - t^{in} + 1)$.",
@@ -125,7 +125,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "algorithm2.range.printed",
+            "algorithm2.range.published",
             "Algorithm 2, lines 7 and 8",
             r"$\gamma_1 = \min(\lfloor v_1 \rfloor - v_1, v_2 / q)$ and $\gamma_2 = "
             r"\min((\lfloor v_2 \rfloor - v_2) / q, v_1)$.",
@@ -140,7 +140,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "algorithm2.update.printed",
+            "algorithm2.update.published",
             "Algorithm 2, lines 15 and 18",
             "An entry that a pair step has not made whole gets its old value back, $v'_i = v_i$.",
             "It keeps its new value.",
@@ -150,7 +150,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "assumption3.printed",
+            "assumption3.published",
             "Section 3.5, Assumptions 2 and 3",
             r"$\epsilon > \max_t \|[g^{t+1} - g^t]^+\|$ is assumed where tasks arrive and leave.",
             "It can be assumed where all tasks may train in every frame.",
@@ -195,10 +195,10 @@ def errata() -> tuple[Erratum, ...]:
             r"$\mathrm{Reg} \le A_T + \Theta(T)$ says nothing about sublinearity. The growth is "
             "given.",
             "lemma5(), twice",
-            (1.0, 2.0, printed_constant(tiled(lemma5, 2)) / printed_constant(lemma5)),
+            (1.0, 2.0, published_constant(tiled(lemma5, 2)) / published_constant(lemma5)),
         ),
         erratum(
-            "equation51.printed",
+            "equation51.published",
             "Lemma 5, proof, equation (51)",
             r"$\sum_{ti} r e x^* \ge I J T \min(r E Q)$.",
             r"$\sum_{ti} r e x^* \ge \sum_i \min_t (r e_i) Q_i$.",
@@ -212,7 +212,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "compute.printed",
+            "compute.published",
             "Problem P1",
             "A plan that keeps the constraints of P1 leaves to P2 a problem that can be solved.",
             r"It does with $z_k^t \le D C_k$.",

@@ -38,10 +38,10 @@ __all__ = [
     "Constants",
     "Evaluation",
     "Planned",
-    "Play",
+    "Run",
     "claim",
     "erratum",
-    "play",
+    "run_policy",
     "theory_sizes",
 ]
 
@@ -75,7 +75,7 @@ INDICES: tuple[Index, ...] = ("current", "stale")
 
 
 @dataclass(frozen=True, eq=False)
-class Play:
+class Run:
     """One run of the method.
 
     Parameters
@@ -128,13 +128,13 @@ def theory_sizes(problem: Relaxed, horizon: int | None = None) -> StepSizes:
     return rule.sizes(0)
 
 
-def play(
+def run_policy(
     problem: Relaxed,
     index: Index = "current",
     *,
     sizes: StepSizes | None = None,
     first: Floats | None = None,
-) -> Play:
+) -> Run:
     """Run the method over all frames."""
     chosen = theory_sizes(problem) if sizes is None else sizes
     method = PrimalDual(FixedStep(*chosen))
@@ -159,7 +159,7 @@ def play(
             point = np.where(new, problem.rate[t + 1], state.point)
             state = replace(state, point=_within(point, problem, t + 1))
         points.append(state.point)
-    return Play(problem, chosen, np.array(points), np.array(multipliers))
+    return Run(problem, chosen, np.array(points), np.array(multipliers))
 
 
 def _within(point: Floats, problem: Relaxed, frame: int) -> Floats:
@@ -274,16 +274,16 @@ class Evaluation:
         return Serving(self.instance)
 
     @cached_property
-    def plays(self) -> dict[str, Play]:
+    def simulated(self) -> dict[str, Run]:
         """Runs of Algorithm 1 with the step sizes of the theory, by the cap that a step keeps."""
         if self.problem.tasks == 0:
             raise NotApplicableError("there is nothing to train")
-        return {index: play(self.problem, index) for index in INDICES}
+        return {index: run_policy(self.problem, index) for index in INDICES}
 
     @property
     def points(self) -> NDArray[np.float64]:
         """Fractional rounds: those fixed in advance, or those of Algorithm 1, shape [T, I]."""
-        return self.plays["current"].points if self.fixed is None else self.fixed
+        return self.simulated["current"].points if self.fixed is None else self.fixed
 
 
 PAPER = (

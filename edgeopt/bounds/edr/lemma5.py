@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
-from edgeopt.bounds.edr.families import (
+from edgeopt.bounds.edr.cases import (
     AFFORDABLE,
     ALWAYS,
     CAPPED,
@@ -18,20 +17,21 @@ from edgeopt.bounds.edr.families import (
     STEADY,
     tiled,
 )
+from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.separation import (
     BOUNDED,
-    CAPPED_FAMILY,
-    SEPARATE_FAMILY,
+    CAPPED_INSTANCES,
+    SEPARATE_INSTANCES,
     corrected_constant,
-    printed_constant,
+    published_constant,
     route_spread,
 )
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import special
+from edgeopt.instances.edr import named_instances
 from edgeopt.online.primal_dual import StepSizes, VariationStep
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ CLAIMS = (
         "Lemma 5, corrected",
         lambda view: _apart(view, route_spread(view.instance)),
         Relation.AT_MOST,
-        SEPARATE_FAMILY,
+        SEPARATE_INSTANCES,
         assumptions=(NONNEGATIVE, AFFORDABLE),
         tolerance=SOLVED,
     ),
@@ -219,19 +219,19 @@ CLAIMS = (
         "Lemma 5, equation (48), corrected",
         lambda view: _apart(view, corrected_constant(view.instance)),
         Relation.AT_MOST,
-        CAPPED_FAMILY,
+        CAPPED_INSTANCES,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
-        "lemma5.printed",
+        "lemma5.published",
         r"$\sum_t f^t(x^{t*}) + \sum_{t\tau} f^t_\tau(y) - \sum_t f_o^t(W^{t*}) \le \mathcal{L}$ "
         r"with the printed constant, in which $-IJT \min(r E Q)$ counts all rounds of a task in "
         "every frame.",
         "Lemma 5, equation (48)",
-        lambda view: _apart(view, printed_constant(view.instance)),
+        lambda view: _apart(view, published_constant(view.instance)),
         Relation.AT_MOST,
-        one(special.lemma5),
+        one(named_instances.lemma5),
         assumptions=BOUNDED,
         tolerance=SOLVED,
         corrected_by=("edr.lemma5", "edr.lemma5.constant"),
@@ -243,23 +243,23 @@ CLAIMS = (
         "Theorem 3, corrected",
         lambda view: _regret(view, route_spread),
         Relation.AT_MOST,
-        {**one(special.theorem3), **STEADY},
+        {**one(named_instances.theorem3), **STEADY},
         assumptions=(INTERIOR, NONNEGATIVE),
         tolerance=SOLVED,
     ),
     claim(
-        "theorem3.printed",
+        "theorem3.published",
         r"$\widetilde{\mathrm{Reg}} \le A_T + \mathcal{L}$ with the printed constant.",
         "Theorem 3",
-        lambda view: _regret(view, printed_constant),
+        lambda view: _regret(view, published_constant),
         Relation.AT_MOST,
-        one(special.theorem3),
+        one(named_instances.theorem3),
         assumptions=(INTERIOR, NONNEGATIVE, CAPPED),
         tolerance=SOLVED,
         corrected_by=("edr.theorem3",),
     ),
     claim(
-        "sublinear.printed",
+        "sublinear.published",
         r"$\widetilde{\mathrm{Reg}}$ grows no faster than $T^{2/3}$ when frames repeat, and so do "
         "the comparators; the lower limit of its fitted exponent is measured. Routes are chosen at "
         "the price of the frame before, which may be wrong in every frame.",
@@ -303,7 +303,7 @@ CLAIMS = (
         tolerance=CLOSE,
     ),
     claim(
-        "corollary1.printed",
+        "corollary1.published",
         "The bound of the fit grows by an exponent of at most 2/3 on horizons over which tasks "
         "need as many rounds per frame. Without a cap what a frame may do is all rounds of a task, "
         "so that D grows like T.",
@@ -326,13 +326,13 @@ CLAIMS = (
         tolerance=CLOSE,
     ),
     claim(
-        "equation17.printed",
+        "equation17.published",
         "With steps (17) fit and regret are sublinear, the fit by an exponent of at most 2/3. If "
         "the path stays bounded, the bound of the fit grows like T.",
         "Corollary 1, equation (17)",
         _fit_with_a_short_path,
         Relation.AT_MOST,
-        one(special.theorem3),
+        one(named_instances.theorem3),
         assumptions=(INTERIOR,),
         corrected_by=("edr.equation17", "edr.corollary1.fit"),
     ),

@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.cases import DRAWN, STEADY, TASKS
 from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
-from edgeopt.bounds.edr.families import DRAWN, STEADY, TASKS
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one
@@ -52,7 +52,7 @@ def _h2(view: Evaluation) -> Measurement:
     return Measurement(_room_of_routes(view).min(), 0.0, size=float(view.instance.capacity.max()))
 
 
-def _h2_as_printed(view: Evaluation) -> Measurement:
+def _h2_as_published(view: Evaluation) -> Measurement:
     return Measurement(-_room_of_routes(view).max(), 0.0, size=float(view.instance.capacity.max()))
 
 
@@ -127,10 +127,10 @@ CLAIMS = (
         **_INSTANCES,
     ),
     claim(
-        "h2.printed",
+        "h2.published",
         r"$h_2 = S y - \beta C \ge 0$.",
         "Equation (12j)",
-        _h2_as_printed,
+        _h2_as_published,
         Relation.AT_LEAST,
         _DEAR,
         corrected_by=("edr.h2",),
@@ -149,7 +149,7 @@ CLAIMS = (
         **_INSTANCES,
     ),
     claim(
-        "equation8.printed",
+        "equation8.published",
         r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
         "slots counts the fractional rounds.",
         "Equation (8)",
@@ -172,7 +172,7 @@ CLAIMS = (
         **_INSTANCES,
     ),
     claim(
-        "capacity.printed",
+        "capacity.published",
         "All requests can be served if every site has the capacity that its own requests need at "
         "most. Sites that serve nothing have some of it.",
         "Section 4.1, capacities",

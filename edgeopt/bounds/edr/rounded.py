@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, NotApplicableError
+from edgeopt.bounds.edr.cases import TASKS
 from edgeopt.bounds.edr.evaluation import Evaluation, Planned
-from edgeopt.bounds.edr.families import TASKS
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.rounding import pairwise_law

@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import rounded
+from edgeopt.bounds.edr.cases import STEADY, whole
 from edgeopt.bounds.edr.counterexamples import always_dropped
 from edgeopt.bounds.edr.evaluation import claim
-from edgeopt.bounds.edr.families import STEADY, whole
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
 from edgeopt.bounds.named import one
@@ -119,7 +119,7 @@ def _carried(view: Evaluation) -> Measurement:
     return Measurement(float(points.sum()) - total, 1.0, {"carry": carry})
 
 
-_FAMILY: dict[str, Callable[[], Any]] = {**HAND, **STEADY}
+_INSTANCES: dict[str, Callable[[], Any]] = {**HAND, **STEADY}
 SINGLE = Assumption(
     "a single fraction",
     "one frame with one task whose rounds are not whole",
@@ -139,7 +139,7 @@ CLAIMS = (
         "Lemma 1, requirement (3)",
         lambda frames: _means(frames, "bernoulli"),
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
@@ -149,12 +149,12 @@ CLAIMS = (
         "Lemma 1, requirement (2)",
         lambda frames: _most_energy(frames, "floor", 0),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
     claim(
-        "lemma1.printed",
+        "lemma1.published",
         r"$\mathbb{E} \bar x_i = x_i$ with Algorithm 2 as printed, which rounds the last fraction "
         "down.",
         "Lemma 1, requirement (3)",
@@ -184,7 +184,7 @@ CLAIMS = (
         "Lemma 1, requirement (2), corrected",
         lambda frames: _most_energy(frames, "bernoulli", 1),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
@@ -195,7 +195,7 @@ CLAIMS = (
         "Lemma 1, corrected",
         _least_energy,
         Relation.AT_LEAST,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
@@ -206,7 +206,7 @@ CLAIMS = (
         "Lemma 1, requirement (3), corrected",
         _lost,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
@@ -228,7 +228,7 @@ CLAIMS = (
         "Lemma 1, with a margin",
         lambda frames: _means(frames, "bernoulli", margin=True),
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
@@ -239,7 +239,7 @@ CLAIMS = (
         "Lemma 1, with a margin",
         _most_energy_with_margin,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
@@ -260,12 +260,12 @@ CLAIMS = (
         "Lemma 2",
         lambda frames: _expected_cost(frames, "bernoulli"),
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         assumptions=(ROUNDED,),
         **ON_FRAMES,
     ),
     claim(
-        "lemma2.printed",
+        "lemma2.published",
         r"$\mathbb{E} f(\bar x) = f(x)$ with Algorithm 2 as printed, which rounds the last "
         "fraction down.",
         "Lemma 2",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgeopt.bounds.edr.cases import steady
 from edgeopt.bounds.edr.counterexamples import hand
 from edgeopt.bounds.edr.evaluation import Planned
-from edgeopt.bounds.edr.families import steady
 from edgeopt.bounds.edr.rounded import Frame
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.instances.edr.special import small
+from edgeopt.instances.edr.named_instances import small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ALIKE", "DRAWN", "FAMILIES", "FEW_FRAMES", "FRAMES", "PLANNED", "STEADY",
+    "ALIKE",
+    "DRAWN",
+    "FEW_FRAMES",
+    "FRAMES",
+    "PARAMETER_SPACES",
+    "PLANNED",
+    "STEADY",
 ]  # fmt: skip
 
 _UNCAPPED = 5.0
@@ -79,7 +85,7 @@ def _between(seconds: float) -> NDArray[np.float64]:
     return np.array([[0.0, seconds], [seconds, 0.0]])
 
 
-FEW_FRAMES = Family("few_frames", _GIVEN, _few_frames, EdrInstance)
+FEW_FRAMES = ParameterSpace("few_frames", _GIVEN, _few_frames, EdrInstance)
 """At most three frames of two slots, two sites and one task; requests come alike in all frames."""
 
 
@@ -89,7 +95,7 @@ def _planned(point: Mapping[str, Any]) -> Planned:
     return Planned(instance, np.tile(points[:, None], (1, instance.tasks)))
 
 
-PLANNED = Family(
+PLANNED = ParameterSpace(
     "planned", (*_GIVEN, *row("planned", _FRAMES, 0.0, 3.0, simple=0.5)), _planned, Planned
 )
 """The same, with the rounds that Algorithm 1 is taken to have planned in each frame."""
@@ -112,7 +118,7 @@ def _alike(point: Mapping[str, Any]) -> EdrInstance:
     )
 
 
-ALIKE = Family(
+ALIKE = ParameterSpace(
     "alike",
     (
         Parameter("frames", 1, 20, whole=True),
@@ -143,7 +149,7 @@ def _frame(point: Mapping[str, Any]) -> Frame:
     return Frame.of(tenths, values(point, "energy"))
 
 
-FRAMES = Family(
+FRAMES = ParameterSpace(
     "frames",
     (*row("tenths", 3, 0, 20, whole=True), *row("energy", 3, 0, 3, whole=True, simple=1)),
     _frame,
@@ -152,5 +158,5 @@ FRAMES = Family(
 """Rounds of three tasks in tenths."""
 
 
-FAMILIES = (FEW_FRAMES, PLANNED, ALIKE, FRAMES, DRAWN, STEADY)
+PARAMETER_SPACES = (FEW_FRAMES, PLANNED, ALIKE, FRAMES, DRAWN, STEADY)
 """In the order in which they are looked at."""

@@ -13,12 +13,12 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.cases import AFFORDABLE, CAPPED, DRAWN, PRICED, STEADY
 from edgeopt.bounds.edr.evaluation import SOLVED, claim
-from edgeopt.bounds.edr.families import AFFORDABLE, CAPPED, DRAWN, PRICED, STEADY
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import special
+from edgeopt.instances.edr import named_instances
 from edgeopt.models.edr.routing import conditions, find_routes
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOUNDED",
-    "CAPPED_FAMILY",
+    "CAPPED_INSTANCES",
     "CLAIMS",
-    "SEPARATE_FAMILY",
+    "SEPARATE_INSTANCES",
     "Parts",
     "corrected_constant",
     "parts",
-    "printed_constant",
+    "published_constant",
     "route_spread",
 ]
 
@@ -128,7 +128,7 @@ def _clients(instance: EdrInstance) -> tuple[Floats, Floats]:
     return energy, np.where(instance.client, seconds, 0.0)
 
 
-def printed_constant(instance: EdrInstance) -> float:
+def published_constant(instance: EdrInstance) -> float:
     """Return the constant of Lemma 5 as printed, equation (48).
 
     Its fifth term is 0: over all sites k, some is not the server of a task, or is its own client.
@@ -185,9 +185,9 @@ def route_spread(instance: EdrInstance) -> float:
 BOUNDED = (PRICED, AFFORDABLE, CAPPED)
 """What the constants of Lemma 5 assume."""
 
-CAPPED_FAMILY: dict[str, Callable[[], Any]] = {
-    **one(special.lemma5),
-    **one(special.theorem3),
+CAPPED_INSTANCES: dict[str, Callable[[], Any]] = {
+    **one(named_instances.lemma5),
+    **one(named_instances.theorem3),
     **one(counterexamples.dear_requests),
     **one(counterexamples.cheap_requests),
     **STEADY,
@@ -195,7 +195,7 @@ CAPPED_FAMILY: dict[str, Callable[[], Any]] = {
 }
 """Instances with caps in all or some frames."""
 
-SEPARATE_FAMILY = {**CAPPED_FAMILY, **one(counterexamples.alternating_price, 16)}
+SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(counterexamples.alternating_price, 16)}
 """Instances on which training and serving apart is compared with both together."""
 
 
@@ -212,15 +212,15 @@ def _all_slots(instance: EdrInstance) -> int:
     return instance.frames * instance.slots * instance.sites
 
 
-def _equation55(view: Evaluation, printed: bool) -> Measurement:
+def _equation55(view: Evaluation, published: bool) -> Measurement:
     most = parts(view.instance)
-    each = most.serving_energy if printed else most.serving_energy_priced
+    each = most.serving_energy if published else most.serving_energy_priced
     return Measurement(_served_energy(view), each * _all_slots(view.instance))
 
 
-def _equation57(view: Evaluation, printed: bool) -> Measurement:
+def _equation57(view: Evaluation, published: bool) -> Measurement:
     least = parts(view.instance)
-    each = least.asked_energy if printed else least.asked_energy_priced
+    each = least.asked_energy if published else least.asked_energy_priced
     return Measurement(_served_energy(view), each * _all_slots(view.instance) * view.instance.types)
 
 
@@ -230,18 +230,18 @@ CLAIMS = (
         r"$\sum r d y \le T D J \max_t r^t \max_{kn} (d_{kn} C_k) / \min_n S_n$, energy at its "
         "price.",
         "Lemma 5, proof, equation (55), corrected",
-        lambda view: _equation55(view, printed=False),
+        lambda view: _equation55(view, published=False),
         Relation.AT_MOST,
-        CAPPED_FAMILY,
+        CAPPED_INSTANCES,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
-        "equation55.printed",
+        "equation55.published",
         r"$\sum r d y \le T D J \max_{kn} (d_{kn} C_k) / \min_n S_n$, where the proof forgets that "
         "a cost of energy has a price.",
         "Lemma 5, proof, equations (49) and (55)",
-        lambda view: _equation55(view, printed=True),
+        lambda view: _equation55(view, published=True),
         Relation.AT_MOST,
         one(counterexamples.dear_requests),
         assumptions=BOUNDED,
@@ -252,17 +252,17 @@ CLAIMS = (
         "equation57",
         r"$\sum r d y^* \ge T D N J \min (r d w)$, energy at its price.",
         "Lemma 5, proof, equation (57), corrected",
-        lambda view: _equation57(view, printed=False),
+        lambda view: _equation57(view, published=False),
         Relation.AT_LEAST,
-        CAPPED_FAMILY,
+        CAPPED_INSTANCES,
         assumptions=BOUNDED,
         tolerance=SOLVED,
     ),
     claim(
-        "equation57.printed",
+        "equation57.published",
         r"$\sum r d y^* \ge T D N J \min (d w)$, where the proof forgets the price.",
         "Lemma 5, proof, equations (49) and (57)",
-        lambda view: _equation57(view, printed=True),
+        lambda view: _equation57(view, published=True),
         Relation.AT_LEAST,
         one(counterexamples.cheap_requests),
         assumptions=BOUNDED,

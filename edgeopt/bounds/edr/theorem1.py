@@ -9,8 +9,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.cases import DRAWN, NONNEGATIVE, STEADY, TASKS
 from edgeopt.bounds.edr.evaluation import SOLVED, claim
-from edgeopt.bounds.edr.families import DRAWN, NONNEGATIVE, STEADY, TASKS
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
@@ -161,7 +161,7 @@ CLAIMS = (
         tolerance=SOLVED,
     ),
     claim(
-        "theorem1.printed",
+        "theorem1.published",
         r"$\mathrm{Reg} \le \widetilde{\mathrm{Reg}}$ if the last fraction is drawn, since $f$ is "
         "linear. But the cost of serving is not linear in what is trained.",
         "Theorem 1",
@@ -193,7 +193,7 @@ CLAIMS = (
         assumptions=(TASKS,),
     ),
     claim(
-        "fit.printed",
+        "fit.published",
         r"$\mathrm{Fit} \le \widetilde{\mathrm{Fit}}$ with Algorithm 2 as printed, which rounds "
         "the last fraction down: a task whose fraction is the same in every frame is never "
         "trained.",

@@ -8,11 +8,11 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.edr import counterexamples
+from edgeopt.bounds.edr.cases import DRAWN, STEADY
 from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
-from edgeopt.bounds.edr.families import DRAWN, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import EdrInstance, special
+from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import (
     conditions,
     dual_bound,
@@ -193,7 +193,12 @@ def _left_out(view: Evaluation) -> Measurement:
 
 _VALUE_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
 
-_FAMILY = {**DRAWN, **STEADY, **one(special.jensen), **one(special.uneven_demand)}
+_INSTANCES = {
+    **DRAWN,
+    **STEADY,
+    **one(named_instances.jensen),
+    **one(named_instances.uneven_demand),
+}
 
 HALVINGS = 60
 """Halvings of the interval of prices; the plans on both sides do not change any more."""
@@ -243,7 +248,7 @@ CLAIMS = (
         "Algorithm 3",
         _convex,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_VALUE_INSTANCES,
     ),
     claim(
@@ -253,7 +258,7 @@ CLAIMS = (
         "Algorithm 3",
         _monotone,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_VALUE_INSTANCES,
     ),
     claim(
@@ -264,7 +269,7 @@ CLAIMS = (
         "Constraints (1f) to (1h)",
         _eliminated,
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         **_VALUE_INSTANCES,
     ),
     claim(
@@ -274,11 +279,11 @@ CLAIMS = (
         "Equation (10)",
         _even_split,
         Relation.AT_LEAST,
-        {**_FAMILY, **one(counterexamples.spread_training)},
+        {**_INSTANCES, **one(counterexamples.spread_training)},
         **_VALUE_INSTANCES,
     ),
     claim(
-        "even_split.printed",
+        "even_split.published",
         "No request is left out that could be served if training took what requests leave of the "
         "frame.",
         "Equation (10)",
@@ -295,7 +300,7 @@ CLAIMS = (
         "Section 3.7, with a common price",
         _mixed,
         Relation.EQUAL,
-        {**one(special.mixed_price), **DRAWN, **STEADY},
+        {**one(named_instances.mixed_price), **DRAWN, **STEADY},
         **_PARTED_INSTANCES,
     ),
     claim(
@@ -305,7 +310,7 @@ CLAIMS = (
         "Section 3.7, with a common price",
         _one_side,
         Relation.EQUAL,
-        one(special.mixed_price),
+        one(named_instances.mixed_price),
         corrected_by=("edr.price.mix",),
         **_PARTED_INSTANCES,
     ),

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgeopt.bounds.idn.evaluation import Adversary
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.special import crowded_out
+from edgeopt.instances.idn.named_instances import crowded_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

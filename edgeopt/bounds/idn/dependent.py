@@ -12,8 +12,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.cases import CHOICE, COVERED, DRAWN, WHOLE
 from edgeopt.bounds.idn.evaluation import NOISE, Adversary, Evaluation, alike, claim, free
-from edgeopt.bounds.idn.families import CHOICE, COVERED, DRAWN, WHOLE
 from edgeopt.bounds.idn.law import (
     WIDEST,
     Knapsack,
@@ -60,7 +60,7 @@ def _sandwich(
     return worst(Relation.AT_MOST, found)
 
 
-def _printed(view: Evaluation) -> Measurement:
+def _published(view: Evaluation) -> Measurement:
     return _sandwich(view, lambda slot, x: slot.ranked(x), lambda slot, x: slot.bounding(x))
 
 
@@ -242,7 +242,7 @@ CLAIMS = (
         r"$\Lambda \le G \le \Lambda / (1 - 1/e)$ when every repository model can serve "
         "everything; the larger excess is measured.",
         "Lemma F.9",
-        _printed,
+        _published,
         Relation.AT_MOST,
         DRAWN,
         assumptions=(WHOLE,),
@@ -275,11 +275,11 @@ CLAIMS = (
         assumptions=(COVERED,),
     ),
     claim(
-        "lemma_f9.printed",
+        "lemma_f9.published",
         r"$\Lambda \le G \le \Lambda / (1 - 1/e)$ as soon as repositories together can serve "
         r"everything, as (9) asks; the bounding function ignores ranks behind a partial one.",
         "Lemma F.9",
-        _printed,
+        _published,
         Relation.AT_MOST,
         one(counterexamples.cheap_half_repository),
         assumptions=(COVERED,),
@@ -333,7 +333,7 @@ CLAIMS = (
         assumptions=(WHOLE,),
     ),
     claim(
-        "lemma_f11.printed",
+        "lemma_f11.published",
         r"$\mathbb{E}[\Lambda(x)] > \Lambda(y)$; the smallest excess is measured, as a "
         "share, and is 0 where nothing depends on more than one entry.",
         "Lemma F.11, equation (154)",

@@ -98,7 +98,7 @@ def errata() -> tuple[Erratum, ...]:
     drawn = mean(node_law(case.point, case.size))
     return (
         erratum(
-            "budget.printed",
+            "budget.published",
             "Section IV-A, before equation (17)",
             r"Where $\|s_v\|_1 < b_v$ a fractional allocation uses the whole budget.",
             r"It does where $\|s_v\|_1 \ge b_v$; elsewhere everything is hosted.",
@@ -108,7 +108,7 @@ def errata() -> tuple[Erratum, ...]:
             (roomy.budget[v], min(roomy.budget[v], roomy.size[v].sum()), started[v]),
         ),
         erratum(
-            "permanent.printed",
+            "permanent.published",
             "Section IV-A, equation (17)",
             r"A repository model starts with the share $b / \|s\|_1$ of all others.",
             "Pinned nodes carry no variables, and repository models stay whole.",
@@ -117,7 +117,7 @@ def errata() -> tuple[Erratum, ...]:
             (min(1.0, host), float(tight.repository[w, m]), Infida().start(tight).fractional[w, m]),
         ),
         erratum(
-            "worst_needed.printed",
+            "worst_needed.published",
             "Section IV-B and Lemma E.1",
             r"$K^* = \min\{k \in [K - 1]: \sum_{k' \le k} y l \ge r\}$.",
             r"$K^* = \min\{k \in [K]: \sum_{k' \le k} y l \ge r\}$.",
@@ -127,7 +127,7 @@ def errata() -> tuple[Erratum, ...]:
             (by_rank[0] if rank == len(kind.cost) - 1 else by_rank[1], by_rank[1], steep),
         ),
         erratum(
-            "theorem_d1.printed",
+            "theorem_d1.published",
             "Theorem D.1, Algorithm 2",
             "Algorithm 2 accepts some k, whatever the budget.",
             r"For $b = \|s\|_1$ everything is at its cap.",
@@ -172,7 +172,7 @@ def errata() -> tuple[Erratum, ...]:
             (float(shares[0][0]), float(shares[1][0]), float(drawn[0])),
         ),
         erratum(
-            "equation163.printed",
+            "equation163.published",
             "Theorem V.1, proof, equation (163)",
             r"Allocations of whole models are fractional ones, $\mathcal X \subseteq \mathcal Y$, "
             "which use the whole budget.",

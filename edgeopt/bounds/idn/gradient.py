@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.cases import COVERED, DRAWN, WHOLE
 from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
-from edgeopt.bounds.idn.families import COVERED, DRAWN, WHOLE
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -184,7 +184,7 @@ CLAIMS = (
         assumptions=(COVERED,),
     ),
     claim(
-        "message_passing.printed",
+        "message_passing.published",
         r"Nodes compute (18) by adding (19), $l (\gamma^{K^*} - C)$, which has no indicator: a "
         "model dearer than the worst needed one is debited.",
         "Section IV-B, equation (19)",
@@ -225,7 +225,7 @@ CLAIMS = (
         assumptions=(WHOLE,),
     ),
     claim(
-        "equation103.printed",
+        "equation103.published",
         r"$\gamma^K - \gamma^1 \le \Delta_C$; but models dearer than the repository have a rank "
         "too.",
         "Lemma F.3, equation (103)",

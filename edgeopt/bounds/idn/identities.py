@@ -8,11 +8,11 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
 from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.cases import COVERED, DRAWN, IN_SET, WHOLE
 from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
-from edgeopt.bounds.idn.families import COVERED, DRAWN, IN_SET, WHOLE
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.idn.special import shared_model
+from edgeopt.instances.idn.named_instances import shared_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +196,7 @@ CLAIMS = (
         assumptions=(COVERED,),
     ),
     claim(
-        "lemma_c2.printed",
+        "lemma_c2.published",
         r"$C = \sum_\rho \sum_{k < K} (\gamma^k - \gamma^{k+1}) Z^k + \gamma^K r$ for all requests "
         "and capacities of the set (10), which lets the adversary cut repository models too.",
         "Lemma C.2, equation (50)",
@@ -217,7 +217,7 @@ CLAIMS = (
         assumptions=(COVERED,),
     ),
     claim(
-        "lemma3_1.printed",
+        "lemma3_1.published",
         r"$G = \sum_\rho \sum_{k < K} (\gamma^{k+1} - \gamma^k)(Z^k(x) - Z^k(\omega))$ for all "
         "requests and capacities of the set (10).",
         "Lemma III.1, equation (16)",
@@ -238,7 +238,7 @@ CLAIMS = (
         assumptions=(WHOLE,),
     ),
     claim(
-        "lemma_f6.printed",
+        "lemma_f6.published",
         r"$G = \sum_{\rho: r > 0} \sum_{k < K} (\gamma^{k+1} - \gamma^k) Z^k(x) "
         r"\mathbb{1}\{Z^k(\omega) = 0\}$ when the repository models together serve everything, as "
         r"(9) asks; but two of them can leave $0 < Z^k(\omega) < r$.",

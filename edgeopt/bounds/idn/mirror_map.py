@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.idn.cases import CHOICE, DRAWN
 from edgeopt.bounds.idn.evaluation import Adversary, Evaluation, alike, centre, claim, fill, free
-from edgeopt.bounds.idn.families import CHOICE, DRAWN
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.special import adversarial
+from edgeopt.instances.idn.named_instances import adversarial
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _curvature(view: Evaluation) -> list[float]:
     return found
 
 
-def _as_printed(view: Evaluation) -> Measurement:
+def _as_published(view: Evaluation) -> Measurement:
     return Measurement(min(_curvature(view)) / view.constants.paper.convexity, 1.0)
 
 
@@ -274,7 +274,7 @@ CLAIMS = (
         r"$D_\Phi(y', y) \ge \frac{\theta}{2} \|y' - y\|^2$ with $\theta = 1 / (s_\max "
         r"|\mathcal V| |\mathcal M|)$; the smallest curvature in units of $\theta$ is measured.",
         "Lemma F.2",
-        _as_printed,
+        _as_published,
         Relation.AT_LEAST,
         DRAWN,
         assumptions=(CHOICE,),
@@ -301,7 +301,7 @@ CLAIMS = (
         tolerance=1e-6,
     ),
     claim(
-        "lemma_f2.printed",
+        "lemma_f2.published",
         r"The strong convexity constant is $1 / (s_\max |\mathcal V| |\mathcal M|)$. It is a valid "
         "bound, not the constant; the best one is measured in its units.",
         "Lemma F.2, last line",

@@ -8,8 +8,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.cases import CHOICE, COVERED, FITTING, WHOLE, network
 from edgeopt.bounds.idn.evaluation import claim, fractional, free, vertices
-from edgeopt.bounds.idn.families import CHOICE, COVERED, FITTING, WHOLE, network
 from edgeopt.bounds.idn.law import expectations, expected_gain, mean, node_laws, rounded
 from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
@@ -205,7 +205,7 @@ CLAIMS = (
         assumptions=(COVERED,),
     ),
     claim(
-        "rounding.printed",
+        "rounding.published",
         r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ as soon as repositories together can serve "
         "everything, as (9) asks.",
         "Theorem V.1, proof, equation (164)",
@@ -293,7 +293,7 @@ CLAIMS = (
         corrected_by=("idn.half",),
     ),
     claim(
-        "residual.printed",
+        "residual.published",
         "Where the budget is strict, filling the space of the last fractional entry with the best "
         r"models that fit costs a negligible share; even $\frac12 (1 - 1/e)$ can be lost.",
         "Section IV-C",

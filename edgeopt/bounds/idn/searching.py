@@ -11,17 +11,17 @@ from edgeopt.bounds.idn.counterexamples import PLENTY
 from edgeopt.bounds.idn.evaluation import Adversary
 from edgeopt.bounds.idn.law import Knapsack
 from edgeopt.bounds.idn.mirror_map import Projection
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.special import adversarial, small
+from edgeopt.instances.idn.named_instances import adversarial, small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DRAWN", "EXPERTS", "FAMILIES", "KNAPSACKS", "PROJECTIONS", "edge_nodes"]
+__all__ = ["DRAWN", "EXPERTS", "KNAPSACKS", "PARAMETER_SPACES", "PROJECTIONS", "edge_nodes"]
 
 
-def edge_nodes(count: int) -> Family:
+def edge_nodes(count: int) -> ParameterSpace:
     """Return the networks of edge nodes in a row before the cloud, and two models.
 
     Either both models serve one task, and one of them or both are permanent in the cloud; or each
@@ -72,7 +72,7 @@ def edge_nodes(count: int) -> Family:
         *row("share", 2, 0.0, 1.0, simple=1.0),
         Parameter("spare", 0.0, 1.0),
     )
-    return Family(f"edge_nodes_{count}", parameters, build, Adversary)
+    return ParameterSpace(f"edge_nodes_{count}", parameters, build, Adversary)
 
 
 _PERMANENT = np.array([[True, False], [False, True], [True, True]])
@@ -99,7 +99,7 @@ def _experts(point: Mapping[str, Any]) -> IdnInstance:
     return adversarial(horizon=point["horizon"], tasks=point["tasks"], period=point["period"])
 
 
-EXPERTS = Family(
+EXPERTS = ParameterSpace(
     "experts",
     (
         Parameter("horizon", 1, 40, whole=True),
@@ -118,7 +118,7 @@ def _projection(point: Mapping[str, Any]) -> Projection:
     return Projection(share, size, sum(size) * point["filled"] / 10)
 
 
-PROJECTIONS = Family(
+PROJECTIONS = ParameterSpace(
     "projections",
     (
         *row("tenths", 3, 1, 30, whole=True),
@@ -135,7 +135,7 @@ def _knapsack(point: Mapping[str, Any]) -> Knapsack:
     return Knapsack.of([Fraction(one, 6) for one in values(point, "sixths")], values(point, "size"))
 
 
-KNAPSACKS = Family(
+KNAPSACKS = ParameterSpace(
     "knapsacks",
     (*row("sixths", 3, 0, 6, whole=True), *row("size", 3, 1, 4, whole=True)),
     _knapsack,
@@ -144,5 +144,5 @@ KNAPSACKS = Family(
 """Three entries in sixths."""
 
 
-FAMILIES = (edge_nodes(1), edge_nodes(2), DRAWN, EXPERTS, PROJECTIONS, KNAPSACKS)
+PARAMETER_SPACES = (edge_nodes(1), edge_nodes(2), DRAWN, EXPERTS, PROJECTIONS, KNAPSACKS)
 """In the order in which they are looked at."""

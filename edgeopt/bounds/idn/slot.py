@@ -17,10 +17,10 @@ from edgeopt.bounds.regret import PSI
 from edgeopt.models.idn import gain, serving_cost, supergradient
 from edgeopt.online.idn import (
     NodeConstants,
-    PrintedConstants,
+    PublishedConstants,
     node_constants,
-    printed_constants,
-    printed_rate,
+    published_constants,
+    published_rate,
     theory_rates,
 )
 
@@ -236,14 +236,14 @@ class Constants:
 
     instance: IdnInstance
     nodes: NodeConstants
-    paper: PrintedConstants
+    paper: PublishedConstants
 
     @classmethod
     def of(cls, instance: IdnInstance) -> Constants:
         """Read them off a network."""
         peak = instance.requests.max(axis=0, initial=0)
         return cls(
-            instance, node_constants(instance, peak=peak), printed_constants(instance, peak=peak)
+            instance, node_constants(instance, peak=peak), published_constants(instance, peak=peak)
         )
 
     @property
@@ -278,7 +278,7 @@ class Constants:
         return float(self.diameters.sum())
 
     @property
-    def printed(self) -> float:
+    def published(self) -> float:
         r"""The paper's :math:`A = \psi \sigma \sqrt{2 D_\max / \theta}`."""
         paper = self.paper
         return PSI * paper.gradient_bound * math.sqrt(2 * self.diameter / paper.convexity)
@@ -289,10 +289,10 @@ class Constants:
         b, d = self.budget[self.free], self.diameters[self.free]
         return float(PSI * (self.node_bound[self.free] * np.sqrt(b * d / 2)).sum())
 
-    def printed_rate(self, slots: int) -> NDArray[np.float64]:
+    def published_rate(self, slots: int) -> NDArray[np.float64]:
         """Return the paper's rate, the same for all nodes with a choice, shape [V]."""
         peak = self.instance.requests.max(axis=0, initial=0)
-        return printed_rate(self.instance, self.nodes, horizon=slots, peak=peak)
+        return published_rate(self.instance, self.nodes, horizon=slots, peak=peak)
 
     def sharper_rates(self, slots: int) -> NDArray[np.float64]:
         """Return the rate of least proven regret of every node, shape [V]."""

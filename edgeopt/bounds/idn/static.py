@@ -8,14 +8,14 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.cases import CHOICE, COVERED, DRAWN, ONE_CHOICE, ONE_NODE, network
 from edgeopt.bounds.idn.evaluation import claim, free
-from edgeopt.bounds.idn.families import CHOICE, COVERED, DRAWN, ONE_CHOICE, ONE_NODE, network
 from edgeopt.bounds.idn.law import rounded
 from edgeopt.bounds.idn.theorem import all_allocations
 from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model
+from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
 from edgeopt.models.idn import Demand
 from edgeopt.online.idn import Infida
 
@@ -324,7 +324,7 @@ CLAIMS = (
         assumptions=(SHARED,),
     ),
     claim(
-        "credit.printed",
+        "credit.published",
         r"Crediting a model that is not deployed with $\min\{L, r_\rho\}$ for every type promises "
         "no more than it can serve.",
         "Section III-D, after equation (7)",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.idn.cases import CHOICE, DRAWN, EXPERTS, LONG, WHOLE, network
 from edgeopt.bounds.idn.evaluation import centre, claim, free
-from edgeopt.bounds.idn.families import CHOICE, DRAWN, EXPERTS, LONG, WHOLE, network
 from edgeopt.bounds.idn.law import expected_gain
-from edgeopt.bounds.idn.play import accounts, average_play, play
+from edgeopt.bounds.idn.run_policy import average_run, logs, run_policy
 from edgeopt.bounds.regret import PSI, psi_regret
 from edgeopt.bounds.verdict import Relation
 
@@ -53,7 +53,9 @@ def _regret(view: Evaluation, rates: NDArray[np.float64], constant: float) -> Me
     promise = _require_use(view, constant, slots)
     try:
         best = static_optimum(view)
-        gains = [expected_gain(view, step.slot, step.point) for step in play(view, rates, slots)]
+        gains = [
+            expected_gain(view, step.slot, step.point) for step in run_policy(view, rates, slots)
+        ]
     except NotApplicableError:
         return _regret_from_above(view, rates, promise)
     found = psi_regret(gains, best.gain * slots, guarantee=promise)
@@ -63,7 +65,7 @@ def _regret(view: Evaluation, rates: NDArray[np.float64], constant: float) -> Me
 
 def _regret_from_above(view: Evaluation, rates: NDArray[np.float64], promise: float) -> Measurement:
     """Bound the optimum by the tangents of the gain, expectations by the bounding function."""
-    sums = accounts(view, rates, view.instance.horizon)
+    sums = logs(view, rates, view.instance.horizon)
     most = sums.gain + sums.linear_regret
     measured = PSI * most - sums.bounding
     if measured > promise:
@@ -73,9 +75,9 @@ def _regret_from_above(view: Evaluation, rates: NDArray[np.float64], promise: fl
     )
 
 
-def _printed(view: Evaluation) -> Measurement:
+def _published(view: Evaluation) -> Measurement:
     constants = view.constants
-    return _regret(view, constants.printed_rate(view.instance.horizon), constants.printed)
+    return _regret(view, constants.published_rate(view.instance.horizon), constants.published)
 
 
 def _sharper(view: Evaluation) -> Measurement:
@@ -83,13 +85,13 @@ def _sharper(view: Evaluation) -> Measurement:
     return _regret(view, constants.sharper_rates(view.instance.horizon), constants.sharper)
 
 
-def _linear_printed(view: Evaluation) -> Measurement:
+def _linear_published(view: Evaluation) -> Measurement:
     """Compare with the bound (161) before the norms are replaced by their largest values."""
     constants, slots = view.constants, view.instance.horizon
-    rates = constants.printed_rate(slots)
+    rates = constants.published_rate(slots)
     if rates.max() == 0:
         raise NotApplicableError("nothing can be gained at any node with a choice")
-    sums, rate = accounts(view, rates, slots), float(rates.max())
+    sums, rate = logs(view, rates, slots), float(rates.max())
     curved = rate / (2 * constants.paper.convexity) * sums.squared_norm
     return Measurement(sums.linear_regret, constants.diameter / rate + curved)
 
@@ -100,7 +102,7 @@ def _linear_per_node(view: Evaluation) -> Measurement:
     learning = rates > 0
     if not learning.any():
         raise NotApplicableError("nothing can be gained at any node with a choice")
-    sums = accounts(view, rates, slots)
+    sums = logs(view, rates, slots)
     rate, budget = rates[learning], constants.budget[learning]
     start = constants.diameters[learning] / rate
     curved = rate * budget / 8 * sums.squared_range[learning]
@@ -110,9 +112,9 @@ def _linear_per_node(view: Evaluation) -> Measurement:
 
 def _smaller_constant(view: Evaluation) -> Measurement:
     constants = view.constants
-    if not np.isfinite(constants.printed):
+    if not np.isfinite(constants.published):
         raise NotApplicableError("the printed constant is infinite")
-    return Measurement(constants.sharper, constants.printed)
+    return Measurement(constants.sharper, constants.published)
 
 
 def _expert_constant(view: Evaluation) -> Measurement:
@@ -123,7 +125,7 @@ def _expert_constant(view: Evaluation) -> Measurement:
 def _offline(view: Evaluation, rates: NDArray[np.float64], constant: float) -> Measurement:
     """Round the average of the fractional allocations of an ascent on the average gain."""
     best = static_optimum(view)
-    average = average_play(view, rates, ITERATIONS)
+    average = average_run(view, rates, ITERATIONS)
     measured = sum(share * expected_gain(view, slot, average) for slot, share in view.distinct)
     promise = PSI * best.gain - constant / math.sqrt(ITERATIONS)
     if promise <= 0:
@@ -131,9 +133,9 @@ def _offline(view: Evaluation, rates: NDArray[np.float64], constant: float) -> M
     return Measurement(measured, promise, {"average": average, "optimum": best.gain})
 
 
-def _offline_printed(view: Evaluation) -> Measurement:
+def _offline_published(view: Evaluation) -> Measurement:
     constants = view.constants
-    return _offline(view, constants.printed_rate(ITERATIONS), constants.printed)
+    return _offline(view, constants.published_rate(ITERATIONS), constants.published)
 
 
 def _offline_sharper(view: Evaluation) -> Measurement:
@@ -149,7 +151,7 @@ def _iterations(view: Evaluation) -> int:
 def _mean_by_horizon(view: Evaluation) -> Measurement:
     """Compare the size of (1 / T) sum of y over the iterations with the budget it should fill."""
     count = _iterations(view)
-    total = average_play(view, view.constants.sharper_rates(count), count) * count
+    total = average_run(view, view.constants.sharper_rates(count), count) * count
     v = int(np.flatnonzero(free(view.instance))[0])
     used = float(view.instance.size[v] @ total[v]) / view.instance.horizon
     return Measurement(used, view.instance.budget[v], {"node": v})
@@ -157,7 +159,7 @@ def _mean_by_horizon(view: Evaluation) -> Measurement:
 
 def _mean_by_iterations(view: Evaluation) -> Measurement:
     count = _iterations(view)
-    average = average_play(view, view.constants.sharper_rates(count), count)
+    average = average_run(view, view.constants.sharper_rates(count), count)
     used = (view.instance.size * average).sum(axis=1)
     choice = np.flatnonzero(free(view.instance))
     v = choice[int(np.argmax(np.abs(used - view.instance.budget)[choice]))]
@@ -246,7 +248,7 @@ CLAIMS = (
         r"adversary, with $\psi = 1 - 1/e$, the printed rate and "
         r"$A = \psi \sigma \sqrt{2 D_\max / \theta}$.",
         "Theorem V.1",
-        _printed,
+        _published,
         Relation.AT_MOST,
         {**EXPERTS, **LONG},
         assumptions=(CHOICE, WHOLE),
@@ -287,7 +289,7 @@ CLAIMS = (
         r"$\max_y \sum_t g_t \cdot (y - y_t) \le D_\max / \eta + \frac{\eta}{2 \theta} \sum_t "
         r"\|g_t\|^2$ with the printed rate, whatever the adversary does.",
         "Theorem V.1, proof, equation (161)",
-        _linear_printed,
+        _linear_published,
         Relation.AT_MOST,
         {**EXPERTS, **LONG},
         assumptions=(CHOICE, WHOLE),
@@ -307,7 +309,7 @@ CLAIMS = (
         r"$\mathbb{E} G_T(\bar x) \ge \psi G_T(x_*) - A / \sqrt{\tilde T}$ for $\bar x$ drawn from "
         r"$\bar y = \frac{1}{\tilde T} \sum_t y_t$, with the printed rate and constant.",
         "Proposition V.1.1",
-        _offline_printed,
+        _offline_published,
         Relation.AT_LEAST,
         {**EXPERTS, **LONG},
         assumptions=(CHOICE, WHOLE),
@@ -332,7 +334,7 @@ CLAIMS = (
         assumptions=(CHOICE, WHOLE),
     ),
     claim(
-        "average.printed",
+        "average.published",
         r"$\bar y = \frac{1}{T} \sum_{t \le \tilde T} y_t$ fills every budget; it is divided by "
         "the horizon, not by the iterations.",
         "Proposition V.1.1",

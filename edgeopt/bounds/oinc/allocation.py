@@ -14,7 +14,7 @@ from edgeopt.bounds.oinc.evaluation import SOLVED, claim
 from edgeopt.bounds.oinc.requests import Requests, least_by_prices
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.slot import SlotProblem, assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
 
@@ -124,9 +124,9 @@ def _own_latency(view: Requests) -> Measurement:
 
 _ALLOCATION_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
 
-_ROOMY = one(special.two_requests, 0.5)
+_ROOMY = one(named_instances.two_requests, 0.5)
 
-_ALLOCATION_FAMILY = {**REQUESTS, **_ROOMY, **one(special.two_requests, 0.41)}
+_ALLOCATION_INSTANCES = {**REQUESTS, **_ROOMY, **one(named_instances.two_requests, 0.41)}
 
 WIDEST = 8
 """Requests up to which all their sets are looked at."""
@@ -193,11 +193,11 @@ _COLUMNS_SLOT = {
     "tolerance": SOLVED,
 }
 
-_COLUMNS_FAMILY = {
+_COLUMNS_INSTANCES = {
     **REQUESTS,
-    **one(special.two_requests, 0.5),
-    **one(special.two_near_one),
-    **one(special.uneven_objectives),
+    **one(named_instances.two_requests, 0.5),
+    **one(named_instances.two_near_one),
+    **one(named_instances.uneven_objectives),
 }
 
 CLAIMS = (
@@ -208,7 +208,7 @@ CLAIMS = (
         "Problem (3), for a fixed assignment",
         _closed_form,
         Relation.EQUAL,
-        _ALLOCATION_FAMILY,
+        _ALLOCATION_INSTANCES,
         **_ALLOCATION_SLOT,
     ),
     claim(
@@ -217,7 +217,7 @@ CLAIMS = (
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=False),
         Relation.EQUAL,
-        _ALLOCATION_FAMILY,
+        _ALLOCATION_INSTANCES,
         **_ALLOCATION_SLOT,
     ),
     claim(
@@ -227,7 +227,7 @@ CLAIMS = (
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=True),
         Relation.EQUAL,
-        _ALLOCATION_FAMILY,
+        _ALLOCATION_INSTANCES,
         tolerance=SOLVED,
         **_ALLOCATION_SLOT,
     ),
@@ -237,7 +237,7 @@ CLAIMS = (
         "Problem (3), constraints (1a), (1c) and (3a)",
         _met,
         Relation.AT_MOST,
-        _ALLOCATION_FAMILY,
+        _ALLOCATION_INSTANCES,
         **_ALLOCATION_SLOT,
     ),
     claim(
@@ -246,7 +246,7 @@ CLAIMS = (
         "Problem (3), constraint (1a)",
         _without_objectives,
         Relation.AT_MOST,
-        one(special.uneven_objectives),
+        one(named_instances.uneven_objectives),
         corrected_by=("oinc.allocation.objectives", "oinc.allocation.met"),
         **_ALLOCATION_SLOT,
     ),
@@ -258,7 +258,7 @@ CLAIMS = (
         "Constraint (1a), for a fixed assignment",
         _verdict,
         Relation.AT_MOST,
-        {**_ALLOCATION_FAMILY, **one(special.two_requests, 0.39)},
+        {**_ALLOCATION_INSTANCES, **one(named_instances.two_requests, 0.39)},
         **_ALLOCATION_SLOT,
     ),
     claim(
@@ -267,11 +267,11 @@ CLAIMS = (
         "Constraint (1b), corrected",
         _answered,
         Relation.EQUAL,
-        _ALLOCATION_FAMILY,
+        _ALLOCATION_INSTANCES,
         **_ALLOCATION_SLOT,
     ),
     claim(
-        "equation1b.printed",
+        "equation1b.published",
         r"$\sum_i y_{ij}^t = 1$ in such a plan: each site has one request.",
         "Constraint (1b)",
         _requests_of_a_site,
@@ -286,11 +286,11 @@ CLAIMS = (
         "Constraint (1a), corrected",
         _own_latency,
         Relation.AT_MOST,
-        _ALLOCATION_FAMILY,
+        _ALLOCATION_INSTANCES,
         **_ALLOCATION_SLOT,
     ),
     claim(
-        "equation1a.printed",
+        "equation1a.published",
         r"$\sum_i y_{ij}^t \tau_{ij}^t \le S_i^t$: the latencies of all requests at the site in "
         "sum.",
         "Constraint (1a)",
@@ -307,7 +307,7 @@ CLAIMS = (
         "Problem (3), its bound by columns",
         lambda view: _below(view, objectives=False),
         Relation.AT_MOST,
-        _COLUMNS_FAMILY,
+        _COLUMNS_INSTANCES,
         **_COLUMNS_SLOT,
     ),
     claim(
@@ -317,7 +317,7 @@ CLAIMS = (
         "Problem (3), its bound by columns",
         lambda view: _below(view, objectives=True),
         Relation.AT_MOST,
-        _COLUMNS_FAMILY,
+        _COLUMNS_INSTANCES,
         **_COLUMNS_SLOT,
     ),
     claim(
@@ -327,7 +327,7 @@ CLAIMS = (
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=False),
         Relation.AT_MOST,
-        _COLUMNS_FAMILY,
+        _COLUMNS_INSTANCES,
         **_COLUMNS_SLOT,
     ),
     claim(
@@ -336,7 +336,7 @@ CLAIMS = (
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=True),
         Relation.AT_MOST,
-        _COLUMNS_FAMILY,
+        _COLUMNS_INSTANCES,
         **_COLUMNS_SLOT,
     ),
     claim(
@@ -345,7 +345,7 @@ CLAIMS = (
         "Problem (3), near-optimal",
         _search,
         Relation.AT_LEAST,
-        _COLUMNS_FAMILY,
+        _COLUMNS_INSTANCES,
         **_COLUMNS_SLOT,
     ),
 )

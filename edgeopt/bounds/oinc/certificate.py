@@ -149,7 +149,7 @@ class DualCertificate:
             worst = max(worst, float(np.max(excess[since >= 0], initial=0.0)))
         return worst
 
-    def of_printed_program(self) -> tuple[Floats, Floats]:
+    def of_published_program(self) -> tuple[Floats, Floats]:
         """Return a point for P2 as printed, where time counts from the beginning of slots.
 
         Returns

@@ -1,20 +1,20 @@
 """The smallest cases that refute a printed statement.
 
 Numbers in the docstrings are exact. Problems of a slot and of retraining have their names in
-`edgeopt.models.oinc.special`.
+`edgeopt.models.oinc.named_instances`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from edgeopt.bounds.named import Family, kept, one
+from edgeopt.bounds.named import ParameterSpace, kept, one
 from edgeopt.bounds.oinc.evaluation import Schedule
 from edgeopt.bounds.oinc.urgency import Due
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc.named_instances import elsewhere, in_parts, jobs_at_one_site, one_site_each
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
-from edgeopt.models.oinc.special import elsewhere, in_parts, jobs_at_one_site, one_site_each
 
 __all__ = [
     "DUE",
@@ -158,22 +158,24 @@ def drawn_requests(seed: int) -> SlotProblem:
     )
 
 
-JOBS: Family = {f"drawn_jobs({seed})": kept(drawn_jobs, seed) for seed in range(12)}
+JOBS: ParameterSpace = {f"drawn_jobs({seed})": kept(drawn_jobs, seed) for seed in range(12)}
 """Random jobs, few enough for any program."""
 
-NAMED_JOBS: Family = {
-    **one(special.lone_job),
-    **one(special.short_jobs, 3),
-    **one(special.two_densities),
-    **one(special.light_and_long, 10),
-    **one(special.delaying, 3),
-    **one(special.wrong_site),
-    **one(special.one_site_each),
+NAMED_JOBS: ParameterSpace = {
+    **one(named_instances.lone_job),
+    **one(named_instances.short_jobs, 3),
+    **one(named_instances.two_densities),
+    **one(named_instances.light_and_long, 10),
+    **one(named_instances.delaying, 3),
+    **one(named_instances.wrong_site),
+    **one(named_instances.one_site_each),
 }
 """Jobs on which a printed statement fails: a true one has to hold there too."""
 
-DUE: Family = {f"drawn_due({seed})": kept(drawn_due, seed) for seed in range(12)}
+DUE: ParameterSpace = {f"drawn_due({seed})": kept(drawn_due, seed) for seed in range(12)}
 """Random jobs with deadlines."""
 
-REQUESTS: Family = {f"drawn_requests({seed})": kept(drawn_requests, seed) for seed in range(12)}
+REQUESTS: ParameterSpace = {
+    f"drawn_requests({seed})": kept(drawn_requests, seed) for seed in range(12)
+}
 """Random requests of a slot."""

@@ -78,7 +78,8 @@ def _advantages() -> tuple[float, float, float]:
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
     [large], [negative], [mixed] = (
-        [build() for build in family.values()] for family in (LARGE, NEGATIVE, MIXED)
+        [build() for build in test_instances.values()]
+        for test_instances in (LARGE, NEGATIVE, MIXED)
     )
     work, speed, share = 10.0, 5.0, 0.8
     near, far = link_rate("physical"), link_rate("physical", 0.45, 80.0, 2.0)
@@ -99,7 +100,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "order.printed",
+            "order.published",
             "Section IV-D, job processing queue",
             "Jobs that wait keep their order if weights are inversely proportional to the time "
             "until the deadline.",
@@ -119,7 +120,7 @@ def errata() -> tuple[Erratum, ...]:
             _overtaken(overtaken_in_service(), in_service=True),
         ),
         erratum(
-            "urgent.certificate.printed",
+            "urgent.certificate.published",
             "Theorem 1 and Section IV-D",
             "The dual point of a run with weights that grow breaks no constraint.",
             "That of a run with weights that stay does not.",
@@ -129,14 +130,14 @@ def errata() -> tuple[Erratum, ...]:
             _violations(overpriced(), 0.25),
         ),
         erratum(
-            "equation2.printed",
+            "equation2.published",
             "Equation (2)",
             r"$\beta (\sum_j f_j - res_{min}) / ((\alpha + \beta) f_{j'})$ is a share of the CPU.",
             "It is clipped to the largest share that is allowed.",
             "What other sites have free counts as well, and no site has it all: a share is at most "
             "1.",
             next(iter(LARGE)),
-            (large.printed(), large.corrected(), 1.0),
+            (large.published(), large.corrected(), 1.0),
             Relation.AT_MOST,
         ),
         erratum(
@@ -146,7 +147,7 @@ def errata() -> tuple[Erratum, ...]:
             "It is clipped to the smallest share that is allowed.",
             "Requests may need more than there is.",
             next(iter(NEGATIVE)),
-            (negative.printed(), negative.corrected(), 0.0),
+            (negative.published(), negative.corrected(), 0.0),
             Relation.AT_LEAST,
         ),
         erratum(
@@ -158,14 +159,14 @@ def errata() -> tuple[Erratum, ...]:
             "need.",
             next(iter(MIXED)),
             (
-                left_for_requests(mixed, mixed.printed()),
+                left_for_requests(mixed, mixed.published()),
                 left_for_requests(mixed, mixed.corrected()),
                 mixed.needed,
             ),
             Relation.AT_LEAST,
         ),
         erratum(
-            "reward.printed",
+            "reward.published",
             "Equation (4)",
             "The reward of a slot is the mean latency of its requests, taken negatively.",
             "It is their sum.",
@@ -176,7 +177,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "equation5.printed",
+            "equation5.published",
             "Equation (5)",
             r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t) / (p_j f_j)$.",
             r"$h_{kj} = (w_k - \sum_t x_{kj}^t u_{kj}^t f_j) / (p_j f_j)$.",
@@ -189,14 +190,14 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "radio.printed",
+            "radio.published",
             "Section V-A, wireless links",
             "The noise is -40 dBm/Hz.",
             "It is thermal, -174 dBm/Hz.",
             "The printed noise leaves next to no rate: the nearest device has to send the least "
             "data within a slot.",
             "6.4 Mbit over 0.15 km with 100 mW and 3 MHz, s",
-            (6.4 / link_rate("printed"), 6.4 / near, 1.0),
+            (6.4 / link_rate("published"), 6.4 / near, 1.0),
             Relation.AT_MOST,
         ),
         erratum(
@@ -210,7 +211,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "radio.bits.printed",
+            "radio.bits.published",
             "Section III-B, transmission latency",
             "A request takes d / r seconds to be sent, d in MB and r in Mbit/s.",
             "It takes 8 d / r seconds.",
@@ -219,7 +220,7 @@ def errata() -> tuple[Erratum, ...]:
             (0.8 / near, 8.0 * 0.8 / near, float(transmission_seconds(0.8, 1e6 * near))),
         ),
         erratum(
-            "radio.gain.printed",
+            "radio.gain.published",
             "Section V-A, wireless links",
             r"The gain is $140.7 + 36.7 \log_{10} r + 4$.",
             "That is the loss in dB.",

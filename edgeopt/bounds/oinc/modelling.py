@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.named import Family
+    from edgeopt.bounds.named import ParameterSpace
 
 __all__ = [
     "CLAIMS",
@@ -63,7 +63,7 @@ class Split:
         idle = np.flatnonzero(np.array(self.share) == 0.0)
         return int(idle[np.argmax(np.array(self.speed)[idle])])
 
-    def printed(self) -> float:
+    def published(self) -> float:
         """Return the share by equation (2) as printed, where speeds and shares are subtracted."""
         free = sum(f - p for f, p in zip(self.speed, self.share, strict=True)) - self.needed
         return self.part * free / self.speed[self.chosen]
@@ -110,15 +110,15 @@ def _above(split: Split) -> Measurement:
     return Measurement(over, 0.0, {"share": share})
 
 
-LARGE: Family = {
+LARGE: ParameterSpace = {
     "Split((5, 5), (0, 0), 1, 2/3)": lambda: Split((5.0, 5.0), (0.0, 0.0), 1.0, 2.0 / 3.0)
 }
 
-NEGATIVE: Family = {
+NEGATIVE: ParameterSpace = {
     "Split((5, 5), (0, 0), 12, 2/3)": lambda: Split((5.0, 5.0), (0.0, 0.0), 12.0, 2.0 / 3.0)
 }
 
-MIXED: Family = {
+MIXED: ParameterSpace = {
     "Split((5, 5), (9/10, 0), 3, 1/2)": lambda: Split((5.0, 5.0), (0.9, 0.0), 3.0, 0.5)
 }
 
@@ -233,7 +233,7 @@ CLAIMS = (
         **_INSTANCE,
     ),
     claim(
-        "state.printed",
+        "state.published",
         "It is the best one in every slot of the same state, which holds data, work and what jobs "
         "leave of the CPUs. The channel is not in it, nor are the objectives.",
         "Section IV-C, the state",

@@ -95,7 +95,7 @@ _NAMED = {
     **one(counterexamples.hopeless, 8),
 }
 
-_FAMILY = {**_NAMED, **DUE}
+_INSTANCES = {**_NAMED, **DUE}
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ CLAIMS = (
         "Section IV-D, job processing queue, corrected",
         _all_swaps,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_DUE,
     ),
     claim(
@@ -158,11 +158,11 @@ CLAIMS = (
         "Theorem 1 and Section IV-D, corrected",
         lambda due: _ratio(due, frozen=True),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_DUE,
     ),
     claim(
-        "urgent.printed",
+        "urgent.published",
         r"Theorem 1 holds for weights $\beta_k / (D_k - t)$ that grow, no further than within a "
         "slot of the deadline. A long job that has missed its deadline stops all others: no factor "
         "holds.",
@@ -179,7 +179,7 @@ CLAIMS = (
         "Theorem 1 and Section IV-D, corrected",
         _violation,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_DUE,
     ),
     claim(
@@ -189,11 +189,11 @@ CLAIMS = (
         "Problem (1), constraint (1i), corrected",
         _earliest,
         Relation.AT_LEAST,
-        {**_FAMILY, **one(counterexamples.no_time)},
+        {**_INSTANCES, **one(counterexamples.no_time)},
         **_DUE,
     ),
     claim(
-        "deadline.printed",
+        "deadline.published",
         r"Every job is complete by its deadline, $b_k \le D_k$, which the text asks for and "
         "problem (1) does not hold.",
         "Problem (1), constraint (1i)",
@@ -217,7 +217,7 @@ CLAIMS = (
         **_PERIODS,
     ),
     claim(
-        "shares.printed",
+        "shares.published",
         "P1 with one duration for a job and a site bounds the run of Algorithm 1, which keeps "
         "another share in every busy period; here durations are those of the first.",
         "Problem P1, with Algorithm 1",

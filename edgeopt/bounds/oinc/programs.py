@@ -13,8 +13,8 @@ from edgeopt.bounds.oinc import counterexamples
 from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.evaluation import SOLVED, claim
 from edgeopt.bounds.verdict import Relation
+from edgeopt.models.oinc.named_instances import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
-from edgeopt.models.oinc.special import lone_job, short_jobs
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _long_enough(view: Evaluation) -> Measurement:
 
 SHORT = 2
 
-_FAMILY = {**JOBS, **NAMED_JOBS, **one(counterexamples.ends_later)}
+_INSTANCES = {**JOBS, **NAMED_JOBS, **one(counterexamples.ends_later)}
 
 CLAIMS = (
     claim(
@@ -191,7 +191,7 @@ CLAIMS = (
         _SERVED,
     ),
     claim(
-        "lemma1.printed",
+        "lemma1.published",
         r"$\phi_k(m) \le l_k b_k$ for every feasible schedule; constraint (1d) lets a job change "
         "its site from slot to slot. All jobs of the counterexample arrive in slot 0.",
         "Lemma 1",
@@ -226,7 +226,7 @@ CLAIMS = (
         "Problem P1",
         lambda view: _by_program(view, strong=False),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
@@ -246,7 +246,7 @@ CLAIMS = (
         "Problem P1, strengthened",
         lambda view: _by_program(view, strong=True),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
@@ -256,7 +256,7 @@ CLAIMS = (
         "Problem P1, strengthened",
         _by_slots,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
@@ -265,7 +265,7 @@ CLAIMS = (
         "Problem P1, strengthened",
         _stronger,
         Relation.AT_LEAST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
@@ -275,7 +275,7 @@ CLAIMS = (
         "Problem P1, sharpened",
         _half,
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
@@ -284,7 +284,7 @@ CLAIMS = (
         "Problem P2",
         _dual,
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
@@ -294,11 +294,11 @@ CLAIMS = (
         "Constraint (8a), corrected",
         lambda view: _served(view, at_least=True),
         Relation.AT_LEAST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
-        "equation8a.printed",
+        "equation8a.published",
         r"An optimum of P1 serves the whole of every job; the printed constraint is "
         r"$\sum_j \sum_t m_{kj}^t / h_{kj}$ without a right-hand side.",
         "Constraint (8a)",
@@ -315,11 +315,11 @@ CLAIMS = (
         "Problem P1, its horizon",
         _long_enough,
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
     ),
     claim(
-        "horizon.printed",
+        "horizon.published",
         f"The optimum of P1 over any T slots, here {SHORT}, in which all jobs could be served "
         "bounds every schedule.",
         "Problem P1",

@@ -11,7 +11,7 @@ from edgeopt.bounds.oinc.modelling import Split
 from edgeopt.bounds.oinc.order import Periods
 from edgeopt.bounds.oinc.theorem2 import Counts, Cut
 from edgeopt.bounds.oinc.urgency import Due
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
@@ -23,9 +23,9 @@ __all__ = [
     "CUTS",
     "DRAWN",
     "DUE",
-    "FAMILIES",
     "FORMULAS",
     "JOBS",
+    "PARAMETER_SPACES",
     "REQUESTS",
     "SCHEDULES",
     "SEQUENCES",
@@ -47,7 +47,7 @@ def _counts(point: Mapping[str, Any]) -> Counts:
 
 
 FORMULAS = (
-    Family(
+    ParameterSpace(
         "periods",
         (
             *row("work", 2, 0.1, 10.0, simple=1.0),
@@ -56,7 +56,7 @@ FORMULAS = (
         _periods,
         Periods,
     ),
-    Family(
+    ParameterSpace(
         "splits",
         (
             *row("speed", 2, 0.5, 10.0, simple=5.0),
@@ -67,7 +67,7 @@ FORMULAS = (
         _split,
         Split,
     ),
-    Family(
+    ParameterSpace(
         "counts",
         (Parameter("least", 2, 8, whole=True), Parameter("factor", 2, 3, whole=True)),
         _counts,
@@ -105,7 +105,7 @@ def _jobs(point: Mapping[str, Any]) -> RetrainingProblem:
     return RetrainingProblem(given["arrival"], duration, given["weight"])
 
 
-JOBS = Family("jobs", _GIVEN, _jobs, RetrainingProblem)
+JOBS = ParameterSpace("jobs", _GIVEN, _jobs, RetrainingProblem)
 """At most four jobs and two sites, durations of a hundredth of a second to twenty seconds."""
 
 
@@ -114,7 +114,7 @@ def _sequence(point: Mapping[str, Any]) -> OincInstance:
     return sequence(given["arrival"], given["duration"][:, 0], weight=given["weight"])
 
 
-SEQUENCES = Family(
+SEQUENCES = ParameterSpace(
     "sequences",
     tuple(one for one in _GIVEN if one.name != "sites"),
     _sequence,
@@ -140,7 +140,7 @@ def _schedule(point: Mapping[str, Any]) -> Schedule:
     return Schedule(problem, who, where, since, until, whole_slots=point["whole_slots"] == 1)
 
 
-SCHEDULES = Family(
+SCHEDULES = ParameterSpace(
     "schedules",
     (
         *(one for one in _GIVEN if one.name not in ("jobs", "sites")),
@@ -163,7 +163,9 @@ def _due(point: Mapping[str, Any]) -> Due:
     return Due(problem, given["arrival"] + left)
 
 
-DUE = Family("due", (*_GIVEN, *row("left", _MOST, 0.5, 500.0, simple=100.0, log=True)), _due, Due)
+DUE = ParameterSpace(
+    "due", (*_GIVEN, *row("left", _MOST, 0.5, 500.0, simple=100.0, log=True)), _due, Due
+)
 """The same jobs with deadlines."""
 
 
@@ -177,7 +179,7 @@ def _requests(point: Mapping[str, Any]) -> SlotProblem:
     )
 
 
-REQUESTS = Family(
+REQUESTS = ParameterSpace(
     "requests",
     (
         Parameter("sites", 1, 2, whole=True),
@@ -207,7 +209,7 @@ def _wandering(point: Mapping[str, Any]) -> OincInstance:
     )
 
 
-WANDERING = Family(
+WANDERING = ParameterSpace(
     "wandering",
     (
         *row("rate", 4, 1.0, 10.0, simple=10.0),
@@ -226,8 +228,8 @@ def _cut(point: Mapping[str, Any]) -> Cut:
     return Cut(_jobs(point), point["slots"])
 
 
-CUTS = Family("cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True)), _cut, Cut)
+CUTS = ParameterSpace("cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True)), _cut, Cut)
 """The same jobs, of which the run ends after some slots."""
 
-FAMILIES = (JOBS, SEQUENCES, SCHEDULES, DUE, REQUESTS, WANDERING, CUTS, DRAWN, *FORMULAS)
+PARAMETER_SPACES = (JOBS, SEQUENCES, SCHEDULES, DUE, REQUESTS, WANDERING, CUTS, DRAWN, *FORMULAS)
 """In the order in which they are looked at."""

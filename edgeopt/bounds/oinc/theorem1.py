@@ -11,7 +11,7 @@ from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.evaluation import EXACT, SOLVED, claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem, certify
 
 if TYPE_CHECKING:
@@ -104,21 +104,21 @@ def _ratio_to_program(view: Evaluation) -> Measurement:
     )
 
 
-def _printed_program(view: Evaluation) -> Measurement:
+def _published_program(view: Evaluation) -> Measurement:
     found = []
     for point in _certificates(view):
-        theta, eta = point.of_printed_program()
+        theta, eta = point.of_published_program()
         broken = certify(view.problem, theta, eta).violation
         proof = {"theta": theta, "eta": eta}
         found.append(Measurement(broken, 0.0, proof, size=point.heaviest))
     return worst(Relation.AT_MOST, found)
 
 
-def _value_in_printed_program(view: Evaluation) -> Measurement:
+def _value_in_published_program(view: Evaluation) -> Measurement:
     assert view.problem.weight is not None
     found = []
     for point in _certificates(view):
-        theta, eta = point.of_printed_program()
+        theta, eta = point.of_published_program()
         least = point.value - view.problem.weight.sum() / 2.0
         size = float(theta.sum() + eta.sum())
         found.append(Measurement(float(theta.sum() - eta.sum()), least, size=size))
@@ -140,7 +140,7 @@ def _jobs(view: Evaluation) -> Evaluation:
     return view
 
 
-_FAMILY = {**JOBS, **NAMED_JOBS}
+_INSTANCES = {**JOBS, **NAMED_JOBS}
 _JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
 
 CLAIMS = (
@@ -153,7 +153,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _ratio(_jobs(view)),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
@@ -163,7 +163,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _ratio_of_completions(_jobs(view)),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
@@ -174,7 +174,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _violation(_jobs(view)),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
@@ -185,7 +185,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _violation_in_time(_jobs(view)),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
@@ -195,7 +195,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _value(_jobs(view)),
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
@@ -205,7 +205,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _ratio_to_program(_jobs(view)),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=SOLVED,
         **_JOBS,
     ),
@@ -213,18 +213,18 @@ CLAIMS = (
         "theorem1.unshifted",
         r"$\max(0, \theta_k - l_k / 2)$ and the same $\eta$ break no constraint of P2 as printed.",
         "Theorem 1, for P2 as printed",
-        lambda view: _printed_program(_jobs(view)),
+        lambda view: _published_program(_jobs(view)),
         Relation.AT_MOST,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
         "theorem1.unshifted.value",
         r"They are worth at least $\frac{\epsilon}{2} F - \frac12 \sum_k l_k$, $\epsilon \le 1$.",
         "Theorem 1, for P2 as printed",
-        lambda view: _value_in_printed_program(_jobs(view)),
+        lambda view: _value_in_published_program(_jobs(view)),
         Relation.AT_LEAST,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
@@ -235,7 +235,7 @@ CLAIMS = (
         "Theorem 1, with c = 1",
         lambda view: _violation(_jobs(view), 1.0),
         Relation.AT_MOST,
-        one(special.lone_job),
+        one(named_instances.lone_job),
         corrected_by=("oinc.theorem1.certificate", "oinc.theorem1.value"),
         **_JOBS,
     ),
@@ -246,7 +246,7 @@ CLAIMS = (
         "Equation (6), corrected",
         lambda view: _costs_in_sum(_jobs(view)),
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         tolerance=EXACT,
         **_JOBS,
     ),

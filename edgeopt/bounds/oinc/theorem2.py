@@ -15,10 +15,10 @@ from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.requests import Requests
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
+from edgeopt.models.oinc.named_instances import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
 from edgeopt.models.oinc.slot import SlotProblem, solve_slot
-from edgeopt.models.oinc.special import short_jobs
 from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Cut:
 
 def cut_short() -> Cut:
     """Stop after the first slot, when one of two jobs of 1 s is complete at the only site."""
-    return Cut(special.short_jobs(2, 1.0), 1)
+    return Cut(named_instances.short_jobs(2, 1.0), 1)
 
 
 def _least_stretch(view: Requests) -> Measurement:
@@ -114,9 +114,9 @@ _SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
 
 _FEW = {
     **REQUESTS,
-    **one(special.two_requests, 0.39),
-    **one(special.two_requests, 0.41, 0.8),
-    **one(special.two_near_one),
+    **one(named_instances.two_requests, 0.39),
+    **one(named_instances.two_requests, 0.41, 0.8),
+    **one(named_instances.two_near_one),
 }
 
 
@@ -185,15 +185,15 @@ def _steps(view: Evaluation) -> Measurement:
 
 def _growth(counts: Counts) -> Measurement:
     """Fit the growth of the steps, and of the printed number, with the number of jobs."""
-    steps, printed = [], []
+    steps, published = [], []
     for jobs in counts.jobs:
         run = run_density(short_jobs(jobs, 1.0))
         one_by_one = count_steps(run.problem, run.site, run.completion)
         steps.append(one_by_one.dispatch + one_by_one.sequence)
         # K J R + T (I + J + I J) with I = J = R = 1.
-        printed.append(jobs + 3 * one_by_one.slots)
-    found, wanted = (growth_exponent(counts.jobs, values) for values in (steps, printed))
-    proof = {"steps": steps, "printed": printed}
+        published.append(jobs + 3 * one_by_one.slots)
+    found, wanted = (growth_exponent(counts.jobs, values) for values in (steps, published))
+    proof = {"steps": steps, "published": published}
     return Measurement(found.exponent, wanted.exponent, proof)
 
 
@@ -219,13 +219,13 @@ CLAIMS = (
         instance_type=(RetrainingProblem, OincInstance),
     ),
     claim(
-        "theorem2.printed",
+        "theorem2.published",
         "OINC decides feasibly for problem (1): every request is answered in time. The factor is "
         "measured by which objectives would have to grow.",
         "Theorem 2, constraint (1a)",
         _least_stretch,
         Relation.AT_MOST,
-        one(special.two_requests, 0.39),
+        one(named_instances.two_requests, 0.39),
         corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
         **_SLOT,
     ),
@@ -236,7 +236,7 @@ CLAIMS = (
         "Theorem 2, constraint (3a)",
         _beside,
         Relation.AT_MOST,
-        one(special.two_requests, 0.41, 0.8),
+        one(named_instances.two_requests, 0.41, 0.8),
         corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
         **_SLOT,
     ),
@@ -247,7 +247,7 @@ CLAIMS = (
         "Theorem 2, Algorithm 3",
         _actions,
         Relation.AT_MOST,
-        one(special.two_near_one),
+        one(named_instances.two_near_one),
         corrected_by=("oinc.theorem2.requests",),
         **_SLOT,
     ),
@@ -274,7 +274,7 @@ CLAIMS = (
         instance_type=(RetrainingProblem, OincInstance),
     ),
     claim(
-        "theorem3.printed",
+        "theorem3.published",
         r"OINC takes $O(K J R + T (I + J + I J))$ steps: they grow no faster with the number of "
         "jobs. The sums of equation (6) and the choice of the densest job, over whole queues, are "
         "left out; so are the sorting of sites, the latencies behind every ratio, and, by a "

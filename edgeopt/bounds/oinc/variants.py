@@ -13,7 +13,7 @@ from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _violation(view: Evaluation, **how: Any) -> Measurement:
 
 _JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
 
-_FAMILY = {**JOBS, **NAMED_JOBS}
+_INSTANCES = {**JOBS, **NAMED_JOBS}
 
 
 def _costs_of_waste(view: Evaluation) -> Measurement:
@@ -151,12 +151,12 @@ def _last_slot(view: Evaluation) -> Measurement:
 
 CLAIMS = (
     claim(
-        "sequence.printed",
+        "sequence.published",
         r"$F = \sum_k C_{kj^*}$ if the job of least density is served, as printed.",
         "Algorithm 4, line 6",
         lambda view: _costs_of_variants(view, serve="argmin"),
         Relation.EQUAL,
-        one(special.two_densities),
+        one(named_instances.two_densities),
         corrected_by=("oinc.costs",),
         **_JOBS,
     ),
@@ -168,19 +168,19 @@ CLAIMS = (
         "Algorithm 4, line 6, and Theorem 1",
         lambda view: _ratio(view, serve="argmin"),
         Relation.AT_MOST,
-        one(special.light_and_long, 10),
+        one(named_instances.light_and_long, 10),
         corrected_by=("oinc.theorem1",),
         **_JOBS,
     ),
     claim(
-        "equation6.printed",
+        "equation6.published",
         r"$F = \sum_k C_{kj^*}$ with $\sum_{Q^2} l_{k'} h_{k'j}$ as the third sum, as printed. But "
         r"a job that goes ahead delays each of the others by its own length, $h_{kj} \sum_{Q^2} "
         r"l_{k'}$.",
         "Equation (6)",
-        lambda view: _costs_of_variants(view, formula="printed"),
+        lambda view: _costs_of_variants(view, formula="published"),
         Relation.EQUAL,
-        one(special.delaying, 2),
+        one(named_instances.delaying, 2),
         corrected_by=("oinc.costs",),
         **_JOBS,
     ),
@@ -188,9 +188,9 @@ CLAIMS = (
         "equation6.dispatch",
         "Dispatching by the printed sum costs no more than by the corrected one.",
         "Equation (6)",
-        lambda view: _flow_at_unit_speed(view, formula="printed"),
+        lambda view: _flow_at_unit_speed(view, formula="published"),
         Relation.AT_MOST,
-        one(special.wrong_site),
+        one(named_instances.wrong_site),
         corrected_by=("oinc.costs", "oinc.theorem1"),
         **_JOBS,
     ),
@@ -198,9 +198,9 @@ CLAIMS = (
         "equation6.certificate",
         "The costs by the printed sum make a dual point that breaks no constraint.",
         "Equation (6) and Theorem 1",
-        lambda view: _violation(view, formula="printed"),
+        lambda view: _violation(view, formula="published"),
         Relation.AT_MOST,
-        one(special.delaying, 3),
+        one(named_instances.delaying, 3),
         corrected_by=("oinc.theorem1.certificate",),
         **_JOBS,
     ),
@@ -211,7 +211,7 @@ CLAIMS = (
         "Equation (6), with late binding",
         _late_costs,
         Relation.EQUAL,
-        {**_FAMILY, **one(special.greedy_move)},
+        {**_INSTANCES, **one(named_instances.greedy_move)},
         **_JOBS,
     ),
     claim(
@@ -221,30 +221,30 @@ CLAIMS = (
         "Algorithm 4, with late binding",
         lambda view: _flow_at_unit_speed(view, late_binding=True),
         Relation.AT_MOST,
-        one(special.greedy_move),
+        one(named_instances.greedy_move),
         corrected_by=("oinc.late.costs",),
         **_JOBS,
     ),
     claim(
         "waste.costs",
         r"$F = \sum_k C_{kj^*}$ if a site serves one job in a slot and wastes the rest, as "
-        "printed.",
+        "published.",
         "Algorithm 4, lines 5 to 9",
         _costs_of_waste,
         Relation.EQUAL,
-        one(special.short_jobs, 1),
+        one(named_instances.short_jobs, 1),
         corrected_by=("oinc.costs", "oinc.waste.whole"),
         **_JOBS,
     ),
     claim(
-        "waste.printed",
+        "waste.published",
         r"F is at most $2 / \epsilon$ times the optimum of P1, the time of a slot counted from its "
         r"middle, $\epsilon \le 1$, if a site serves one job in a slot and wastes the rest, as "
         "printed. No factor does: it grows with the number of short jobs.",
         "Algorithm 4, lines 5 to 9, and Theorem 1",
         _ratio_to_program,
         Relation.AT_MOST,
-        one(special.short_jobs, 10),
+        one(named_instances.short_jobs, 10),
         corrected_by=("oinc.theorem1.program", "oinc.waste.whole"),
         **_JOBS,
     ),
@@ -255,7 +255,7 @@ CLAIMS = (
         "Algorithm 4, lines 5 to 9, and Theorem 1",
         _augmented,
         Relation.AT_MOST,
-        one(special.short_jobs, 1, 1.0),
+        one(named_instances.short_jobs, 1, 1.0),
         corrected_by=("oinc.fluid.speed",),
         **_JOBS,
     ),
@@ -266,7 +266,7 @@ CLAIMS = (
         "Theorem 1",
         _augmented_fluid,
         Relation.EQUAL,
-        {**NAMED_JOBS, **one(special.short_jobs, 1, 1.0)},
+        {**NAMED_JOBS, **one(named_instances.short_jobs, 1, 1.0)},
         **_JOBS,
     ),
     claim(
@@ -276,17 +276,17 @@ CLAIMS = (
         "Algorithm 4, lines 5 to 9",
         _whole_slots,
         Relation.EQUAL,
-        _FAMILY,
+        _INSTANCES,
         **_JOBS,
     ),
     claim(
-        "completion.printed",
+        "completion.published",
         r"A job is complete at $b_k = \arg\min_{t > a_k} (\sum_j x_{kj}^t u_{kj}^t f_j \le 0)$, "
         "the first slot after its arrival that does nothing for it. It may still have to wait.",
         "Section III-C",
         _unserved,
         Relation.EQUAL,
-        one(special.in_turn),
+        one(named_instances.in_turn),
         corrected_by=("oinc.costs", "oinc.theorem1.value"),
         **_JOBS,
     ),
@@ -297,7 +297,7 @@ CLAIMS = (
         "Algorithm 4, line 10",
         _last_slot,
         Relation.EQUAL,
-        one(special.short_jobs, 1, 1.0),
+        one(named_instances.short_jobs, 1, 1.0),
         corrected_by=("oinc.costs", "oinc.waste.whole"),
         **_JOBS,
     ),

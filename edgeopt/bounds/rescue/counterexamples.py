@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.named import Family, kept, one
+from edgeopt.bounds.named import ParameterSpace, kept, one
 from edgeopt.bounds.rescue import counterexamples
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
 
@@ -218,16 +218,18 @@ def _one_server(
     )
 
 
-TIGHT: Family = {name: build for e in (0.5, 0.1, 0.01) for name, build in one(tight, e).items()}
+TIGHT: ParameterSpace = {
+    name: build for e in (0.5, 0.1, 0.01) for name, build in one(tight, e).items()
+}
 """The instances of Theorem 2."""
 
-DRAWN: Family = {f"small({seed})": kept(small, seed) for seed in range(10)}
+DRAWN: ParameterSpace = {f"small({seed})": kept(small, seed) for seed in range(10)}
 """Random instances that can be enumerated."""
 
-TINY: Family = {**one(tight, 0.1), **one(counterexamples.half_routed), **DRAWN}
+TINY: ParameterSpace = {**one(tight, 0.1), **one(counterexamples.half_routed), **DRAWN}
 """Enumerable instances with exclusive arrivals."""
 
-INDEPENDENT: Family = {
+INDEPENDENT: ParameterSpace = {
     **one(counterexamples.independent_arrivals, 0.01, 0.01),
     **one(counterexamples.contested_slot),
     **{
@@ -237,14 +239,14 @@ INDEPENDENT: Family = {
 }
 """Enumerable instances with independent arrivals."""
 
-RESERVED: Family = {
+RESERVED: ParameterSpace = {
     **one(counterexamples.risky_run, 0.1),
     **one(counterexamples.reserved_budget, 0.01, 0.01),
     **DRAWN,
 }
 """Enumerable instances, most of them with reserved tasks."""
 
-PAPER_SETTING: Family = {
+PAPER_SETTING: ParameterSpace = {
     "generate(servers=2, devices=4, profiles=3, horizon=24, reserved=4)": kept(
         generate, servers=2, devices=4, profiles=3, horizon=24, reserved=4
     )

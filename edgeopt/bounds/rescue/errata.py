@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["errata", "link_rate", "slots_left"]
 
-PRINTED_NOISE_DBM = -40.0
+PUBLISHED_NOISE_DBM = -40.0
 
 
 def link_rate(noise_dbm: float, kilometres: float) -> float:
@@ -72,7 +72,7 @@ def errata() -> tuple[Erratum, ...]:
     decayed = profit.accuracy[j] * np.exp(-profit.decay[j])
     return (
         erratum(
-            "budget.printed",
+            "budget.published",
             "section III-B",
             r"The time budget $\bar d_l$ depends on the profile alone.",
             r"It is $\bar d_{jk}$: a run of device j on server k earns nothing past it.",
@@ -82,7 +82,7 @@ def errata() -> tuple[Erratum, ...]:
             (0.0, float(np.ptp(profit.budget)), float(np.ptp(_longest_paid(setting)))),
         ),
         erratum(
-            "accuracy_gap.printed",
+            "accuracy_gap.published",
             "section III-B",
             r"$R_{jkl}(t)$ is a function of the slot, with $t_0$ the slot of the last retraining.",
             r"$t_0$ is given in advance, and the accuracy gap a function of slot and device.",
@@ -92,7 +92,7 @@ def errata() -> tuple[Erratum, ...]:
             (gap[-1, j], max(0.0, 1.0 - decayed / profit.best_accuracy), again[-1, j]),
         ),
         erratum(
-            "recursion.printed",
+            "recursion.published",
             "section V-A",
             r"$\sum_j p_j(t)$, said to be at most 1, is the chance of a task in equation (8).",
             r"$\sum_{j,l} y_{jkl}(t)$ is, at most 1 on every server by row (3b).",
@@ -102,7 +102,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "radio.printed",
+            "radio.published",
             "section VI-A",
             "The noise is -40 dBm.",
             "It is the thermal noise of the band, -109.2 dBm.",
@@ -110,7 +110,7 @@ def errata() -> tuple[Erratum, ...]:
             "slot to retrain, thermal noise leaves several even to the farthest. One is needed.",
             "least data, latest deadline, 0.15 km and 0.45 km",
             (
-                slots_left(PRINTED_NOISE_DBM, 0.15),
+                slots_left(PUBLISHED_NOISE_DBM, 0.15),
                 slots_left(float(thermal_noise_dbm(BANDWIDTH)), 0.45),
                 1.0,
             ),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.bounds.rescue.exhaustive import Decide
-    from edgeopt.bounds.rescue.exhaustive.world import World
+    from edgeopt.bounds.rescue.exhaustive.scenario import Scenario
     from edgeopt.models.rescue import P1Solution
 
 __all__ = ["EXACT", "PAPER", "Evaluation", "best_advantage", "claim", "erratum", "routed"]
@@ -42,17 +42,21 @@ def routed(
     y, value, leave = routing.tolist(), activation.tolist(), threshold.tolist()
 
     def decide(
-        world: World, slot: int, device: int, free: tuple[bool, ...], remaining: tuple[float, ...]
+        scenario: Scenario,
+        slot: int,
+        device: int,
+        free: tuple[bool, ...],
+        remaining: tuple[float, ...],
     ) -> list[tuple[float, tuple[int, int]]]:
-        arrives = world.arrival[slot][device]
+        arrives = scenario.arrival[slot][device]
         return [
             (y[slot][device][k][profile] / arrives, (k, profile))
-            for k in range(world.servers)
-            for profile in range(world.profiles)
+            for k in range(scenario.servers)
+            for profile in range(scenario.profiles)
             if free[k]
             and y[slot][device][k][profile] > 0
             and value[slot][device][k][profile] > leave[slot][device][k]
-            and (not guarded or world.safe(k, profile, slot, remaining))
+            and (not guarded or scenario.safe(k, profile, slot, remaining))
         ]
 
     return decide
@@ -74,16 +78,20 @@ def best_advantage(
     advantage = np.where(activation - leave > least, activation - leave, -np.inf).tolist()
 
     def decide(
-        world: World, slot: int, device: int, free: tuple[bool, ...], remaining: tuple[float, ...]
+        scenario: Scenario,
+        slot: int,
+        device: int,
+        free: tuple[bool, ...],
+        remaining: tuple[float, ...],
     ) -> list[tuple[float, tuple[int, int]]]:
         gain = advantage[slot][device]
         cells = [
             (-gain[k][profile], k, profile)
-            for k in range(world.servers)
-            for profile in range(world.profiles)
+            for k in range(scenario.servers)
+            for profile in range(scenario.profiles)
             if free[k]
             and gain[k][profile] > -math.inf
-            and (not guarded or world.safe(k, profile, slot, remaining))
+            and (not guarded or scenario.safe(k, profile, slot, remaining))
         ]
         if not cells:
             return []
@@ -164,8 +172,8 @@ class Evaluation:
         from edgeopt.online.rescue import value_functions
 
         if self.instance.arrivals == "independent":
-            printed = values_by_slot(self.instance, self.routings)
-            return printed.activation, printed.baseline
+            published = values_by_slot(self.instance, self.routings)
+            return published.activation, published.baseline
         activation, baseline = value_functions(self.instance, self.plan.y)
         return activation, baseline
 

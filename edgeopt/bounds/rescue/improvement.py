@@ -177,7 +177,7 @@ CLAIMS = (
         tolerance=EXACT,
     ),
     claim(
-        "beyond.printed",
+        "beyond.published",
         r"$\mathrm{OPT}(LP)$ does not depend on what is assumed after the horizon.",
         "equations (1) and (4)",
         _held_and_dropped,

@@ -192,7 +192,7 @@ CLAIMS = (
         tolerance=EXACT,
     ),
     claim(
-        "observation1.printed",
+        "observation1.published",
         r"$\mathcal{B}_k(1)$ is the largest value that can be earned on server k.",
         "Observation 1",
         _maximality,
@@ -220,7 +220,7 @@ CLAIMS = (
         _ALL,
     ),
     claim(
-        "routing.printed",
+        "routing.published",
         r"$y_{jkl}(t) / p_j(t)$ is a probability distribution over the pairs (k, l).",
         "Algorithm 1, line 6",
         _routing_complete,
@@ -229,7 +229,7 @@ CLAIMS = (
         corrected_by=("rescue.routing",),
     ),
     claim(
-        "plan_choice.printed",
+        "plan_choice.published",
         r"The value $\sum_k \mathcal{B}_k(1)$ is the same for every optimal plan $y^*$; the spread "
         "over the optimal plans found is measured.",
         "Algorithm 1, line 2",
@@ -250,7 +250,7 @@ CLAIMS = (
         assumptions=(EXCLUSIVE,),
     ),
     claim(
-        "offline_value.printed",
+        "offline_value.published",
         r"$\mathbb{E}_I[\mathrm{OPT}(I)]$ is the optimum of P1.",
         "section IV-B",
         _same_value,
@@ -271,7 +271,7 @@ CLAIMS = (
         {**TINY, **INDEPENDENT},
     ),
     claim(
-        "clairvoyant.printed",
+        "clairvoyant.published",
         r"$\mathrm{OPT}(LP)$ bounds the offline optimum that knows arrivals and durations.",
         "section IV-B",
         _plan_against_clairvoyant,

@@ -208,7 +208,7 @@ _EACH_WINDOW_SUFFICES = Assumption(
 
 CLAIMS = (
     claim(
-        "availability.printed",
+        "availability.published",
         "Algorithm 1 leaves every reserved task its demand; its probability to fail one is "
         "measured. Row (2b) holds on average, and `available' looks at retraining runs alone.",
         "Algorithm 1, line 7",
@@ -232,7 +232,7 @@ CLAIMS = (
         tolerance=1e-12,
     ),
     claim(
-        "safe_ratio.printed",
+        "safe_ratio.published",
         r"Some online policy that meets all reserved tasks on every path earns "
         r"$\frac12 \mathrm{OPT}(LP)$.",
         "Theorem 1, with the promise of section III-A",
@@ -242,7 +242,7 @@ CLAIMS = (
         corrected_by=("rescue.theorem1", "rescue.forbid"),
     ),
     claim(
-        "guarded.printed",
+        "guarded.published",
         "Guarded Algorithm 1, on the plan that forbids unsafe cells, earns half of hindsight that "
         "meets all reserved tasks on every path.",
         "Theorem 1, with the promise of section III-A",
@@ -284,7 +284,7 @@ CLAIMS = (
         corrected_by=("rescue.forbid",),
     ),
     claim(
-        "feasibility.printed",
+        "feasibility.published",
         r"$\phi_i \le \sum_{t=s_i}^{e_i} c_{k_i}(t)$ for every reserved task makes P1 feasible; "
         "the share of the demand that must stay unserved on the worst server is measured.",
         "section III-A",

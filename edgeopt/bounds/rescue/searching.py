@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.rescue.reserved import ReservedLoad
-from edgeopt.bounds.search.family import Family, Parameter, row, values
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, row, values
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DRAWN", "FAMILIES", "LOADS", "ONE_SERVER", "STEADY", "few_slots"]
+__all__ = ["DRAWN", "LOADS", "ONE_SERVER", "PARAMETER_SPACES", "STEADY", "few_slots"]
 
 
-def few_slots(slots: int) -> Family:
+def few_slots(slots: int) -> ParameterSpace:
     """Return the instances of one server, few slots and one profile of one or two slots.
 
     In every slot the only device sends its task with a probability of its own. A task earns between
@@ -37,7 +37,7 @@ def few_slots(slots: int) -> Family:
         *row("arrival", slots, 0.0, 1.0, simple=1.0),
         *row("profit", slots, 0.01, 100.0, simple=1.0, log=True),
     )
-    return Family(f"few_slots_{slots}", parameters, build, RescueInstance)
+    return ParameterSpace(f"few_slots_{slots}", parameters, build, RescueInstance)
 
 
 def _one_server(point: Mapping[str, Any]) -> RescueInstance:
@@ -66,7 +66,7 @@ def _one_server(point: Mapping[str, Any]) -> RescueInstance:
     )
 
 
-ONE_SERVER = Family(
+ONE_SERVER = ParameterSpace(
     "one_server",
     (
         Parameter("independent", 0, 1, whole=True),
@@ -101,7 +101,7 @@ def _steady(point: Mapping[str, Any]) -> RescueInstance:
     )
 
 
-STEADY = Family(
+STEADY = ParameterSpace(
     "steady",
     (
         Parameter("slots", 2, 8, whole=True),
@@ -125,7 +125,7 @@ def _drawn(point: Mapping[str, Any]) -> RescueInstance:
     )
 
 
-DRAWN = Family(
+DRAWN = ParameterSpace(
     "drawn",
     (
         Parameter("servers", 1, 2, whole=True),
@@ -152,7 +152,7 @@ def _load(point: Mapping[str, Any]) -> ReservedLoad:
     return ReservedLoad(np.ones((1, 2)), tasks)
 
 
-LOADS = Family(
+LOADS = ParameterSpace(
     "loads",
     (
         *row("start", 2, 0, 1, whole=True),
@@ -164,5 +164,5 @@ LOADS = Family(
 )
 """Two reserved tasks on a server of two slots, which need not fit together."""
 
-FAMILIES = (few_slots(2), few_slots(3), ONE_SERVER, STEADY, DRAWN, LOADS)
+PARAMETER_SPACES = (few_slots(2), few_slots(3), ONE_SERVER, STEADY, DRAWN, LOADS)
 """In the order in which they are looked at."""

@@ -162,7 +162,7 @@ def _late_runs_cut(view: Evaluation) -> Measurement:
 
 CLAIMS = (
     claim(
-        "lemma1.printed",
+        "lemma1.published",
         _ARRIVAL_CLAIRVOYANT + ", with reserved tasks in the LP alone.",
         "Lemma 1",
         _offline_ignoring,
@@ -241,7 +241,7 @@ CLAIMS = (
         assumptions=(EXCLUSIVE,),
     ),
     claim(
-        "theorem1.printed",
+        "theorem1.published",
         r"$\mathbb{E}[\mathrm{ALG}] \ge \frac12 \mathrm{OPT}(LP)$ whatever the law of arrivals; "
         "tasks of one slot are handled in the order of their devices.",
         "Theorem 1",
@@ -281,7 +281,7 @@ CLAIMS = (
         tolerance=EXACT,
     ),
     claim(
-        "value.printed",
+        "value.published",
         r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ whatever the law of arrivals.",
         "equation (10)",
         _value,
@@ -304,7 +304,7 @@ CLAIMS = (
         corrected_by=("rescue.value",),
     ),
     claim(
-        "definition1.printed",
+        "definition1.published",
         r"$\mathbb{E}[\mathrm{ALG}(I)] \ge \frac12 \mathrm{OPT}(I)$ for every arrival sequence I, "
         "as the quantifier of the definition is printed; the smallest ratio is measured.",
         "Definition 1",

@@ -45,7 +45,7 @@ def _against_plan(view: Evaluation) -> Measurement:
     return Measurement(view.online / view.plan.bound, 1 / (2 - _epsilon(view)), proof)
 
 
-def _as_printed(view: Evaluation) -> Measurement:
+def _as_published(view: Evaluation) -> Measurement:
     ratio, proof = _kept(view)
     return Measurement(ratio, 0.5 - _epsilon(view), proof)
 
@@ -117,11 +117,11 @@ CLAIMS = (
         assumptions=(TWO_SLOT_GAMBLE,),
     ),
     claim(
-        "theorem2.printed",
+        "theorem2.published",
         r"On the two-slot gamble the best online policy earns $1/2 - \epsilon$ of "
         r"$\mathbb{E}_I[\mathrm{OPT}(I)]$, which would contradict Theorem 1.",
         "Theorem 2, proof",
-        _as_printed,
+        _as_published,
         Relation.EQUAL,
         TIGHT,
         assumptions=(TWO_SLOT_GAMBLE,),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from edgeopt.bounds.search.family import Family, Parameter
 from edgeopt.bounds.search.found import Found, rebuild
 from edgeopt.bounds.search.method import search
-from edgeopt.bounds.search.registry import families
+from edgeopt.bounds.search.registry import spaces
+from edgeopt.bounds.search.space import Parameter, ParameterSpace
 
-__all__ = ["Family", "Found", "Parameter", "families", "rebuild", "search"]
+__all__ = ["Found", "Parameter", "ParameterSpace", "rebuild", "search", "spaces"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.search.registry import families
+from edgeopt.bounds.search.registry import spaces
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.writing import write_file
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from edgeopt.bounds.search.family import Family, Point
-    from edgeopt.bounds.search.moves import Looker
+    from edgeopt.bounds.search.moves import Evaluations
+    from edgeopt.bounds.search.space import ParameterSpace, Point
     from edgeopt.bounds.verdict import Verdict
 
 __all__ = ["Found", "rebuild"]
@@ -37,7 +37,7 @@ class Found:
         The instance.
     parameters
         The numbers that it was built from.
-    family
+    space
         Where it was found.
     slack
         Slack relative to the larger of the two numbers compared.
@@ -48,19 +48,19 @@ class Found:
     verdict: Verdict
     instance: Any
     parameters: Mapping[str, Any]
-    family: Family
+    space: ParameterSpace
     slack: float
     looked: int
 
     @classmethod
-    def at(cls, looker: Looker, point: Point, looked: int) -> Found:
+    def at(cls, evaluations: Evaluations, point: Point, looked: int) -> Found:
         """Return the find at a point that was looked at, one of so many."""
-        family, slack = looker.family, looker.slack(point)
-        numbers = family.named(point)
-        verdict = looker.verdicts[point]
+        space, slack = evaluations.space, evaluations.slack(point)
+        numbers = space.named(point)
+        verdict = evaluations.verdicts[point]
         assert verdict is not None
-        named = replace(verdict, instance=_named(family, numbers))
-        return cls(named, family.build(numbers), numbers, family, slack, looked)
+        named = replace(verdict, instance=_named(space, numbers))
+        return cls(named, space.build(numbers), numbers, space, slack, looked)
 
     @property
     def name(self) -> str:
@@ -80,8 +80,8 @@ class Found:
             If the file cannot be written, or something else than a regular file stands there.
         """
         if not callable(getattr(self.instance, "save", None)):
-            recipe = {"kind": _KIND, "claim": self.verdict.claim, "family": self.family.name}
-            text = json.dumps({**recipe, "parameters": dict(self.parameters)}, indent=2)
+            spec = {"kind": _KIND, "claim": self.verdict.claim, "space": self.space.name}
+            text = json.dumps({**spec, "parameters": dict(self.parameters)}, indent=2)
             write_file(path, text + "\n")
             return
         instance = self.instance
@@ -91,15 +91,15 @@ class Found:
         instance.save(path)
 
 
-def rebuild(path: str | os.PathLike[str], family: Family | None = None) -> Any:
+def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -> Any:
     """Build the instance again whose family and numbers `Found.save` has written.
 
     Parameters
     ----------
     path
         The file.
-    family
-        Its family, if it is none of those that `families` lists.
+    space
+        Its family, if it is none of those that `spaces` lists.
 
     Returns
     -------
@@ -114,26 +114,26 @@ def rebuild(path: str | os.PathLike[str], family: Family | None = None) -> Any:
         If the family is unknown.
     """
     try:
-        recipe = json.loads(Path(path).read_text(encoding="utf-8"))
-        names = {"claim", "family", "parameters"}
-        if recipe["kind"] != _KIND or not names <= set(recipe):
+        spec = json.loads(Path(path).read_text(encoding="utf-8"))
+        names = {"claim", "space", "parameters"}
+        if spec["kind"] != _KIND or not names <= set(spec):
             raise ValueError
     except (OSError, ValueError, TypeError, KeyError):
         raise InstanceError("file", "is no find that was kept by its numbers", value=path) from None
-    if family is None:
-        known = families(recipe["claim"].partition(".")[0])
-        if recipe["family"] not in known:
-            raise OptionError(f"family {recipe['family']!r} is unknown; known: {', '.join(known)}")
-        family = known[recipe["family"]]
-    wanted = {parameter.name for parameter in family.parameters}
-    if set(recipe["parameters"]) != wanted:
+    if space is None:
+        known = spaces(spec["claim"].partition(".")[0])
+        if spec["space"] not in known:
+            raise OptionError(f"family {spec['space']!r} is unknown; known: {', '.join(known)}")
+        space = known[spec["space"]]
+    wanted = {parameter.name for parameter in space.parameters}
+    if set(spec["parameters"]) != wanted:
         raise InstanceError("parameters", f"must be {', '.join(sorted(wanted))}", value=path)
-    return family.build(recipe["parameters"])
+    return space.build(spec["parameters"])
 
 
-def _named(family: Family, numbers: Mapping[str, Any]) -> str:
+def _named(space: ParameterSpace, numbers: Mapping[str, Any]) -> str:
     listed = ", ".join(
         f"{name}={value:.6g}" if math.isfinite(value) else f"{name}={value}"
         for name, value in numbers.items()
     )
-    return f"{family.name}({listed})"
+    return f"{space.name}({listed})"

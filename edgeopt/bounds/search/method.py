@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Claim
 from edgeopt.bounds.search.found import Found
-from edgeopt.bounds.search.moves import Looker, shrunk, walk
+from edgeopt.bounds.search.moves import Evaluations, shrunk, walk
 from edgeopt.bounds.search.registry import fitting, known_claim
 from edgeopt.errors import EdgeOptWarning, OptionError
 from edgeopt.options import check_text, check_whole, generator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.search.family import Family
+    from edgeopt.bounds.search.space import ParameterSpace
 
 __all__ = ["search"]
 
@@ -40,7 +40,7 @@ _STARTS: Final = 3
 
 def search(
     claim: str | Claim,
-    family: str | Family | None = None,
+    space: str | ParameterSpace | None = None,
     budget: int = 800,
     rng: int | np.random.Generator = 0,
     *,
@@ -52,7 +52,7 @@ def search(
     ----------
     claim
         The claim, or its identifier.
-    family
+    space
         Where to look, or its name; by default all families of the claim's system whose instances
         it speaks about.
     budget
@@ -78,7 +78,7 @@ def search(
     Examples
     --------
     >>> from edgeopt.bounds import search
-    >>> search("rescue.routing.printed").verdict.verdict.value
+    >>> search("rescue.routing.published").verdict.verdict.value
     'violated'
     """
     check_whole("budget", budget, 1, _MOST)
@@ -86,77 +86,82 @@ def search(
     if not isinstance(claim, Claim):
         check_text("claim", claim)
         claim = known_claim(claim)
-    lookers = [Looker(claim, place, budget, step) for place in fitting(claim, family)]
+    several_evaluations = [
+        Evaluations(claim, place, budget, step) for place in fitting(claim, space)
+    ]
     # An instance may be ill scaled and still be the one that is looked for.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EdgeOptWarning)
-        _look(lookers, budget, stream)
-        best = min(lookers, key=lambda looker: (looker.violation is None, looker.least))
+        _look(several_evaluations, budget, stream)
+        best = min(
+            several_evaluations,
+            key=lambda evaluations: (evaluations.violation is None, evaluations.least),
+        )
         if best.violation is None and math.isinf(best.least):
-            names = ", ".join(looker.family.name for looker in lookers)
+            names = ", ".join(evaluations.space.name for evaluations in several_evaluations)
             raise OptionError(f"claim {claim.id} says nothing of {names} where it was looked at")
         best.left = budget // 2
         point = shrunk(best, best.best()[0] if best.violation is None else best.violation)
         if best.violation is not None and not best.violates(point):  # met while shrinking
             point = shrunk(best, best.violation)
-        return Found.at(best, point, sum(looker.looked for looker in lookers))
+        return Found.at(best, point, sum(evaluations.looked for evaluations in several_evaluations))
 
 
-def _look(lookers: list[Looker], budget: int, rng: np.random.Generator) -> None:
+def _look(several_evaluations: list[Evaluations], budget: int, rng: np.random.Generator) -> None:
     """Look around in all families, then more closely in one after the other."""
-    for looker in lookers:
-        _draw(looker, round(_RANDOM * budget), rng)
-        if looker.violation is not None:
+    for evaluations in several_evaluations:
+        _draw(evaluations, round(_RANDOM * budget), rng)
+        if evaluations.violation is not None:
             return
-    for looker in lookers:
-        _evolve(looker, round(_EVOLUTION * budget), rng)
-        _walk(looker, rng)
-        if looker.violation is not None:
+    for evaluations in several_evaluations:
+        _evolve(evaluations, round(_EVOLUTION * budget), rng)
+        _walk(evaluations, rng)
+        if evaluations.violation is not None:
             return
 
 
-def _draw(looker: Looker, looks: int, rng: np.random.Generator) -> None:
+def _draw(evaluations: Evaluations, looks: int, rng: np.random.Generator) -> None:
     for _ in range(max(1, looks)):  # a family of few points may have been seen whole
-        looker.slack(looker.family.drawn(rng))
-        if looker.violation is not None:
+        evaluations.slack(evaluations.space.drawn(rng))
+        if evaluations.violation is not None:
             return
 
 
-def _walk(looker: Looker, rng: np.random.Generator) -> None:
+def _walk(evaluations: Evaluations, rng: np.random.Generator) -> None:
     """Walk a little from each of the best points, then on from the best of all."""
-    looks = looker.left // (2 * _STARTS)
-    for start in looker.best(_STARTS):
-        walk(looker, start, looks, rng)
-    while not looker.over and looker.violation is None:
-        before = looker.left
-        walk(looker, looker.best()[0], looker.left, rng)
-        if looker.left == before:  # nothing new lies around it
+    looks = evaluations.left // (2 * _STARTS)
+    for start in evaluations.best(_STARTS):
+        walk(evaluations, start, looks, rng)
+    while not evaluations.over and evaluations.violation is None:
+        before = evaluations.left
+        walk(evaluations, evaluations.best()[0], evaluations.left, rng)
+        if evaluations.left == before:  # nothing new lies around it
             return
 
 
-def _evolve(looker: Looker, looks: int, rng: np.random.Generator) -> None:
+def _evolve(evaluations: Evaluations, looks: int, rng: np.random.Generator) -> None:
     """Let the best points evolve, by differences of each other."""
     from scipy.optimize import differential_evolution
 
-    family = looker.family
-    free = [parameter.low < parameter.high for parameter in family.parameters]
-    first = looker.best(max(5, min(15, 3 * len(free))))
-    until = max(looker.left - looks, 0)
+    space = evaluations.space
+    free = [parameter.low < parameter.high for parameter in space.parameters]
+    first = evaluations.best(max(5, min(15, 3 * len(free))))
+    until = max(evaluations.left - looks, 0)
     if len(first) < 5 or not all(free) or looks < 1:
         return
 
     def worth(shares: NDArray[np.float64]) -> float:
-        if looker.left <= until or looker.violation is not None:
+        if evaluations.left <= until or evaluations.violation is not None:
             return _FAR
-        return float(np.clip(looker.slack(family.at(shares)), -_FAR, _FAR))
+        return float(np.clip(evaluations.slack(space.at(shares)), -_FAR, _FAR))
 
     differential_evolution(
         worth,
         [(0.0, 1.0)] * len(free),
-        init=np.clip([family.shares(point) for point in first], 0.0, 1.0),
+        init=np.clip([space.shares(point) for point in first], 0.0, 1.0),
         maxiter=max(1, looks // len(first)),
         polish=False,
         tol=0.0,
         rng=rng,
-        callback=lambda *_: looker.left <= until or looker.violation is not None,
+        callback=lambda *_: evaluations.left <= until or evaluations.violation is not None,
     )

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from edgeopt.bounds.claim import Claim
-    from edgeopt.bounds.search.family import Family, Parameter, Point
+    from edgeopt.bounds.search.space import Parameter, ParameterSpace, Point
     from edgeopt.bounds.verdict import Verdict
 
-__all__ = ["Looker", "shrunk", "walk"]
+__all__ = ["Evaluations", "shrunk", "walk"]
 
 _LOSS: Final = 1e-4
 """Relative slack that a tight find may lose altogether for the sake of plain numbers."""
@@ -26,17 +26,17 @@ _KEPT: Final = 0.5
 """Part of a violation that has to be left: one that can hardly be seen teaches nothing."""
 
 
-def shrunk(looker: Looker, found: Point) -> Point:
+def shrunk(evaluations: Evaluations, found: Point) -> Point:
     """Bring numbers to their simple values, half the way there, or at least to few digits."""
-    violated = looker.violates(found)
-    most = _KEPT * looker.slack(found) if violated else looker.slack(found) + _LOSS
+    violated = evaluations.violates(found)
+    most = _KEPT * evaluations.slack(found) if violated else evaluations.slack(found) + _LOSS
     here, changed, been = found, True, {found}
-    while changed and not looker.over:
+    while changed and not evaluations.over:
         changed = False
-        for place, parameter in enumerate(looker.family.parameters):
+        for place, parameter in enumerate(evaluations.space.parameters):
             for value in _plainer(parameter, here[place]):
                 there = (*here[:place], value, *here[place + 1 :])
-                fine = looker.slack(there) <= most and looker.violates(there) == violated
+                fine = evaluations.slack(there) <= most and evaluations.violates(there) == violated
                 if fine and there not in been:
                     been.add(there)
                     here, changed = there, True
@@ -79,26 +79,26 @@ _DECADES: Final = math.log(10.0)
 """The largest step multiplies a pair of numbers by ten."""
 
 
-def walk(looker: Looker, start: Point, looks: int, rng: np.random.Generator) -> Point:
+def walk(evaluations: Evaluations, start: Point, looks: int, rng: np.random.Generator) -> Point:
     """Move by random steps, each repeated in growing length as long as it leaves less room.
 
     Most of the moves multiply one number and multiply or divide another one by the same factor.
     What a claim compares is made of products, so the points of least room often lie on a curve
     along which such a product is constant; steps of one number at a time leave it at once.
     """
-    count = len(looker.family.parameters)
-    here, until = start, max(looker.left - looks, 0)
+    count = len(evaluations.space.parameters)
+    here, until = start, max(evaluations.left - looks, 0)
     idle, patience = 0, 40 * count
-    while looker.left > until and idle < patience and looker.violation is None:
-        move = _drawn(looker.family, rng)
+    while evaluations.left > until and idle < patience and evaluations.violation is None:
+        move = _drawn(evaluations.space, rng)
         length = _GOLDEN ** -rng.uniform(0.0, _SMALLEST) * rng.choice((-1.0, 1.0))
         idle += 1
-        while looker.left > until:
-            there = looker.family.settled(move(here, length))
-            if there == here or looker.slack(there) > looker.slack(here):
+        while evaluations.left > until:
+            there = evaluations.space.settled(move(here, length))
+            if there == here or evaluations.slack(there) > evaluations.slack(here):
                 break
-            if looker.slack(there) == looker.slack(here):
-                if not looker.over:  # drift over ground where all points are alike
+            if evaluations.slack(there) == evaluations.slack(here):
+                if not evaluations.over:  # drift over ground where all points are alike
                     here = there
                 break
             here, idle = there, 0
@@ -106,11 +106,13 @@ def walk(looker: Looker, start: Point, looks: int, rng: np.random.Generator) -> 
     return here
 
 
-def _drawn(family: Family, rng: np.random.Generator) -> Callable[[Point, float], list[float]]:
+def _drawn(
+    space: ParameterSpace, rng: np.random.Generator
+) -> Callable[[Point, float], list[float]]:
     """Draw which numbers to move, and how."""
-    kind, count = rng.random(), len(family.parameters)
+    kind, count = rng.random(), len(space.parameters)
     one = int(rng.integers(count))
-    parameter = family.parameters[one]
+    parameter = space.parameters[one]
     if kind < _TO_AN_END:
 
         def to_an_end(point: Point, length: float) -> list[float]:
@@ -125,7 +127,7 @@ def _drawn(family: Family, rng: np.random.Generator) -> Callable[[Point, float],
                     max(1.0, abs(length) * (parameter.high - parameter.low)), length
                 )
                 return _with(point, one, point[one] + step)
-            return _with(point, one, _along(family, one, point[one], length))
+            return _with(point, one, _along(space, one, point[one], length))
 
         return alone
     other = int((one + rng.integers(1, count)) % count)
@@ -134,7 +136,7 @@ def _drawn(family: Family, rng: np.random.Generator) -> Callable[[Point, float],
     def together(point: Point, length: float) -> list[float]:
         moved = list(point)
         for place, way in ((one, length), (other, opposite * length)):
-            if family.parameters[place].whole:
+            if space.parameters[place].whole:
                 moved[place] += math.copysign(1.0, way)
             else:
                 moved[place] *= math.exp(_DECADES * way)
@@ -143,8 +145,8 @@ def _drawn(family: Family, rng: np.random.Generator) -> Callable[[Point, float],
     return together
 
 
-def _along(family: Family, place: int, value: float, length: float) -> float:
-    parameter = family.parameters[place]
+def _along(space: ParameterSpace, place: int, value: float, length: float) -> float:
+    parameter = space.parameters[place]
     return parameter.at(min(max(parameter.share(value) + length, 0.0), 1.0))
 
 
@@ -154,14 +156,14 @@ def _with(point: Point, place: int, value: float) -> list[float]:
     return moved
 
 
-class Looker:
+class Evaluations:
     """Checks points, each once, and remembers the least slack.
 
     Parameters
     ----------
     claim
         The claim.
-    family
+    space
         Where to look.
     budget
         Looks that are left; further ones find nothing.
@@ -170,9 +172,13 @@ class Looker:
     """
 
     def __init__(
-        self, claim: Claim, family: Family, budget: int, step: Callable[[str], None] | None = None
+        self,
+        claim: Claim,
+        space: ParameterSpace,
+        budget: int,
+        step: Callable[[str], None] | None = None,
     ) -> None:
-        self.claim, self.family, self.left, self.step = claim, family, budget, step
+        self.claim, self.space, self.left, self.step = claim, space, budget, step
         self.verdicts: dict[Point, Verdict | None] = {}
         self._slack: dict[Point, float] = {}
         self.violation: Point | None = None
@@ -206,7 +212,7 @@ class Looker:
             verdict = self.verdicts[point] = self._verdict(point)
             self._slack[point] = _relative(verdict)
             if self.step is not None:
-                self.step(self.family.name)
+                self.step(self.space.name)
             if self.violation is None and self.violates(point):
                 self.violation = point
         return self._slack[point]
@@ -223,13 +229,13 @@ class Looker:
 
     def _verdict(self, point: Point) -> Verdict | None:
         try:
-            instance = self.family.build(self.family.named(point))
+            instance = self.space.build(self.space.named(point))
         except EdgeOptError:
             return None
         try:
             # A label saves the hash of an instance that is seldom asked for again.
             return self.claim.decide(
-                instance, lambda: self.claim.view(instance), name=self.family.name
+                instance, lambda: self.claim.view(instance), name=self.space.name
             )
         except EdgeOptError:  # such as a problem without a solution: nothing to compare
             return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgeopt import plugins, registry
-from edgeopt.bounds.search.family import Family
+from edgeopt.bounds.search.space import ParameterSpace
 from edgeopt.errors import OptionError
 from edgeopt.options import check_kind
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["families", "fitting", "known_claim"]
+__all__ = ["fitting", "known_claim", "spaces"]
 
 
-def families(system: str) -> Mapping[str, Family]:
+def spaces(system: str) -> Mapping[str, ParameterSpace]:
     """Return the families of a system by their names.
 
     Parameters
@@ -37,11 +37,11 @@ def families(system: str) -> Mapping[str, Family]:
     OptionError
         If two families of the system share a name, or what another package offers is broken.
     """
-    found: dict[str, Family] = {}
-    own = registry.built_in(registry.FAMILIES).get(system)
+    found: dict[str, ParameterSpace] = {}
+    own = registry.built_in(registry.PARAMETER_SPACES).get(system)
     if own is not None:
         _add(found, own.load(), own.value)
-    for point in registry.offered(registry.FAMILIES):
+    for point in registry.offered(registry.PARAMETER_SPACES):
         if point.name == system:
             offered: Sequence[Any] = plugins.load(point, Sequence)  # type: ignore[type-abstract]
             _add(found, offered, point.value)
@@ -59,28 +59,28 @@ def known_claim(name: str) -> Claim:
     return next(iter(chosen.values()))
 
 
-def fitting(claim: Claim, family: str | Family | None = None) -> list[Family]:
+def fitting(claim: Claim, space: str | ParameterSpace | None = None) -> list[ParameterSpace]:
     """Return the families to look at for a claim, or the one that is wanted."""
-    if family is not None and not isinstance(family, str):
-        check_kind("family", family, Family)
-        return [family]
-    known = families(claim.id.partition(".")[0])
+    if space is not None and not isinstance(space, str):
+        check_kind("space", space, ParameterSpace)
+        return [space]
+    known = spaces(claim.id.partition(".")[0])
     fit = [one for one in known.values() if one.fits(claim)]
-    if family is None:
+    if space is None:
         if not fit:
             raise OptionError(f"claim {claim.id}: no family holds the instances that it is about")
         return fit
-    if family not in {one.name for one in fit}:
+    if space not in {one.name for one in fit}:
         listed = ", ".join(one.name for one in fit) or "none"
-        raise OptionError(f"family {family!r} does not fit claim {claim.id}; these do: {listed}")
-    return [known[family]]
+        raise OptionError(f"family {space!r} does not fit claim {claim.id}; these do: {listed}")
+    return [known[space]]
 
 
-def _add(found: dict[str, Family], offered: Iterable[Any], origin: str) -> None:
-    for family in offered:
-        if not isinstance(family, Family):
-            found_instead = type(family).__name__
+def _add(found: dict[str, ParameterSpace], offered: Iterable[Any], origin: str) -> None:
+    for space in offered:
+        if not isinstance(space, ParameterSpace):
+            found_instead = type(space).__name__
             raise OptionError(f"{origin}: must hold Family objects, not a {found_instead}")
-        if family.name in found:
-            raise OptionError(f"{origin}: family {family.name} is already taken")
-        found[family.name] = family
+        if space.name in found:
+            raise OptionError(f"{origin}: family {space.name} is already taken")
+        found[space.name] = space

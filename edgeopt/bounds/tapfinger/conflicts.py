@@ -281,7 +281,7 @@ CLAIMS = (
         **_RIVALS,
     ),
     claim(
-        "conflict.printed",
+        "conflict.published",
         "It is if conflicts are resolved before bundles are chosen. The winner may give it "
         "nothing, and the round is lost.",
         "Section IV-C, task selection conflicts",
@@ -303,11 +303,11 @@ CLAIMS = (
         view=lambda instance: instance,
     ),
     claim(
-        "optimus.printed",
+        "optimus.published",
         "It does if it is fitted as in the program behind the paper's figures, which takes the "
         "speeds of GPUs for those of CPU cores.",
         "Section V-A, Optimus",
-        lambda instance: _expects(instance, "printed"),
+        lambda instance: _expects(instance, "published"),
         Relation.AT_LEAST,
         _GPUS,
         corrected_by=("tapfinger.optimus",),

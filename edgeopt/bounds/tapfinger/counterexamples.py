@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.named import Family, kept
+from edgeopt.bounds.named import ParameterSpace, kept
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthetic_workload
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
@@ -211,7 +211,7 @@ def drawn_instance(seed: int) -> TapFingerInstance:
     )
 
 
-TASKS: Family = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in range(9)}
+TASKS: ParameterSpace = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in range(9)}
 """Random tasks, few enough to try every plan."""
 
 
@@ -220,8 +220,10 @@ def noisy_instance(seed: int) -> TapFingerInstance:
     return drawn_instance(seed).replace(noise=(0.05, 0.1, 0.3)[seed % 3])
 
 
-INSTANCES: Family = {f"drawn_instance({seed})": kept(drawn_instance, seed) for seed in range(6)}
+INSTANCES: ParameterSpace = {
+    f"drawn_instance({seed})": kept(drawn_instance, seed) for seed in range(6)
+}
 """Random instances with as few tasks."""
 
-NOISY: Family = {f"noisy_instance({seed})": kept(noisy_instance, seed) for seed in range(4)}
+NOISY: ParameterSpace = {f"noisy_instance({seed})": kept(noisy_instance, seed) for seed in range(4)}
 """Random instances with noise."""

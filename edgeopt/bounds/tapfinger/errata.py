@@ -42,7 +42,7 @@ In the first a cluster starts one task per slot, in the second several.
 """
 
 
-def loop(tasks: Sequence[int], *, printed: bool) -> tuple[int, int]:
+def loop(tasks: Sequence[int], *, published: bool) -> tuple[int, int]:
     """Run the loop of Algorithm 1; return its rounds and the tasks that still wait.
 
     Every agent has room for all of its tasks, and names one per round.
@@ -51,17 +51,17 @@ def loop(tasks: Sequence[int], *, printed: bool) -> tuple[int, int]:
     for count in range(1, PATIENCE + 1):
         started = [some > 0 for some in left]
         left = [some - begun for some, begun in zip(left, started, strict=True)]
-        if all(started) if printed else not any(started):
+        if all(started) if published else not any(started):
             return count, sum(left)
     return PATIENCE, sum(left)
 
 
-def replayed(slots: int, *, printed: bool) -> int:
+def replayed(slots: int, *, published: bool) -> int:
     """Return how many slots a task takes when its measured, steady progress is replayed."""
     progress, count = 0.0, 0
     while progress < COMPLETE:
         count += 1
-        progress += (count if printed else 1) / slots
+        progress += (count if published else 1) / slots
     return count
 
 
@@ -140,11 +140,13 @@ def errata() -> tuple[Erratum, ...]:
     early, late = (11, 11), (1, 22)
     flows = [sum(itertools.accumulate(order)) for order in itertools.permutations((1, 10))]
     shorter, longer = _alone_under_noise(named.one_gpu()), _alone_under_noise(named.insensitive())
-    gain = {name: 100.0 * (1.0 - ours / theirs) for name, (ours, theirs) in RECORDED.items()}
+    gain = {
+        name: 100.0 * (1.0 - computed / theirs) for name, (computed, theirs) in RECORDED.items()
+    }
     over = {mode: gpus - cpus / 2.0 for mode, (cpus, gpus) in USED.items()}
     return (
         erratum(
-            "equation2.printed",
+            "equation2.published",
             "Equation (2) and section III-B",
             r"$\sum_j y_{j,n,t} \le 1$ for every cluster and timestep keeps a task on one cluster.",
             r"$\sum_{n,t} y_{j,n,t} = 1$ for every task does.",
@@ -159,7 +161,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_MOST,
         ),
         erratum(
-            "equation8.printed",
+            "equation8.published",
             "Equations (7) and (8)",
             r"$x_{j,r,n} = 0$ or $x_{j,r,n} \ge b_{j,r}$.",
             r"$b_{j,r} \max_t y_{j,n,t} \le x_{j,r,n} \le C_{r,n} \max_t y_{j,n,t}$.",
@@ -174,7 +176,7 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "timesteps.printed",
+            "timesteps.published",
             "Sections III-B and IV-A",
             r"$\sum_{t \in [T]} R_t = \sum_j \phi_j$ over the timesteps of section III-B.",
             "It is if tasks are counted once a slot, at its last round.",
@@ -213,14 +215,14 @@ def errata() -> tuple[Erratum, ...]:
             Relation.AT_LEAST,
         ),
         erratum(
-            "algorithm1.printed",
+            "algorithm1.published",
             "Algorithm 1, line 10",
             "The loop goes on as long as some agent does nothing.",
             "It goes on as long as some agent starts a task.",
             "As printed time passes when all agents have just started one. The tasks that still "
             "wait are given.",
             "one agent, two tasks",
-            (loop((2,), printed=True)[1], loop((2,), printed=False)[1], 0.0),
+            (loop((2,), published=True)[1], loop((2,), published=False)[1], 0.0),
         ),
         erratum(
             "algorithm1.endless",
@@ -230,10 +232,10 @@ def errata() -> tuple[Erratum, ...]:
             "As printed it never ends where an agent has no task. Its rounds are given, a thousand "
             "at most, beside the one that is enough.",
             "one agent, no task",
-            (loop((0,), printed=True)[0], loop((0,), printed=False)[0], 1.0),
+            (loop((0,), published=True)[0], loop((0,), published=False)[0], 1.0),
         ),
         erratum(
-            "equation11.printed",
+            "equation11.published",
             "Equation (11)",
             r"The cluster of largest $z_{j,n} \Pr(n)$ wins a task.",
             r"The one of largest $\hat z_{j,n} \Pr(n)$ does, $\hat z$ being the probability.",
@@ -247,7 +249,7 @@ def errata() -> tuple[Erratum, ...]:
             ),
         ),
         erratum(
-            "durations.printed",
+            "durations.published",
             "Section V-A, synthetic ML tasks",
             r"The progress of a slot is $\tanh(g / 16)$ with g GPUs: 2 to 17 slots.",
             r"In the paper's simulations it is $\tanh(g / 16) \sqrt{1.2 - p}$: 2 to 21 slots.",
@@ -256,16 +258,16 @@ def errata() -> tuple[Erratum, ...]:
             (_longest("constant"), _longest("sqrt"), _longest_by_steps()),
         ),
         erratum(
-            "curve.printed",
+            "curve.published",
             "Section V-A, test-bed traces",
             "Each slot adds the progress that the measured task had reached by its end.",
             "It adds the progress that the task had made in it.",
             "As behind the paper's figures a task is complete after a few slots.",
             "a task that took 3 slots",
-            (replayed(3, printed=True), replayed(3, printed=False), 3.0),
+            (replayed(3, published=True), replayed(3, published=False), 3.0),
         ),
         erratum(
-            "noise.printed",
+            "noise.published",
             "Section V-B, randomness of the gains",
             "Noise of 0.1 either way leaves the mean gain g of a slot where it is.",
             r"It is $g + \max(0, \epsilon - g)^2 / (4 \epsilon)$.",
@@ -274,7 +276,7 @@ def errata() -> tuple[Erratum, ...]:
             (0.0625, mean_gain(0.0625, 0.1), _averaged_gain(0.0625, 0.1)),
         ),
         erratum(
-            "noise.durations.printed",
+            "noise.durations.published",
             "Section V-B, randomness of the gains",
             "Under noise a task takes on average as long as without.",
             "Mostly it takes less: lost progress is cut off at 0.",
@@ -292,7 +294,7 @@ def errata() -> tuple[Erratum, ...]:
             (longer[0], longer[1], longer[1]),
         ),
         erratum(
-            "min.printed",
+            "min.published",
             "Section V-D, Min",
             "Min flows for no longer than any random selection of tasks.",
             r"It flows for $\frac{J + 1}{2} \sum_j d_j$ on average, if nothing is gained from "
@@ -302,7 +304,7 @@ def errata() -> tuple[Erratum, ...]:
             (min(flows), 1.5 * 11, float(np.mean(flows))),
         ),
         erratum(
-            "worlds.shared",
+            "scenarios.shared",
             "Section V-A, task arrivals",
             "Policies that are compared see the same arrivals if one generator draws all.",
             "They do if arrivals are drawn from a generator of their own.",
@@ -312,7 +314,7 @@ def errata() -> tuple[Erratum, ...]:
             (_differences(shared=True), _differences(shared=False), 0.0),
         ),
         erratum(
-            "headline.printed",
+            "headline.published",
             "Section VI, conclusion",
             "The average completion time is reduced by 28.6 % on three clusters.",
             "The median is; the average is reduced by 25.1 %.",
@@ -321,7 +323,7 @@ def errata() -> tuple[Erratum, ...]:
             (gain["median"], gain["mean"], gain["mean"]),
         ),
         erratum(
-            "tiresias.printed",
+            "tiresias.published",
             "Section V-B, three-agent implementation, and Fig. 11",
             "Tiresias only schedules tasks with the smallest bundles.",
             "It does where a cluster starts at most one task per slot.",

@@ -233,7 +233,7 @@ def _without_noise(instance: TapFingerInstance) -> Measurement:
     return Measurement(trivial_bound(scheduling_problem(instance)), float(fastest(problem).sum()))
 
 
-_FAMILY = {**TASKS, **INSTANCES}
+_INSTANCES = {**TASKS, **INSTANCES}
 
 _ALL = {**INSTANCES, **NOISY, **one(named.overtaken)}
 
@@ -255,7 +255,7 @@ CLAIMS = (
             "Problem (1) to (8), its lower bounds",
             partial(_below_plans, method),
             Relation.AT_MOST,
-            _FAMILY,
+            _INSTANCES,
             tolerance=SOLVED,
             **PLANNED,
         )
@@ -268,7 +268,7 @@ CLAIMS = (
         "Problem (1) to (8), its lower bounds",
         _far_from_optimum,
         Relation.AT_LEAST,
-        _FAMILY,
+        _INSTANCES,
         tolerance=2e-4,
     ),
     claim(

@@ -82,7 +82,7 @@ def _least_running(view: Evaluation) -> Measurement:
     return Measurement(plan.schedule.flow_time(problem), optimum, {"plan": plan})
 
 
-_FAMILY = {**TASKS, **INSTANCES}
+_INSTANCES = {**TASKS, **INSTANCES}
 
 
 def _excess(plan: Plan, end: NDArray[np.int64]) -> float:
@@ -133,7 +133,7 @@ def _by_running_time(view: Evaluation) -> Measurement:
     return worst(Relation.AT_MOST, found)
 
 
-_CAPACITY_FAMILY = {**TASKS, **INSTANCES}
+_CAPACITY_INSTANCES = {**TASKS, **INSTANCES}
 
 
 def _alive(plan: Plan, *, after: bool = False) -> float:
@@ -190,7 +190,7 @@ def _held(view: Evaluation, *, after: bool) -> Measurement:
     return worst(Relation.EQUAL, found)
 
 
-_ACCUMULATION_FAMILY = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
+_ACCUMULATION_INSTANCES = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
 
 CLAIMS = (
     claim(
@@ -201,11 +201,11 @@ CLAIMS = (
         "Problem (1) to (8), corrected",
         _program,
         Relation.EQUAL,
-        {**_FAMILY, **one(named.lone_task)},
+        {**_INSTANCES, **one(named.lone_task)},
         tolerance=SOLVED,
     ),
     claim(
-        "equation3.printed",
+        "equation3.published",
         r"It is with $\sum_{n,t} y_{j,n,t} \le 1$, as printed. But then nothing need be served.",
         "Equation (3)",
         lambda view: _program(view, all_served=False),
@@ -215,7 +215,7 @@ CLAIMS = (
         tolerance=SOLVED,
     ),
     claim(
-        "equation1.printed",
+        "equation1.published",
         r"Of the plans that minimise $\sum_j \phi_j$ one has the least flow time if $\phi_j$ is "
         "the time for which task j runs, which bundle and cluster determine.",
         "Equation (1), with phi counted from the start",
@@ -231,10 +231,10 @@ CLAIMS = (
         "Problem (1) to (8), its bundles",
         _efficient,
         Relation.EQUAL,
-        {**_FAMILY, **one(named.both_or_halves), **one(named.last_unit)},
+        {**_INSTANCES, **one(named.both_or_halves), **one(named.last_unit)},
     ),
     claim(
-        "bundles.printed",
+        "bundles.published",
         r"It stays the same if a task is given $0, 1, \ldots, C_{r,n} - 1$ units, as printed in "
         "section III-A: never all of a cluster.",
         "Section III-A",
@@ -250,7 +250,7 @@ CLAIMS = (
         "Equation (2), in slots",
         _one_start,
         Relation.AT_LEAST,
-        {**_FAMILY, **one(named.at_once)},
+        {**_INSTANCES, **one(named.at_once)},
     ),
     claim(
         "equation2.slots",
@@ -269,11 +269,11 @@ CLAIMS = (
         "Equation (5), corrected",
         _by_flow_time,
         Relation.EQUAL,
-        {**_CAPACITY_FAMILY, **one(named.late_arrivals), **one(named.cut_off)},
+        {**_CAPACITY_INSTANCES, **one(named.late_arrivals), **one(named.cut_off)},
         **PLANNED,
     ),
     claim(
-        "equation5.printed",
+        "equation5.published",
         r"A plan that can be carried out keeps (5) if $\phi_j$ is the completion time of task j, "
         "as it is called. But a task would hold its bundle the longer the later it arrives.",
         "Equation (5) and section III-C",
@@ -301,7 +301,7 @@ CLAIMS = (
         "Section IV-A, reward",
         _counted,
         Relation.EQUAL,
-        _ACCUMULATION_FAMILY,
+        _ACCUMULATION_INSTANCES,
         **PLANNED,
     ),
     claim(
@@ -321,7 +321,7 @@ CLAIMS = (
         "Section V-B, task accumulation, corrected",
         _less_one_each,
         Relation.EQUAL,
-        {**_ACCUMULATION_FAMILY, **one(named.started_at_once)},
+        {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
         **PLANNED,
     ),
     claim(
@@ -331,11 +331,11 @@ CLAIMS = (
         "Section IV-A, reward, corrected",
         lambda view: _local(view, lambda clusters: 1.0 / clusters),
         Relation.EQUAL,
-        {**_ACCUMULATION_FAMILY, **one(named.waiting_twice)},
+        {**_ACCUMULATION_INSTANCES, **one(named.waiting_twice)},
         **PLANNED,
     ),
     claim(
-        "reward.local.printed",
+        "reward.local.published",
         r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks associated with it. A task that "
         "waits for several clusters is counted by each.",
         "Section IV-A, reward",
@@ -352,7 +352,7 @@ CLAIMS = (
         "Section V-C, resource use, corrected",
         lambda view: _held(view, after=False),
         Relation.EQUAL,
-        {**_ACCUMULATION_FAMILY, **one(named.started_at_once)},
+        {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
         **PLANNED,
     ),
     claim(

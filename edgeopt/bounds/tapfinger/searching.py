@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.search.family import Family, Parameter, of_seeds, row, values
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.bounds.tapfinger.conflicts import Changes, Rivals
 from edgeopt.bounds.tapfinger.counterexamples import drawn_tasks, of_gpus
 from edgeopt.bounds.tapfinger.plan import Plan
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CHANGES",
     "DRAWN",
-    "FAMILIES",
     "FEW_TASKS",
     "FORMULAS",
     "LONE_TASK",
+    "PARAMETER_SPACES",
     "PLANS",
     "QUEUES",
     "TASKS",
@@ -35,7 +35,7 @@ def _rivals(point: Mapping[str, Any]) -> Rivals:
 
 
 FORMULAS = (
-    Family(
+    ParameterSpace(
         "rivals",
         (
             *row("score", 2, 0.0, 1.0),
@@ -76,7 +76,7 @@ def _tasks(point: Mapping[str, Any]) -> SchedulingProblem:
     )
 
 
-TASKS = Family(
+TASKS = ParameterSpace(
     "tasks",
     (*_GIVEN, Parameter("single_start", 0, 1, whole=True)),
     _tasks,
@@ -92,7 +92,7 @@ def _plan(point: Mapping[str, Any]) -> Plan:
     return of_gpus(problem, start.tolist(), held.tolist())
 
 
-PLANS = Family(
+PLANS = ParameterSpace(
     "plans",
     (
         *_GIVEN,
@@ -123,7 +123,7 @@ def _few_tasks(point: Mapping[str, Any]) -> TapFingerInstance:
     )
 
 
-FEW_TASKS = Family(
+FEW_TASKS = ParameterSpace(
     "few_tasks",
     (
         *row("speed", 2, 0.05, 1.1, simple=1.0),
@@ -160,7 +160,7 @@ def _lone_task(point: Mapping[str, Any]) -> TapFingerInstance:
     )
 
 
-LONE_TASK = Family(
+LONE_TASK = ParameterSpace(
     "lone_task",
     (
         Parameter("units", 1, 8, whole=True),
@@ -183,7 +183,7 @@ def _changes(point: Mapping[str, Any]) -> Changes:
     return Changes(instance, tuple((2, gpus) for gpus in held))
 
 
-CHANGES = Family(
+CHANGES = ParameterSpace(
     "changes",
     (
         Parameter("slots", 1, 5, whole=True, simple=3),
@@ -198,5 +198,5 @@ CHANGES = Family(
 DRAWN = of_seeds("drawn", small, TapFingerInstance)
 """Random instances whose schedules can be enumerated."""
 
-FAMILIES = (TASKS, PLANS, FEW_TASKS, LONE_TASK, CHANGES, QUEUES, DRAWN, *FORMULAS)
+PARAMETER_SPACES = (TASKS, PLANS, FEW_TASKS, LONE_TASK, CHANGES, QUEUES, DRAWN, *FORMULAS)
 """In the order in which they are looked at."""

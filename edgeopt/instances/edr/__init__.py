@@ -9,10 +9,8 @@ from __future__ import annotations
 from edgeopt.instances.edr.channel import draw_bands, link_rates
 from edgeopt.instances.edr.generate import generate
 from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.measurements import cap_shares, from_data, from_tables
-from edgeopt.instances.edr.reference import Reference, calibrated_weights, reference
-from edgeopt.instances.edr.rounds import rounds_needed
-from edgeopt.instances.edr.special import (
+from edgeopt.instances.edr.measurements import cap_shares, from_bundled, from_raw
+from edgeopt.instances.edr.named_instances import (
     falling_cap,
     forced_excess,
     half_a_round,
@@ -24,6 +22,8 @@ from edgeopt.instances.edr.special import (
     theorem3,
     uneven_demand,
 )
+from edgeopt.instances.edr.reference import Reference, calibrated_weights, reference
+from edgeopt.instances.edr.rounds import rounds_needed
 
 __all__ = [
     "EdrInstance",
@@ -33,8 +33,8 @@ __all__ = [
     "draw_bands",
     "falling_cap",
     "forced_excess",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "generate",
     "half_a_round",
     "jensen",

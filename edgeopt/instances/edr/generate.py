@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Weights", "finish", "generate"]
 
-Weights: TypeAlias = Literal["calibrated", "printed"]
+Weights: TypeAlias = Literal["calibrated", "published"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""
 
 EVENT_HOURS: Final = (16, 20)
@@ -48,7 +48,7 @@ def generate(
     types: int = 4,
     reuse: Reuse = "group",
     accuracy: float = 0.02,
-    rounds_bound: RoundsBound = "printed",
+    rounds_bound: RoundsBound = "published",
     clients: int = 30,
     capable_share: float = 0.3,
     headroom: float = 3.0,
@@ -89,7 +89,7 @@ def generate(
         Range of the caps, in terms of the energy that the frame would use if requests were served
         at average sites and tasks trained at an even rate.
     weights
-        ``"calibrated"``: see `calibrated_weights`. ``"printed"``: a dollar counts as a second.
+        ``"calibrated"``: see `calibrated_weights`. ``"published"``: a dollar counts as a second.
     demand
         Factor on all requests.
     noise, bandwidth

@@ -50,8 +50,8 @@ __all__ = [
     "Measured",
     "build",
     "cap_shares",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "measure",
     "read_tables",
     "write_tables",
@@ -178,7 +178,7 @@ DAY_QUARTERS: Final = 96
 """Quarters of an hour in a day."""
 
 
-def from_tables(**options: Any) -> EdrInstance:
+def from_bundled(**options: Any) -> EdrInstance:
     """Build the composite week from the small tables that come with the package.
 
     Parameters
@@ -188,7 +188,7 @@ def from_tables(**options: Any) -> EdrInstance:
 
     Returns
     -------
-    An instance equal to what `from_data` builds from the raw files with the same options.
+    An instance equal to what `from_raw` builds from the raw files with the same options.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def from_tables(**options: Any) -> EdrInstance:
     return build(read_tables(FOLDER), **options)
 
 
-def from_data(
+def from_raw(
     directory: str | os.PathLike[str],
     *,
     price_week: str = PRICE_WEEK,
@@ -237,7 +237,7 @@ def build(
     types: int = 4,
     reuse: Reuse = "group",
     accuracy: float = 0.02,
-    rounds_bound: RoundsBound = "printed",
+    rounds_bound: RoundsBound = "published",
     clients: int = 30,
     capable_share: float = 0.3,
     headroom: float = 3.0,

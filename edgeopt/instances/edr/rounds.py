@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RoundsBound", "rounds_needed"]
 
-RoundsBound: TypeAlias = Literal["printed", "corrected"]
+RoundsBound: TypeAlias = Literal["published", "corrected"]
 """The bound as printed, or as it follows from the analysis that it cites."""
 
 
@@ -34,7 +34,7 @@ def rounds_needed(
     convexity: float = 1.0,
     deviation: ArrayLike = 1.0,
     gradient: float = 0.01,
-    rounds_bound: RoundsBound = "printed",
+    rounds_bound: RoundsBound = "published",
 ) -> int:
     r"""Return the rounds that bring a federated model within an accuracy of its best loss.
 
@@ -67,7 +67,7 @@ def rounds_needed(
     gradient
         Bound on the norm of a stochastic gradient.
     rounds_bound
-        ``"printed"``, or ``"corrected"`` in the three points above.
+        ``"published"``, or ``"corrected"`` in the three points above.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def rounds_needed(
         raise OptionError(f"deviation must be a number or {sites} of them, at most 1e15")
     spread = np.broadcast_to(spread, (sites,)) ** 2
     weight = (
-        np.arange(1.0, sites + 1) if rounds_bound == "printed" else np.full(sites, float(sites))
+        np.arange(1.0, sites + 1) if rounds_bound == "published" else np.full(sites, float(sites))
     )
     left_out = 4 * (sites - clients) / (clients * (sites - 1)) if clients < sites else 0.0
     variance = (
@@ -108,7 +108,7 @@ def rounds_needed(
         * (8 * (local_steps - 1) ** 2 + left_out * local_steps**2 + 8 * smoothness)
     )  # fmt: skip
     steps = 2 * smoothness * variance / (convexity**2 * accuracy)
-    if rounds_bound == "printed":
+    if rounds_bound == "published":
         needed = steps - max(smoothness / convexity, local_steps)
     else:
         needed = (steps - max(8 * smoothness / convexity, local_steps)) / local_steps

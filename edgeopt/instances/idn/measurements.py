@@ -34,8 +34,8 @@ __all__ = [
     "Classifiers",
     "Measured",
     "build",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "measure",
     "read_classifiers",
     "read_tables",
@@ -242,7 +242,7 @@ def _read_classifiers(path: Path) -> Classifiers:
     )
 
 
-def from_tables(**options: Any) -> IdnInstance:
+def from_bundled(**options: Any) -> IdnInstance:
     """Build an instance from the small tables that come with the package.
 
     Parameters
@@ -252,7 +252,7 @@ def from_tables(**options: Any) -> IdnInstance:
 
     Returns
     -------
-    An instance equal to what `from_data` builds from the raw files with the same options.
+    An instance equal to what `from_raw` builds from the raw files with the same options.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def from_tables(**options: Any) -> IdnInstance:
     return build(read_tables(FOLDER), **options)
 
 
-def from_data(directory: str | os.PathLike[str], **options: Any) -> IdnInstance:
+def from_raw(directory: str | os.PathLike[str], **options: Any) -> IdnInstance:
     """Build an instance from the raw measurement files.
 
     Parameters

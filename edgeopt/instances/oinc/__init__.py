@@ -11,8 +11,8 @@ from edgeopt.instances.oinc.channel import link_rates
 from edgeopt.instances.oinc.drift import Drift, PageHinkley, draw_drift
 from edgeopt.instances.oinc.generate import generate
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.measurements import from_data, from_tables
-from edgeopt.instances.oinc.special import crowded, overtaking, sequence, short_jobs, small
+from edgeopt.instances.oinc.measurements import from_bundled, from_raw
+from edgeopt.instances.oinc.named_instances import crowded, overtaking, sequence, short_jobs, small
 
 __all__ = [
     "Drift",
@@ -21,8 +21,8 @@ __all__ = [
     "crowded",
     "draw_activity",
     "draw_drift",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "generate",
     "link_rates",
     "overtaking",

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["READINGS", "Channel", "check_channel", "link_rates"]
 
-Channel: TypeAlias = Literal["literal", "physical", "printed"]
+Channel: TypeAlias = Literal["literal", "physical", "published"]
 """How the formulas of the radio are read; see `link_rates`."""
 
 READINGS: Final[dict[str, str]] = {
     "literal": "the loss in decibels taken for a gain, and noise of -40 dBm in the whole band; the "
     "only reading of the paper's radio under which its latencies come out, and not physical",
     "physical": "the loss as a loss, and thermal noise of -174 dBm/Hz in place of the printed one",
-    "printed": "the loss as a loss, and noise of -40 dBm/Hz as printed; nothing gets through",
+    "published": "the loss as a loss, and noise of -40 dBm/Hz as printed; nothing gets through",
 }
 """What each reading of the channel does, in words."""
 
 THERMAL: Final = -174.0
 """Power density of thermal noise, dBm/Hz."""
 
-PRINTED: Final = -40.0
+PUBLISHED: Final = -40.0
 """Printed noise, dBm/Hz; read literally, dBm in the band."""
 
 
@@ -55,7 +55,7 @@ def link_rates(
         which the paper's latencies come out. ``"physical"``: g is that loss, and the noise thermal,
         -174 dBm/Hz: some 5 Mbit/s in a band of 2.5 MHz and 14 in one of 25, so that requests of a
         megabyte take seconds; with 20 to 30 MHz and an eighth of the data they fit into a slot.
-        ``"printed"``: g is that loss and the noise -40 dBm/Hz: some :math:`10^{-12}` Mbit/s.
+        ``"published"``: g is that loss and the noise -40 dBm/Hz: some :math:`10^{-12}` Mbit/s.
     kilometres
         Distance between device and site, km.
     power
@@ -90,8 +90,8 @@ def link_rates(
     if channel == "literal":
         rule = "is too short for a reading that takes the loss in decibels for a gain"
         require("kilometres", loss > 0, distance, rule)
-        return shannon_rate(bandwidth, sent * loss / dbm_to_watt(PRINTED))
-    density = THERMAL if channel == "physical" else PRINTED
+        return shannon_rate(bandwidth, sent * loss / dbm_to_watt(PUBLISHED))
+    density = THERMAL if channel == "physical" else PUBLISHED
     noise = noise_watt(density, megahertz_to_hertz(bandwidth))
     return shannon_rate(bandwidth, sent * decibel_to_ratio(-loss) / noise)
 

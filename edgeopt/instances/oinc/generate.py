@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc.channel import Channel
 
-__all__ = ["BANDWIDTH", "SLO", "draw_world", "generate"]
+__all__ = ["BANDWIDTH", "SLO", "draw_scenario", "generate"]
 
 SPEED: Final = (5.0, 9.0)
 """CPU of a site, Gcycle/s."""
@@ -120,7 +120,7 @@ def generate(
     check_whole("jobs", jobs)
     streams = generator(rng).spawn(8)
     activity, retraining, drifting = streams[5:]
-    world = draw_world(
+    scenario = draw_scenario(
         streams[:5],
         sites=sites,
         devices=devices,
@@ -132,7 +132,7 @@ def generate(
         band_scale=band_scale,
         slo=slo,
     )
-    settings = JobSettings(world["speed"], job_scale, patience)
+    settings = JobSettings(scenario["speed"], job_scale, patience)
     if drift:
         alarm = draw_drift(drifting, slots, devices, jobs).alarm
         fields = drift_jobs(retraining, alarm, settings)
@@ -140,13 +140,13 @@ def generate(
         fields = draw_jobs(retraining, jobs, slots, settings)
     return OincInstance(
         active=draw_activity(activity, slots, devices, duty, stationary=stationary),
-        **world,
+        **scenario,
         **fields,
         origin=_origin(channel, duty, stationary, drift),
     )
 
 
-def draw_world(
+def draw_scenario(
     streams: list[np.random.Generator],
     *,
     sites: int,

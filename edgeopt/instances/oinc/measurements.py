@@ -11,7 +11,7 @@ from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.oinc.activity import replay_activity
 from edgeopt.instances.oinc.channel import READINGS
 from edgeopt.instances.oinc.drift import draw_drift
-from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_world
+from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_scenario
 from edgeopt.instances.oinc.instance import OincInstance
 from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
 from edgeopt.instances.tables import FOLDER, write_table
@@ -33,8 +33,8 @@ __all__ = [
     "SERVICES",
     "Measured",
     "build",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "measure",
     "read_tables",
     "stretches",
@@ -143,7 +143,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     )
 
 
-def from_tables(**options: Any) -> OincInstance:
+def from_bundled(**options: Any) -> OincInstance:
     """Build an instance from the small tables that come with the package.
 
     Parameters
@@ -154,7 +154,7 @@ def from_tables(**options: Any) -> OincInstance:
 
     Returns
     -------
-    An instance equal to what `from_data` builds from the raw files with the same options.
+    An instance equal to what `from_raw` builds from the raw files with the same options.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def from_tables(**options: Any) -> OincInstance:
     return build(read_tables(FOLDER), **options)
 
 
-def from_data(directory: str | os.PathLike[str], **options: Any) -> OincInstance:
+def from_raw(directory: str | os.PathLike[str], **options: Any) -> OincInstance:
     """Build an instance from the raw measurement files.
 
     Parameters
@@ -227,7 +227,7 @@ def build(
         )
     streams = generator(rng).spawn(8)
     asking, retraining, drifting = streams[5:]
-    world = draw_world(
+    scenario = draw_scenario(
         streams[:5],
         sites=sites,
         devices=devices,
@@ -241,7 +241,7 @@ def build(
     )
     counts = measured.arrivals[first : first + pace * slots].reshape(slots, pace, -1).sum(axis=1)
     active = replay_activity(asking, counts, devices)
-    settings = JobSettings(world["speed"], job_scale, patience, measured.stretches.ravel())
+    settings = JobSettings(scenario["speed"], job_scale, patience, measured.stretches.ravel())
     if drift:
         levels = measured.levels
         alarm = draw_drift(
@@ -252,7 +252,7 @@ def build(
         fields = draw_jobs(retraining, jobs, slots, settings)
     return OincInstance(
         active=active,
-        **world,
+        **scenario,
         **fields,
         origin=_origin(counts, active, first, pace, drift, channel),
     )

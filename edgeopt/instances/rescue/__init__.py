@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from edgeopt.instances.rescue.generate import generate
 from edgeopt.instances.rescue.instance import RescueInstance
-from edgeopt.instances.rescue.measurements import from_data, from_tables
+from edgeopt.instances.rescue.measurements import from_bundled, from_raw
+from edgeopt.instances.rescue.named_instances import small, tight
 from edgeopt.instances.rescue.physical import LogFit, fit_log_profile
 from edgeopt.instances.rescue.profit import LogProfit, ProfitModel
 from edgeopt.instances.rescue.reserved import ReservedTasks
-from edgeopt.instances.rescue.special import small, tight
 
 __all__ = [
     "LogFit",
@@ -21,8 +21,8 @@ __all__ = [
     "RescueInstance",
     "ReservedTasks",
     "fit_log_profile",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "generate",
     "small",
     "tight",

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Measured",
     "build",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "measure",
     "read_tables",
     "run_lengths",
@@ -198,7 +198,7 @@ NEAREST_KM: Final = 0.035
 """Shortest distance to an antenna that the path-loss model is meant for, km."""
 
 
-def from_tables(**options: Any) -> RescueInstance:
+def from_bundled(**options: Any) -> RescueInstance:
     """Build an instance from the small tables that come with the package.
 
     Parameters
@@ -208,7 +208,7 @@ def from_tables(**options: Any) -> RescueInstance:
 
     Returns
     -------
-    An instance equal to what `from_data` builds from the raw files with the same options.
+    An instance equal to what `from_raw` builds from the raw files with the same options.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def from_tables(**options: Any) -> RescueInstance:
     return build(read_tables(FOLDER), **options)
 
 
-def from_data(directory: str | os.PathLike[str], **options: Any) -> RescueInstance:
+def from_raw(directory: str | os.PathLike[str], **options: Any) -> RescueInstance:
     """Build an instance from the raw measurement files.
 
     Parameters

@@ -10,8 +10,8 @@ from edgeopt.instances.tapfinger.durations import expected_durations, shortest_d
 from edgeopt.instances.tapfinger.from_durations import from_durations
 from edgeopt.instances.tapfinger.generate import generate
 from edgeopt.instances.tapfinger.instance import TapFingerInstance
-from edgeopt.instances.tapfinger.measurements import from_data, from_tables
-from edgeopt.instances.tapfinger.special import (
+from edgeopt.instances.tapfinger.measurements import from_bundled, from_raw
+from edgeopt.instances.tapfinger.named_instances import (
     contested,
     larger_and_slower,
     mixed_bundles,
@@ -24,9 +24,9 @@ __all__ = [
     "Workload",
     "contested",
     "expected_durations",
-    "from_data",
+    "from_bundled",
     "from_durations",
-    "from_tables",
+    "from_raw",
     "generate",
     "larger_and_slower",
     "mixed_bundles",

@@ -31,8 +31,8 @@ __all__ = [
     "Figures",
     "Measured",
     "build",
-    "from_data",
-    "from_tables",
+    "from_bundled",
+    "from_raw",
     "measure",
     "read_tables",
     "write_tables",
@@ -153,7 +153,7 @@ _TOLD: Final = {
 }
 
 
-def from_tables(**options: Any) -> TapFingerInstance:
+def from_bundled(**options: Any) -> TapFingerInstance:
     """Build an instance from the small tables that come with the package.
 
     They hold whole seconds for some numbers of CPU cores; those in between are interpolated.
@@ -165,7 +165,7 @@ def from_tables(**options: Any) -> TapFingerInstance:
 
     Returns
     -------
-    An instance like that of `from_data`; about nine out of ten durations are the same number of
+    An instance like that of `from_raw`; about nine out of ten durations are the same number of
     slots, and the others differ by one.
 
     Raises
@@ -176,7 +176,7 @@ def from_tables(**options: Any) -> TapFingerInstance:
     return build(read_tables(FOLDER), reduced=True, **options)
 
 
-def from_data(directory: str | os.PathLike[str], **options: Any) -> TapFingerInstance:
+def from_raw(directory: str | os.PathLike[str], **options: Any) -> TapFingerInstance:
     """Build an instance from the raw measurement files.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Training and routing over all frames as arrays: the compiled twin of the Pyomo model."""
+"""Training and routing over all frames as arrays: the compiled form of the Pyomo model."""
 
 from __future__ import annotations
 

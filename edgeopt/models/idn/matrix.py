@@ -208,8 +208,8 @@ def assembled(
     )  # fmt: skip
     every = np.arange(slots)[:, np.newaxis]
     served = count + every * options + np.arange(options)
-    ours = np.flatnonzero(chosen.offer >= 0)
-    need = chosen.offer[ours]
+    computed = np.flatnonzero(chosen.offer >= 0)
+    need = chosen.offer[computed]
     ones = np.ones(served.size)
 
     demand_row = every * types + chosen.type
@@ -218,12 +218,12 @@ def assembled(
     if cooperative:
         limit = _reachable(instance, demand, chosen)
         offer_row = height + every * count + np.arange(count)
-        entries.append((offer_row[:, need], served[:, ours], np.ones(slots * ours.size)))
+        entries.append((offer_row[:, need], served[:, computed], np.ones(slots * computed.size)))
         entries.append((offer_row, np.broadcast_to(np.arange(count), limit.shape), -limit.ravel()))
     else:
-        limit = demand.potential[:, chosen.option[ours]]
-        offer_row = height + every * ours.size + np.arange(ours.size)
-        entries.append((offer_row, served[:, ours], np.ones(slots * ours.size)))
+        limit = demand.potential[:, chosen.option[computed]]
+        offer_row = height + every * computed.size + np.arange(computed.size)
+        entries.append((offer_row, served[:, computed], np.ones(slots * computed.size)))
         entries.append((offer_row, np.broadcast_to(need, limit.shape), -limit.ravel()))
     height += offer_row.size
     nodes, budget_row = np.unique(chosen.node, return_inverse=True)
@@ -257,7 +257,7 @@ def assembled(
         offset=float(demand.weight @ (demand.requests @ instance.ranking.repository_cost)),
         row_names=[
             LabelBlock("demand", ("slot", "type"), (slots, types)),
-            _offer_rows(instance, chosen, ours, slots, cooperative),
+            _offer_rows(instance, chosen, computed, slots, cooperative),
             LabelBlock("eq_2", ("node",), nodes[:, np.newaxis]),
         ],
         column_names=[
@@ -269,9 +269,9 @@ def assembled(
 
 def _reachable(instance: IdnInstance, demand: Demand, chosen: Offers) -> Floats:
     """Capacity of one copy, no more than all requests that it could serve, shape [S, C]."""
-    ours = chosen.offer >= 0
+    computed = chosen.offer >= 0
     asked = np.zeros((chosen.node.size, len(demand)))
-    np.add.at(asked, chosen.offer[ours], demand.requests.T[chosen.type[ours]])
+    np.add.at(asked, chosen.offer[computed], demand.requests.T[chosen.type[computed]])
     capacity = instance.capacity[chosen.node, chosen.model]
     limit: Floats = np.minimum(capacity, asked.T)
     return limit
@@ -280,12 +280,12 @@ def _reachable(instance: IdnInstance, demand: Demand, chosen: Offers) -> Floats:
 def _offer_rows(
     instance: IdnInstance,
     chosen: Offers,
-    ours: NDArray[np.int64],
+    computed: NDArray[np.int64],
     slots: int,
     cooperative: bool,
 ) -> LabelBlock:
     if not cooperative:
-        return _by_slot("potential", instance, chosen, ours, slots)
+        return _by_slot("potential", instance, chosen, computed, slots)
     slot = np.repeat(np.arange(slots), chosen.node.size)
     pairs = np.tile(np.column_stack([chosen.node, chosen.model]), (slots, 1))
     return LabelBlock("capacity", ("slot", "node", "model"), np.column_stack([slot, pairs]))

@@ -1,7 +1,7 @@
 """Static placement in mathematical notation, as Pyomo models and as a concave program in CVXPY.
 
 These models are the specification and the door to every solver that Pyomo knows; `placement_matrix`
-and `cooperative_matrix` are their compiled twins. Constraints carry the tags of the paper's
+and `cooperative_matrix` are their compiled forms. Constraints carry the tags of the paper's
 equations, or the name of what they limit where the paper writes a minimum instead.
 """
 
@@ -230,14 +230,16 @@ def _cumulative(
 ) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     """Capacity up to each option as rows over y, the requests, and the weighted cost steps."""
     cost, slots = instance.ranking.cost[chosen.option], len(demand)
-    ours = np.flatnonzero(chosen.offer >= 0)
-    type_ = chosen.type[ours]
+    computed = np.flatnonzero(chosen.offer >= 0)
+    type_ = chosen.type[computed]
     # Every option of a type up to and including the own one; the repository comes last.
-    row, column = np.nonzero((type_[:, np.newaxis] == type_) & (ours[:, np.newaxis] >= ours))
-    step = cost[ours + 1] - cost[ours]
-    rows = (np.arange(slots)[:, np.newaxis] * ours.size + row).ravel()
-    columns = np.broadcast_to(chosen.offer[ours][column], (slots, column.size)).ravel()
-    values = demand.potential[:, chosen.option[ours][column]].ravel()
-    shape = (slots * ours.size, max(1, chosen.node.size))
+    row, column = np.nonzero(
+        (type_[:, np.newaxis] == type_) & (computed[:, np.newaxis] >= computed)
+    )
+    step = cost[computed + 1] - cost[computed]
+    rows = (np.arange(slots)[:, np.newaxis] * computed.size + row).ravel()
+    columns = np.broadcast_to(chosen.offer[computed][column], (slots, column.size)).ravel()
+    values = demand.potential[:, chosen.option[computed][column]].ravel()
+    shape = (slots * computed.size, max(1, chosen.node.size))
     covered = sparse.csr_array((values, (rows, columns)), shape=shape)
     return covered, demand.requests[:, type_].ravel(), np.outer(demand.weight, step).ravel()

@@ -1,4 +1,4 @@
-"""P1-LP as arrays: the compiled twin of the Pyomo model."""
+"""P1-LP as arrays: the compiled form of the Pyomo model."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def p1_lp_matrix(
             )
         )
     else:
-        parts.append(_printed_columns(devices, servers, rows, reach, survival))
+        parts.append(_published_columns(devices, servers, rows, reach, survival))
     server_of = reserved.server[pairs[:, 0]]
     x_rows = np.column_stack([occupancy_rows[server_of, pairs[:, 1]], demand_rows[pairs[:, 0]]])
     x_values = np.column_stack([np.ones(len(pairs)), instance.capacity[server_of, pairs[:, 1]]])
     parts.append((np.full(len(pairs), 2, dtype=np.int64), x_rows.ravel(), x_values.ravel()))
     if aggregated:
-        counts, indices, values = _printed_columns(1, servers, rows, reach, survival)
+        counts, indices, values = _published_columns(1, servers, rows, reach, survival)
         first = np.cumsum(counts) - counts
         indices[first], values[first] = link_rows, -1.0  # instead of the row of an arrival
         parts.append((counts, indices, values))
@@ -148,7 +148,7 @@ def p1_lp_matrix(
     )
 
 
-def _printed_columns(
+def _published_columns(
     devices: int,
     servers: int,
     rows: int,

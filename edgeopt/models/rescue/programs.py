@@ -1,7 +1,7 @@
 r"""RESCUE's offline problem in mathematical notation, as Pyomo models.
 
 Constraints carry the tags of the paper's equations. These models are the specification and the door
-to every solver that Pyomo knows; `p1_lp_matrix` is the compiled twin of `p1_lp`.
+to every solver that Pyomo knows; `p1_lp_matrix` is the compiled form of `p1_lp`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The time-indexed program as arrays: the compiled twin of the Pyomo model."""
+"""The time-indexed program as arrays: the compiled form of the Pyomo model."""
 
 from __future__ import annotations
 

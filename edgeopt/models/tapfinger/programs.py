@@ -1,7 +1,7 @@
 r"""The time-indexed program in mathematical notation, as a Pyomo model.
 
 The model is the specification and the door to every solver that Pyomo knows; `start_matrix` is its
-compiled twin. Constraints carry the tags of the paper's equations.
+compiled form. Constraints carry the tags of the paper's equations.
 """
 
 from __future__ import annotations

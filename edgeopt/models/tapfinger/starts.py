@@ -215,12 +215,12 @@ def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Grou
     assert problem.weight is not None
     traits = [problem.kind, problem.arrival, problem.weight, *problem.eligible.T]
     order = np.lexsort([tasks, *traits])  # the sort is stable: tasks ascend within a group
-    differs = np.zeros(tasks.size, dtype=bool)
+    caveats = np.zeros(tasks.size, dtype=bool)
     for trait in traits:
-        differs[1:] |= trait[order][1:] != trait[order][:-1]
-    first = order[np.flatnonzero(differs | (np.arange(tasks.size) == 0))]
+        caveats[1:] |= trait[order][1:] != trait[order][:-1]
+    first = order[np.flatnonzero(caveats | (np.arange(tasks.size) == 0))]
     leader = np.empty(tasks.size, dtype=np.int64)
-    leader[order] = first[np.cumsum(differs)]
+    leader[order] = first[np.cumsum(caveats)]
     first, group, size = np.unique(leader, return_inverse=True, return_counts=True)
     return Groups(group.astype(np.int64), first, size.astype(np.int64))
 

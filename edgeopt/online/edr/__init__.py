@@ -11,11 +11,11 @@ from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import (
     QUALITY_BINS,
     Accepted,
+    ClosedFrame,
     EdrTrajectory,
     Flows,
     Frame,
     Served,
-    Settled,
     Slot,
 )
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy, QuantileThreshold
@@ -35,6 +35,7 @@ __all__ = [
     "BUDGETS",
     "QUALITY_BINS",
     "Accepted",
+    "ClosedFrame",
     "EdrEnvironment",
     "EdrPolicy",
     "EdrState",
@@ -49,7 +50,6 @@ __all__ = [
     "QuantileThreshold",
     "SaddlePoint",
     "Served",
-    "Settled",
     "Slot",
     "Terms",
     "deadline_guard",

@@ -15,10 +15,10 @@ from edgeopt.models.edr.routing import conditions
 from edgeopt.online.edr.events import (
     QUALITY_BINS,
     Accepted,
+    ClosedFrame,
     EdrTrajectory,
     Frame,
     Served,
-    Settled,
     Slot,
 )
 from edgeopt.online.edr.settlement import carry_out, flows_of
@@ -41,7 +41,7 @@ __all__ = ["EdrEnvironment", "EdrEpisode"]
 
 
 class EdrEpisode:
-    """Frames of one world, each with its slots, one after the other.
+    """Frames of one scenario, each with its slots, one after the other.
 
     What cannot be carried out is refused; what can but breaks a cap is carried out and counted.
 
@@ -102,7 +102,7 @@ class EdrEpisode:
     def act(self, decision: Decision) -> Feedback:
         """Train the rounds of a frame, or route the requests of a slot."""
         if self.finished:
-            raise OptionError("the world is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is asked for")
         return self._train(decision) if self._slot < 0 else self._serve(decision)
 
     # --- a frame -----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class EdrEpisode:
             spent=self._spent,
         )
 
-    def _serve(self, decision: Decision) -> Served | Settled:
+    def _serve(self, decision: Decision) -> Served | ClosedFrame:
         instance, t = self._instance, self._frame
         flows = flows_of(decision, instance.sites, instance.types)
         quality, traffic = self.quality.copy(), self.flows.copy()
@@ -195,7 +195,7 @@ class EdrEpisode:
         served = Served(*carried)
         return served if self._slot < instance.slots else self._settle(served)
 
-    def _settle(self, served: Served) -> Settled:
+    def _settle(self, served: Served) -> ClosedFrame:
         """Book the frame and move on to the next."""
         instance, t = self._instance, self._frame
         rounds = self.rounds[t]
@@ -221,7 +221,7 @@ class EdrEpisode:
             + self.unserved_cost[t]
         )
         self._frame, self._slot = t + 1, -1
-        return Settled(
+        return ClosedFrame(
             frame=t,
             price=float(instance.price[t]),
             energy=float(energy),
@@ -244,7 +244,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, eq=False)
 class EdrEnvironment:
-    """Worlds of an EDR instance, all alike: nothing but the coins of a policy is random.
+    """Scenarios of an EDR instance, all alike: nothing but the coins of a policy is random.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class EdrEnvironment:
     """
 
     alike: ClassVar[bool] = True
-    """All worlds are the same, so that a policy without coins need live but once."""
+    """All scenarios are the same, so that a policy without coins need live but once."""
 
     truth: EdrInstance
     foresight: bool = False
@@ -317,12 +317,12 @@ class EdrEnvironment:
         """Price of an unserved request of each type, shape [N]."""
         return np.asarray(unserved_price(self.truth))
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
-        """Return the numbers of the worlds, shape [runs]; they do not differ in anything else."""
+    def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
+        """Return the numbers of the scenarios, shape [runs]; they differ in nothing else."""
         return np.arange(runs)
 
-    def episode(self, world: int, *, record: bool = False) -> EdrEpisode:
-        """Open a world at its first frame."""
+    def episode(self, scenario: int, *, record: bool = False) -> EdrEpisode:
+        """Open a scenario at its first frame."""
         return EdrEpisode(
             self.truth, self.late_price, self.unserved_price, foresight=self.foresight
         )

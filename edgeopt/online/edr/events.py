@@ -4,7 +4,7 @@
 observation        decision                      feedback
 =================  ============================  ==========================================
 `Frame`            rounds of each task, int [I]  `Accepted`
-`Slot`             a routing plan, or `Flows`    `Served`; after the last slot `Settled`
+`Slot`             a routing plan, or `Flows`    `Served`; after the last slot `ClosedFrame`
 =================  ============================  ==========================================
 """
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "QUALITY_BINS",
     "Accepted",
+    "ClosedFrame",
     "Decision",
     "EdrTrajectory",
     "Feedback",
@@ -35,7 +36,6 @@ __all__ = [
     "Frame",
     "Observation",
     "Served",
-    "Settled",
     "Slot",
 ]
 
@@ -179,7 +179,7 @@ class Served(NamedTuple):
     unserved: Floats
 
 
-class Settled(NamedTuple):
+class ClosedFrame(NamedTuple):
     """The frame is over, and its price is known.
 
     Attributes
@@ -220,7 +220,7 @@ class Settled(NamedTuple):
 
 Observation: TypeAlias = Frame | Slot
 Decision: TypeAlias = Union["NDArray[np.int64]", "RoutingPlan", Flows]
-Feedback: TypeAlias = Accepted | Served | Settled
+Feedback: TypeAlias = Accepted | Served | ClosedFrame
 
 QUALITY_BINS = 20
 """Bins of the histogram of delays, evenly from 0 to the objective."""

@@ -17,10 +17,10 @@ from edgeopt.online.idn.policies.infida import Infida, InfidaState, Stretching
 from edgeopt.online.idn.policies.olag import Olag, OlagState
 from edgeopt.online.idn.rates import (
     NodeConstants,
-    PrintedConstants,
+    PublishedConstants,
     node_constants,
-    printed_constants,
-    printed_rate,
+    published_constants,
+    published_rate,
     theory_rates,
 )
 from edgeopt.online.idn.serving import ORDERS, Served, serve
@@ -37,15 +37,15 @@ __all__ = [
     "Olag",
     "OlagState",
     "Outcome",
-    "PrintedConstants",
+    "PublishedConstants",
     "Served",
     "Slot",
     "StaticGreedy",
     "Stretching",
     "node_constants",
     "offline_infida",
-    "printed_constants",
-    "printed_rate",
+    "published_constants",
+    "published_rate",
     "serve",
     "theory_rates",
 ]

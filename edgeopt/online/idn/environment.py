@@ -111,7 +111,7 @@ SLACK = 1e-9
 
 
 class IdnEpisode:
-    """Slots of one world, one after the other.
+    """Slots of one scenario, one after the other.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class IdnEpisode:
         The network with its requests.
     order
         How requests arrive, see :func:`edgeopt.online.idn.serve`.
-    world
+    scenario
         The random part of the order of arrivals, one entry per slot.
     record
         Whether to keep what was deployed in every slot.
@@ -129,13 +129,13 @@ class IdnEpisode:
         self,
         instance: IdnInstance,
         order: Order,
-        world: NDArray[np.int64],
+        scenario: NDArray[np.int64],
         *,
         record: bool = False,
     ) -> None:
         self._instance = instance
         self._order = order
-        self._world = world
+        self._scenario = scenario
         self._slot = 0
         self._pinned = np.flatnonzero(instance.pinned)
         self._deployed: NDArray[np.bool_] = np.array(instance.empty)
@@ -159,13 +159,13 @@ class IdnEpisode:
     def act(self, decision: NDArray[np.bool_]) -> Outcome:
         """Deploy an allocation, shape [V, M], and serve the slot with it."""
         if self.finished:
-            raise OptionError("the world is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is asked for")
         instance = self._instance
         self._check(decision)
         slot, ranking = self._slot, instance.ranking
         requests = instance.requests[slot]
-        served = serve(instance, requests, decision, order=self._order, draw=self._world[slot])
-        fetched, over = _account(instance.size, instance.budget, self._deployed, decision)
+        served = serve(instance, requests, decision, order=self._order, draw=self._scenario[slot])
+        fetched, over = _log(instance.size, instance.budget, self._deployed, decision)
         self.fetched[slot] = fetched if slot else 0.0
         self.violations[slot] = over
         self.cost[slot] = served.cost
@@ -195,7 +195,7 @@ class IdnEpisode:
 
 
 @compiled
-def _account(
+def _log(
     size: NDArray[np.float64],
     budget: NDArray[np.float64],
     before: NDArray[np.bool_],
@@ -222,17 +222,17 @@ _FIELDS = (
 
 @dataclass(frozen=True, eq=False)
 class IdnEnvironment:
-    """Worlds of an IDN instance.
+    """Scenarios of an IDN instance.
 
-    The requests are those of the instance in every world; what differs is the order in which they
-    arrive within a slot.
+    The requests are those of the instance in every scenario; what differs is the order in which
+    they arrive within a slot.
 
     Parameters
     ----------
     truth
         The instance with its requests.
     order
-        How requests arrive within a slot, see :func:`edgeopt.online.idn.serve`. A world is one
+        How requests arrive within a slot, see :func:`edgeopt.online.idn.serve`. A scenario is one
         permutation of the types per slot for ``"sequential"``, shape [T, R]; one seed per slot for
         ``"random"``, shape [T]; nothing random for ``"fluid"``.
 
@@ -254,7 +254,7 @@ class IdnEnvironment:
         """The network without its requests: all that a policy may know beforehand."""
         return self.truth.replace(requests=np.zeros_like(self.truth.requests))
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
+    def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
         """Draw the order of arrivals of every slot.
 
         Returns
@@ -269,9 +269,9 @@ class IdnEnvironment:
             return rng.integers(2**63 - 1, size=(runs, slots))
         return np.zeros((runs, slots), dtype=np.int64)
 
-    def episode(self, world: NDArray[np.int64], *, record: bool = False) -> IdnEpisode:
-        """Open a world at its first slot."""
-        return IdnEpisode(self.truth, self.order, world, record=record)
+    def episode(self, scenario: NDArray[np.int64], *, record: bool = False) -> IdnEpisode:
+        """Open a scenario at its first slot."""
+        return IdnEpisode(self.truth, self.order, scenario, record=record)
 
     def trajectory(
         self,

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NodeConstants",
-    "PrintedConstants",
+    "PublishedConstants",
     "node_constants",
-    "printed_constants",
-    "printed_rate",
+    "published_constants",
+    "published_rate",
     "theory_rates",
 ]
 
@@ -50,7 +50,7 @@ class NodeConstants(NamedTuple):
     diameter: NDArray[np.float64]
 
 
-class PrintedConstants(NamedTuple):
+class PublishedConstants(NamedTuple):
     r"""The constants of the paper, one for the whole network.
 
     Attributes
@@ -110,7 +110,7 @@ def _margin(instance: IdnInstance) -> NDArray[np.float64]:
     return np.where(instance.pinned[ranking.node], 0.0, margin)
 
 
-def printed_constants(instance: IdnInstance, *, peak: ArrayLike = np.inf) -> PrintedConstants:
+def published_constants(instance: IdnInstance, *, peak: ArrayLike = np.inf) -> PublishedConstants:
     """Compute the constants of the paper.
 
     Parameters
@@ -128,7 +128,7 @@ def printed_constants(instance: IdnInstance, *, peak: ArrayLike = np.inf) -> Pri
     capacity = float(min(hosts.max(initial=0.0), np.max(peak, initial=0.0)))
     gap = float(_margin(instance).max(initial=0.0))
     bound = instance.types * capacity * gap / float(instance.size.min()) if gap else 0.0
-    return PrintedConstants(gap, bound, 1.0 / (float(instance.size.max()) * instance.size.size))
+    return PublishedConstants(gap, bound, 1.0 / (float(instance.size.max()) * instance.size.size))
 
 
 def theory_rates(
@@ -171,7 +171,7 @@ def theory_rates(
     return rates
 
 
-def printed_rate(
+def published_rate(
     instance: IdnInstance,
     constants: NodeConstants,
     *,
@@ -198,9 +198,9 @@ def printed_rate(
     -------
     Shape [V], MB/ms.
     """
-    printed = printed_constants(instance, peak=peak)
-    if not 0.0 < printed.gradient_bound < np.inf:
+    published = published_constants(instance, peak=peak)
+    if not 0.0 < published.gradient_bound < np.inf:
         return np.zeros(instance.nodes)
     total = float(constants.diameter.sum())
-    rate = np.sqrt(2.0 * printed.convexity * total / horizon) / printed.gradient_bound
+    rate = np.sqrt(2.0 * published.convexity * total / horizon) / published.gradient_bound
     return np.where(constants.free, rate, 0.0)

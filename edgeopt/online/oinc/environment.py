@@ -37,7 +37,7 @@ _SLOWEST: Final = 0.01
 
 
 class OincEpisode:
-    """Slots of one world, one after the other.
+    """Slots of one scenario, one after the other.
 
     After the last slot there are slots without requests until all jobs are complete. The run is
     stopped before that when no job has run in as many of them in a row as the horizon has slots, or
@@ -105,7 +105,7 @@ class OincEpisode:
         """Answer the requests of a slot and serve its jobs."""
         slot = self.observe()
         if slot is None:
-            raise OptionError("the world is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is asked for")
         if not isinstance(decision, Decision):
             raise OptionError("the decision of a slot must be a Decision")
         try:
@@ -211,7 +211,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, eq=False)
 class OincEnvironment:
-    """Worlds of an OINC instance, all alike: nothing but the coins of a policy is random.
+    """Scenarios of an OINC instance, all alike: nothing but the coins of a policy is random.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class OincEnvironment:
     """
 
     alike: ClassVar[bool] = True
-    """All worlds are the same, so that a policy without coins need live but once."""
+    """All scenarios are the same, so that a policy without coins need live but once."""
 
     truth: OincInstance
     drain: bool = True
@@ -258,12 +258,12 @@ class OincEnvironment:
             job_kind=None,
         )
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
-        """Return the numbers of the worlds, shape [runs]; they do not differ in anything else."""
+    def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
+        """Return the numbers of the scenarios, shape [runs]; they differ in nothing else."""
         return np.arange(runs)
 
-    def episode(self, world: int, *, record: bool = False) -> OincEpisode:
-        """Open a world at its first slot."""
+    def episode(self, scenario: int, *, record: bool = False) -> OincEpisode:
+        """Open a scenario at its first slot."""
         return OincEpisode(self.truth, drain=self.drain, record=record)
 
     def trajectory(

@@ -184,7 +184,7 @@ class OincTrajectory(Trajectory):
     Attributes
     ----------
     instance
-        The instance that was lived through, with its future.
+        The instance that was simulated, with its future.
     slot, device
         Slot and device of every request, in order, shape [N].
     latency

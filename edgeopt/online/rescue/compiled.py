@@ -1,4 +1,4 @@
-"""The compiled twins of rules and episode; array in, array out, nothing to be called from outside.
+"""The compiled forms of rules and episode; array in, array out, nothing to be called from outside.
 
 Several arguments are tuples of arrays. Every array in `System` and `Table` is C-contiguous and
 read-only and has a fixed type, so that one compilation serves all instances and rules.
@@ -16,7 +16,17 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GREEDY", "ROUTED", "SERVER", "UNIFORM", "Book", "State", "System", "Table", "play"]
+__all__ = [
+    "GREEDY",
+    "ROUTED",
+    "SERVER",
+    "UNIFORM",
+    "Book",
+    "State",
+    "System",
+    "Table",
+    "run_policy",
+]
 
 ROUTED: Final = 0
 SERVER: Final = 1
@@ -59,7 +69,7 @@ class Table(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where every world stands between two blocks of slots."""
+    """Where every scenario stands between two blocks of slots."""
 
     free_at: NDArray[np.int64]
     """First slot in which a server is idle again, [runs, K]."""
@@ -260,16 +270,16 @@ def _serve(
 
 
 @compiled(nogil=True)
-def play(
+def run_policy(
     system: System,
     table: Table,
     state: State,
     book: Book,
-    worlds: NDArray[np.float64],
+    scenarios: NDArray[np.float64],
     first: int,
     stop: int,
 ) -> None:
-    """Live through the slots first..stop-1 of all worlds [runs, T, S, 3], changing state and book.
+    """Simulate slots first..stop-1 of all scenarios [runs, T, S, 3], changing state and book.
 
     `System.profit` and `Table.score` hold the rows of these slots.
     """
@@ -277,15 +287,15 @@ def play(
     servers = system.capacity.shape[0]
     head = np.empty(servers, dtype=np.int64)
     cells = np.empty(servers * system.longest.size, dtype=np.int64)
-    for run in range(worlds.shape[0]):
+    for run in range(scenarios.shape[0]):
         free_at, remaining = state.free_at[run], state.remaining[run]
         for k in range(servers):
             head[k] = system.offset[k]
             while head[k] < system.offset[k + 1] and system.end[system.order[head[k]]] < first:
                 head[k] += 1
         for slot in range(first, stop):
-            for step in range(worlds.shape[2]):
-                coin = worlds[run, slot, step, 0]
+            for step in range(scenarios.shape[2]):
+                coin = scenarios[run, slot, step, 0]
                 if system.exclusive:
                     device = _first_above(system.arrival[slot], 0, devices, coin)
                     if device == devices:
@@ -295,9 +305,9 @@ def play(
                     if coin >= system.arrival[slot, device]:
                         continue
                 book.decisions[run, slot] += 1
-                coin = worlds[run, slot, step, 1]
+                coin = scenarios[run, slot, step, 1]
                 cell = _choose(system, table, free_at, remaining, slot, first, device, coin, cells)
                 if cell != NOWHERE:
-                    coin = worlds[run, slot, step, 2]
+                    coin = scenarios[run, slot, step, 2]
                     _begin(system, book, free_at, run, slot, first, device, cell, coin)
             _serve(system, book, free_at, remaining, run, slot, head)

@@ -46,7 +46,7 @@ class Arrival:
         Reserved work left of every reserved task at the start of the slot, TMAC, shape [H].
     coin
         Uniform random number in [0, 1) for policies that route at random. It is drawn with the
-        world, so that such policies are compared on the same coins.
+        scenario, so that such policies are compared on the same coins.
     """
 
     slot: int
@@ -114,7 +114,7 @@ class RescueTrajectory(Trajectory):
     served: NDArray[np.float64] | None = None
 
 
-class Ledger:
+class Log:
     """What is booked slot by slot; the fields are those of `RescueTrajectory`, for one run."""
 
     def __init__(self, servers: int, horizon: int, *, record: bool) -> None:
@@ -131,20 +131,20 @@ class Ledger:
 
 
 class RescueEpisode:
-    """A world being lived through; see `RescueEnvironment` for the order of events in a slot.
+    """A scenario being simulated; see `RescueEnvironment` for the order of events in a slot.
 
     Parameters
     ----------
     environment
         Gives the instance and its tables.
-    world
+    scenario
         Uniform random numbers, shape [T, S, 3].
     record
         Whether the ledger says what every server did.
 
     Attributes
     ----------
-    ledger
+    log
         What has been booked so far.
     """
 
@@ -152,10 +152,10 @@ class RescueEpisode:
     """A decision may be None."""
 
     def __init__(
-        self, environment: RescueEnvironment, world: NDArray[np.float64], *, record: bool
+        self, environment: RescueEnvironment, scenario: NDArray[np.float64], *, record: bool
     ) -> None:
         instance = environment.instance
-        self.ledger = Ledger(instance.servers, instance.horizon, record=record)
+        self.log = Log(instance.servers, instance.horizon, record=record)
         self._environment = environment
         self._instance = instance
         self._record = record
@@ -164,7 +164,7 @@ class RescueEpisode:
         self._running: dict[int, FinishedRun] = {}
         self._finished: list[FinishedRun] = []
         self._duration_coin = 0.0
-        self._arrivals = self._play(world)
+        self._arrivals = self._run_policy(scenario)
         self._arrival = next(self._arrivals, None)
 
     def observe(self) -> Arrival | None:
@@ -174,17 +174,17 @@ class RescueEpisode:
     def act(self, decision: Placement | None) -> tuple[FinishedRun, ...]:
         """Carry a decision out and let time pass until the next arrival."""
         if self._arrival is None:
-            raise OptionError("decision: the world is over, no task waits for it")
-        self.ledger.decisions[self._arrival.slot] += 1
+            raise OptionError("decision: the scenario is over, no task waits for it")
+        self.log.decisions[self._arrival.slot] += 1
         if decision is not None:
             self._begin(self._arrival, *_placement(decision))
         self._finished = []
         self._arrival = next(self._arrivals, None)
         return tuple(self._finished)
 
-    def _play(self, world: NDArray[np.float64]) -> Iterator[Arrival]:
+    def _run_policy(self, scenario: NDArray[np.float64]) -> Iterator[Arrival]:
         """Let time pass, stopping at every arrival."""
-        for slot, steps in enumerate(world):
+        for slot, steps in enumerate(scenario):
             self._finish(slot)
             for step, (arrival_coin, coin, duration_coin) in enumerate(steps.tolist()):
                 device = self._device(slot, step, arrival_coin)
@@ -197,7 +197,7 @@ class RescueEpisode:
                     shown.flags.writeable = False
                 yield Arrival(slot, device, idle, remaining, coin)
             self._serve(slot)
-        self._finish(world.shape[0])
+        self._finish(scenario.shape[0])
 
     def _device(self, slot: int, step: int, coin: float) -> int | None:
         """Tell whose task arrives in a step, if any."""
@@ -220,11 +220,11 @@ class RescueEpisode:
         profit = float(self._environment.profit.at(slot)[device, server, profile, duration - 1])
         self._free_at[server] = slot + duration
         self._running[server] = FinishedRun(slot, device, server, profile, duration, profit)
-        self.ledger.accepted[slot] += 1
-        self.ledger.reward[slot] += profit
+        self.log.accepted[slot] += 1
+        self.log.reward[slot] += profit
         if self._record:
-            self.ledger.device[server, slot : slot + duration] = device
-            self.ledger.profile[server, slot : slot + duration] = profile
+            self.log.device[server, slot : slot + duration] = device
+            self.log.profile[server, slot : slot + duration] = profile
 
     def _finish(self, slot: int) -> None:
         """Report the runs whose last slot was the one before."""
@@ -233,16 +233,16 @@ class RescueEpisode:
 
     def _serve(self, slot: int) -> None:
         """Use the slot's capacity: for retraining, or else for reserved work."""
-        ledger, guard, idle = self.ledger, self._environment.guard, self._free_at <= slot
+        log, guard, idle = self.log, self._environment.guard, self._free_at <= slot
         done = guard.serve(slot, idle, self._remaining)
         for server, capacity in enumerate(self._instance.capacity[:, slot].tolist()):
             if idle[server]:
-                ledger.reserved_work[slot] += done[server]
+                log.reserved_work[slot] += done[server]
             else:
-                ledger.retraining_work[slot] += capacity
+                log.retraining_work[slot] += capacity
         if self._record:
-            ledger.served[:, slot] = done
-        ledger.violations[slot] = np.count_nonzero(guard.failed(slot, self._remaining))
+            log.served[:, slot] = done
+        log.violations[slot] = np.count_nonzero(guard.failed(slot, self._remaining))
 
 
 def _placement(decision: Any) -> tuple[int, int]:
@@ -262,9 +262,9 @@ _FIELDS = (
 
 @dataclass(frozen=True, eq=False)
 class RescueEnvironment:
-    """Worlds of a RESCUE instance.
+    """Scenarios of a RESCUE instance.
 
-    A world is an array of uniform random numbers [T, S, 3]: S = 1 step per slot for exclusive
+    A scenario is an array of uniform random numbers [T, S, 3]: S = 1 step per slot for exclusive
     arrivals, one per device for independent ones. The three numbers of a step say what arrives, the
     coin of a policy that routes at random, and how long the run lasts if the task is accepted. So
     all policies see the same arrivals, and a task that two policies run with the same profile takes
@@ -314,8 +314,8 @@ class RescueEnvironment:
         """Reserved tasks by server and deadline."""
         return Guard.of(self.instance)
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.float64]:
-        """Draw worlds.
+    def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.float64]:
+        """Draw scenarios.
 
         Returns
         -------
@@ -324,9 +324,9 @@ class RescueEnvironment:
         check_room("runs * slots", runs, 3 * self.instance.horizon * self.steps)
         return rng.random((runs, self.instance.horizon, self.steps, 3))
 
-    def episode(self, world: NDArray[np.float64], *, record: bool = False) -> RescueEpisode:
-        """Open a world at its first arrival."""
-        return RescueEpisode(self, world, record=record)
+    def episode(self, scenario: NDArray[np.float64], *, record: bool = False) -> RescueEpisode:
+        """Open a scenario at its first arrival."""
+        return RescueEpisode(self, scenario, record=record)
 
     def trajectory(
         self,
@@ -337,11 +337,11 @@ class RescueEnvironment:
         record: bool = False,
     ) -> RescueTrajectory:
         """Gather finished episodes."""
-        ledgers = [episode.ledger for episode in episodes if isinstance(episode, RescueEpisode)]
+        logs = [episode.log for episode in episodes if isinstance(episode, RescueEpisode)]
         recorded = ("device", "profile", "served") if record else ()
         return RescueTrajectory(
             name=name,
             seconds=seconds,
             compiled=False,
-            **stacked(ledgers, (*_FIELDS, *recorded)),
+            **stacked(logs, (*_FIELDS, *recorded)),
         )

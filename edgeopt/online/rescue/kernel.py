@@ -1,4 +1,4 @@
-"""The compiled loop: all worlds of a RESCUE environment under a rule, in one call.
+"""The compiled loop: all scenarios of a RESCUE environment under a rule, in one call.
 
 The rules are those of `edgeopt.online.rescue.rules`, the slot is that of
 `edgeopt.online.rescue.environment`; trajectories are equal to the last bit.
@@ -21,7 +21,7 @@ from edgeopt.online.rescue.compiled import (
     State,
     System,
     Table,
-    play,
+    run_policy,
 )
 from edgeopt.online.rescue.environment import RescueTrajectory
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, Rule, ServerRule, UniformRule
@@ -64,23 +64,23 @@ class RescueKernel:
 
     def __call__(
         self,
-        worlds: NDArray[np.float64],
+        scenarios: NDArray[np.float64],
         rng: np.random.Generator | None = None,
         *,
         record: bool = False,
     ) -> RescueTrajectory:
-        """Live through all worlds, shape [runs, T, S, 3].
+        """Live through all scenarios, shape [runs, T, S, 3].
 
         `seconds` of the trajectory is the time of the whole compiled loop.
         """
-        worlds = _fixed(worlds)
-        runs = worlds.shape[0]
+        scenarios = _fixed(scenarios)
+        runs = scenarios.shape[0]
         state, book = self._state(runs), self._book(runs, record=record)
         seconds = 0.0
         for slots in self._environment.profit.blocks if runs else [slice(0, 0)]:
             system, table = self._system(slots), self._table(slots)
             began = time.perf_counter()
-            play(system, table, state, book, worlds, slots.start, slots.stop)
+            run_policy(system, table, state, book, scenarios, slots.start, slots.stop)
             seconds += time.perf_counter() - began
         booked: dict[str, Any] = book._asdict()
         if not record:

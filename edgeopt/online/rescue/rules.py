@@ -1,7 +1,7 @@
 """The four ways in which RESCUE's policies choose; each is a table and a few lines of logic.
 
 A rule is what a policy prepares before the first arrival: its whole state. `Rule.choose` answers
-one arrival, in plain NumPy; `edgeopt.online.rescue.compiled` holds the compiled twins. `Rule.law`
+one arrival, in plain NumPy; `edgeopt.online.rescue.compiled` holds the compiled forms. `Rule.law`
 gives the probability of every answer, which exact evaluation needs.
 """
 

@@ -162,7 +162,7 @@ def _room(free: Ints, minimum: Ints, whole: bool) -> float:
 
 
 @compiled(writes="wins")
-def settle(
+def winners(
     rules: Rules, kind: Ints, task: Ints, void: Flags, score: Floats, free: Ints, wins: Flags
 ) -> None:
     """Say which clusters win the tasks that they name.
@@ -216,7 +216,7 @@ def carry_out(
         return code, j, n, False
     void = (bundle[:, 0] == 0) & (bundle[:, 1] == 0) & ~placed
     wins = np.empty(task.size, np.bool_)
-    settle(rules, truth.kind, task, void, orders.score, free, wins)
+    winners(rules, truth.kind, task, void, orders.score, free, wins)
     for i in range(changed.size):
         for r in range(2):
             state.free[state.cluster[changed[i]], r] += state.bundle[changed[i], r] - other[i, r]

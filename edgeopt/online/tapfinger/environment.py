@@ -41,7 +41,7 @@ class TapFingerTrajectory(Trajectory):
     Attributes
     ----------
     instance
-        The instance that was lived through, with its future.
+        The instance that was simulated, with its future.
     cluster
         Where each task was placed, shape [runs, J]; -1 where it never was.
     start
@@ -116,7 +116,7 @@ class TapFingerTrajectory(Trajectory):
 
 @dataclass(frozen=True, eq=False)
 class TapFingerEnvironment:
-    """Worlds of a TapFinger instance: the same arrivals in all of them, other noise in each.
+    """Scenarios of a TapFinger instance: the same arrivals in all of them, other noise in each.
 
     In every slot (a) the tasks that arrive join the queues of all clusters on which they may run,
     (b) pending sets are filled from the queues, (c) rounds of decisions follow, (d) what runs makes
@@ -158,7 +158,7 @@ class TapFingerEnvironment:
 
     @property
     def alike(self) -> bool:
-        """Whether all worlds are the same, so that a policy without coins need live but once."""
+        """Whether all scenarios are the same, so that a policy without coins need live but once."""
         return self.truth.noise == 0.0
 
     @cached_property
@@ -173,18 +173,18 @@ class TapFingerEnvironment:
             weight=np.zeros(0),
         )
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
+    def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
         """Draw the seeds of the noise, shape [runs]."""
         return rng.integers(2**63, size=runs)
 
-    def episode(self, world: int, *, record: bool = False) -> TapFingerEpisode:
-        """Open a world at its first slot."""
+    def episode(self, scenario: int, *, record: bool = False) -> TapFingerEpisode:
+        """Open a scenario at its first slot."""
         truth = self.truth
         assert truth.weight is not None
         waits = np.ones(truth.tasks, dtype=bool)
         tasks = Tasks(truth.arrival, truth.kind, truth.eligible, truth.weight, waits)
         return TapFingerEpisode(
-            truth, tasks, world=int(world), refill=self.refill, conflict=self.conflict,
+            truth, tasks, scenario=int(scenario), refill=self.refill, conflict=self.conflict,
             pass_on=self.pass_on, preemption=self.preemption, patience=self.patience,
             record=record,
         )  # fmt: skip

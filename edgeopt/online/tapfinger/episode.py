@@ -46,7 +46,7 @@ _BLOCK: Final = 64
 
 
 class TapFingerEpisode:
-    """A run through one world.
+    """A run through one scenario.
 
     Slots in which no task is in the system pass without a round. A run ends when all tasks are
     complete, or when after the last arrival no task has made progress for `patience` slots.
@@ -57,7 +57,7 @@ class TapFingerEpisode:
         Clusters and kinds of tasks, noise, cost of switching, and the rules of the mode.
     tasks
         The tasks, past and future.
-    world
+    scenario
         Seed of the noise; None for a run without any.
     refill
         When pending sets are filled from the queues behind them: when a slot begins, or before
@@ -82,7 +82,7 @@ class TapFingerEpisode:
         instance: TapFingerInstance,
         tasks: Tasks,
         *,
-        world: int | None = None,
+        scenario: int | None = None,
         refill: Literal["slot", "round"] = "slot",
         conflict: Literal["count", "ratio"] = "count",
         pass_on: bool = False,
@@ -93,9 +93,9 @@ class TapFingerEpisode:
         self._tasks, self._truth = tasks, truth_of(tasks)
         self._rules = rules_of(
             instance, by_ratio=conflict == "ratio", pass_on=pass_on, preemption=preemption,
-            each_round=refill == "round", patience=patience, noisy=world is not None,
+            each_round=refill == "round", patience=patience, noisy=scenario is not None,
         )  # fmt: skip
-        self._world = world
+        self._scenario = scenario
         self.state: State = opened(self._rules, instance.pending, tasks.arrival.size)
         self._clusters = instance.clusters
         self._round: Round | None = None
@@ -199,7 +199,7 @@ class TapFingerEpisode:
             If the decision cannot be carried out, nothing of which is then, or the run is over.
         """
         if self.over:
-            raise OptionError("the world is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is asked for")
         clock = self.state.clock
         orders = orders_of(decision, self._clusters)
         if orders is None:  # as in the last round of most slots: nothing to check or carry out
@@ -248,9 +248,9 @@ class TapFingerEpisode:
     def _provide(self, lacking: int) -> None:
         """Draw more noise, or make room in the log."""
         if lacking == kernels.NOISE:
-            assert self._world is not None
+            assert self._scenario is not None
             noise = self.state.noise
-            rng = np.random.default_rng([self._world, noise.shape[1] // _BLOCK])
+            rng = np.random.default_rng([self._scenario, noise.shape[1] // _BLOCK])
             more = rng.uniform(-1.0, 1.0, size=(noise.shape[0], _BLOCK))
             self.state = self.state._replace(noise=np.concatenate([noise, more], axis=1))
             return

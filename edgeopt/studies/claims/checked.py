@@ -75,9 +75,9 @@ class CheckedClaim:
         return bool(self.claim.corrected_by)
 
     @property
-    def printed(self) -> bool:
+    def published(self) -> bool:
         """Whether it stands in its paper as it is stated here, although it is false."""
-        return self.claim.id.endswith(".printed")
+        return self.claim.id.endswith(".published")
 
     @property
     def broken(self) -> bool:
@@ -213,8 +213,8 @@ class Checked:
             "hold": sum(one.verdict.verdict is Finding.HOLDS for one in true),
             "vacuous": sum(one.verdict.verdict is Finding.VACUOUS for one in true),
             "violated": len(self.broken),
-            "printed_refuted": sum(one.printed for one in refuted),
-            "readings_refuted": sum(not one.printed for one in refuted),
+            "published_refuted": sum(one.published for one in refuted),
+            "readings_refuted": sum(not one.published for one in refuted),
             "not_refuted": len(false) - len(refuted),
         }
 
@@ -223,10 +223,10 @@ class Checked:
         counts = self.counts
         held = plural(counts["hold"], "claim")
         said = [f"{held} {'holds' if counts['hold'] == 1 else 'hold'}{self._looked_at()}."]
-        if counts["printed_refuted"]:
+        if counts["published_refuted"]:
             said.append(
-                f"{plural(counts['printed_refuted'], 'statement')} of the papers "
-                f"{'fails' if counts['printed_refuted'] == 1 else 'fail'} as printed."
+                f"{plural(counts['published_refuted'], 'statement')} of the papers "
+                f"{'fails' if counts['published_refuted'] == 1 else 'fail'} as printed."
             )
         if counts["readings_refuted"]:
             said.append(

@@ -92,7 +92,7 @@ def check_all(
         tuple(
             CheckedClaim(
                 claim,
-                tuple(by_name[claim.id, name] for name in claim.family),
+                tuple(by_name[claim.id, name] for name in claim.test_instances),
                 tuple(drawn.get(claim.id, ())),
                 _undrawn(claim) if instances and claim.id not in drawn else "",
             )
@@ -138,7 +138,7 @@ def _named(chosen: Sequence[Claim], *, local: bool) -> Iterable[Cell]:
     """Yield a cell for every named instance, with all claims about it that share its view."""
     shared: dict[tuple[Any, int], list[tuple[Claim, str]]] = {}
     for claim in chosen:
-        for name, build in claim.family.items():
+        for name, build in claim.test_instances.items():
             shared.setdefault((claim.view, id(build)), []).append((claim, name))
     for several in shared.values():
         identity = {"named": [[claim.id, name] for claim, name in several]}
@@ -150,7 +150,7 @@ def _check_named(several: Sequence[tuple[Any, str]]) -> Mapping[str, Any]:
     views, found = Views(), []
     for reference, name in several:
         claim = _claim(reference)
-        build = claim.family[name]
+        build = claim.test_instances[name]
         view = partial(views.of_named(claim), build)
         found.append(("", claim.id, claim.decide(build(), view, name)))
     return {"found": found}

@@ -62,8 +62,8 @@ def _system(name: str, claims: list[CheckedClaim]) -> dict[str, Any]:
         "paper": "; ".join(papers),
         "summary": f"{said}; {len(false)} known to be false are refuted.",
         "rows": rows,
-        "printed": [row for row in false if row["one"].printed],
-        "readings": [row for row in false if not row["one"].printed],
+        "published": [row for row in false if row["one"].published],
+        "readings": [row for row in false if not row["one"].published],
     }
 
 

@@ -48,11 +48,11 @@ def refutation(
         return next((Refutation(one, "A drawn instance.", (), 0) for one in others), None)
 
     def order(verdict: Verdict) -> tuple[int, bool]:
-        size = written_out.size(claim.family[verdict.instance]())
+        size = written_out.size(claim.test_instances[verdict.instance]())
         return size, verdict.instance != claim.counterexample
 
     smallest = min(found, key=order)
-    build = claim.family[smallest.instance]
+    build = claim.test_instances[smallest.instance]
     instance = build()
     said = written_out.words(build) or written_out.words(type(instance)).partition("\n\n")[0]
     numbers = tuple(written_out.numbers(instance))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, plays
+from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_rows, lead, lead_and_best
 from edgeopt.studies.wording import listed, number, percent, plural
@@ -38,7 +38,7 @@ def _parts(case: Case) -> dict[str, dict[str, float]]:
         name: {
             part: float(runs.mean()) for part, runs in cost_parts(case.instance, trajectory).items()
         }
-        for name, trajectory in plays(case).items()
+        for name, trajectory in simulated(case).items()
     }
 
 
@@ -115,7 +115,7 @@ def _energy_title(case: Case) -> str:
     title = case.entries[name].title
     if not frames.size:
         return f"No frame has a cap; {title} is free to follow the price"
-    trajectory = plays(case)[name]
+    trajectory = simulated(case)[name]
     broken = float(np.asarray(trajectory.violations).sum(axis=1).mean())
     if broken == 0:
         used = trajectory.energy[:, frames].mean(axis=0).sum() / instance.cap[frames].sum()
@@ -133,14 +133,14 @@ def _energy_draw(case: Case) -> Figure:
     chosen = lead_and_best(case)
     figure = blank(height=0.75 + 1.95 * len(chosen))
     panels = figure.subplots(len(chosen), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    most = max(float(plays(case)[name].energy[0].max()) for name in chosen)
+    most = max(float(simulated(case)[name].energy[0].max()) for name in chosen)
     allowed = instance.cap[capped(instance)]
     most = max(most, float(allowed.max()) if allowed.size else 0.0)
     unit, scale = next((pair for pair in _UNITS if most >= pair[1]), _UNITS[-1])
     top = 1.12 * most / scale if most > 0 else 1.0
     for axes, name in zip(panels, chosen, strict=True):
         _price(axes, instance, top)
-        _bars(axes, instance, plays(case)[name], scale)
+        _bars(axes, instance, simulated(case)[name], scale)
         axes.set_ylabel(f"energy ({unit})")
         axes.set_title(case.entries[name].title)
     panels[-1].set_xlabel("frame")
@@ -236,7 +236,7 @@ def _late(instance: EdrInstance, trajectory: EdrTrajectory) -> NDArray[np.bool_]
 
 def _frames_title(case: Case) -> str:
     count = capped(case.instance).size
-    rows = plays(case)
+    rows = simulated(case)
     frames = plural(case.instance.frames, "frame")
     if not count:
         first = f"No cap in any of {frames}"
@@ -278,7 +278,7 @@ def _frames_draw(case: Case) -> Figure:
     from matplotlib.patches import Patch
 
     instance: EdrInstance = case.instance
-    rows = plays(case)
+    rows = simulated(case)
     figure = blank(height=1.25 + 0.3 * len(rows))
     axes = figure.subplots()
     for row, trajectory in enumerate(rows.values()):

@@ -11,7 +11,7 @@ from edgeopt.bounds.growth import Growth, growth_exponent
 from edgeopt.bounds.regret import dynamic_fit, dynamic_regret
 from edgeopt.errors import OptionError
 from edgeopt.solvers.tolerance import LOOSE
-from edgeopt.studies.edr.log import plays
+from edgeopt.studies.edr.log import simulated
 from edgeopt.studies.edr.policies import FRAMEWISE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
@@ -95,7 +95,7 @@ def losses(case: Case) -> tuple[NDArray[np.int64], dict[str, Losses]]:
     with processes.pool(case.settings.workers) as pool:
         framewise = record.offline.bounds[FRAMEWISE].compute
         solved = list(pool((framewise, (given,)) for given in shorter))
-        lived = list(
+        ran = list(
             pool(
                 (_live, (record.policies.environment(given), policy, seed))
                 for given in shorter
@@ -103,18 +103,18 @@ def losses(case: Case) -> tuple[NDArray[np.int64], dict[str, Losses]]:
             )
         )
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in case.trajectories}
-    live = iter(lived)
+    live = iter(ran)
     for given, benchmark in zip(shorter, solved, strict=True):
         for rows in found.values():
             rows.append(lost(given, next(live), benchmark.plan.cost))
     best = case.benchmarks[FRAMEWISE].plan.cost
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         found[name].append(lost(instance, trajectory, best))
     return lengths, {name: Losses(*np.array(rows).T) for name, rows in found.items()}
 
 
 def _live(environment: EdrEnvironment, policy: Any, seed: int) -> EdrTrajectory:
-    """Live through the first world; the horizons differ more than the runs do."""
+    """Live through the first scenario; the horizons differ more than the runs do."""
     from edgeopt.online import simulate
 
     return simulate(environment, policy, rng=seed, runs=1)
@@ -159,13 +159,13 @@ def _draw(case: Case) -> Figure:
     from matplotlib.lines import Line2D
 
     lengths, found = case.once(losses)
-    colour = colours(entry.family for entry in case.entries.values())
+    colour = colours(entry.group for entry in case.entries.values())
     figure = blank(height=3.5 + 0.1 * len(found))
     panels = figure.subplots(1, 2)
     handles = []
     for name, lines in found.items():
         entry = case.entries[name]
-        shade = colour[entry.family]
+        shade = colour[entry.group]
         slopes = []
         for axes, values in zip(panels, lines, strict=True):
             _line(axes, lengths, values, shade)

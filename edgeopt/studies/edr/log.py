@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from edgeopt.studies.entries import Account, Measure
+from edgeopt.studies.entries import Log, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
 
 __all__ = [
-    "FRAMES_ACCOUNT",
-    "MEASURES",
+    "FRAMES_LOG",
+    "METRICS",
     "PENALTIES",
-    "TASKS_ACCOUNT",
+    "TASKS_LOG",
     "capped",
     "cost_parts",
     "done",
-    "plays",
+    "simulated",
 ]
 
 PENALTIES = ("late training", "unserved requests")
 """The parts of the penalised cost that nobody pays in money or waiting."""
 
 
-def plays(case: Case) -> dict[str, EdrTrajectory]:
+def simulated(case: Case) -> dict[str, EdrTrajectory]:
     """Return the trajectories of a study of EDR by the name of the policy."""
     return {name: cast("EdrTrajectory", runs) for name, runs in case.trajectories.items()}
 
@@ -60,17 +60,17 @@ def done(instance: EdrInstance, trajectory: EdrTrajectory, run: int = 0) -> NDAr
     return np.asarray(so_far / instance.rounds)
 
 
-MEASURES = (
-    Measure("energy_cost", "Energy cost", lambda _, runs: runs.energy_cost.sum(axis=1)),
-    Measure(
+METRICS = (
+    Metric("energy_cost", "Energy cost", lambda _, runs: runs.energy_cost.sum(axis=1)),
+    Metric(
         "delay_cost",
         "Delay cost",
         lambda _, runs: (runs.delay_cost + runs.training_delay_cost).sum(axis=1),
     ),
-    Measure("excess", "Excess energy", lambda _, runs: runs.excess_share(), percent=True),
-    Measure("completion", "Rounds trained", lambda _, runs: runs.completion(), percent=True),
-    Measure("late", "Late tasks", lambda _, runs: runs.late().sum(axis=1).astype(float)),
-    Measure("unserved", "Unserved requests", lambda _, runs: runs.unserved.sum(axis=1)),
+    Metric("excess", "Excess energy", lambda _, runs: runs.excess_share(), percent=True),
+    Metric("completion", "Rounds trained", lambda _, runs: runs.completion(), percent=True),
+    Metric("late", "Late tasks", lambda _, runs: runs.late().sum(axis=1).astype(float)),
+    Metric("unserved", "Unserved requests", lambda _, runs: runs.unserved.sum(axis=1)),
 )
 """Costs at the true prices; what was broken, trained, missed and not served."""
 
@@ -83,7 +83,7 @@ def _frames(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: EdrInstance = case.instance
-    trajectory = plays(case)[policy]
+    trajectory = simulated(case)[policy]
     late = np.bincount(
         instance.deadline, trajectory.missing.mean(axis=0), minlength=instance.frames
     )
@@ -108,7 +108,7 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: EdrInstance = case.instance
-    trajectory = plays(case)[policy]
+    trajectory = simulated(case)[policy]
     return pd.DataFrame(
         {
             "task": np.arange(instance.tasks),
@@ -123,7 +123,7 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
-FRAMES_ACCOUNT = Account(
+FRAMES_LOG = Log(
     "frames",
     "Every frame",
     _frames,
@@ -133,7 +133,7 @@ FRAMES_ACCOUNT = Account(
 )
 """One row per frame: cap, energy, excess, price, requests, rounds, cost."""
 
-TASKS_ACCOUNT = Account(
+TASKS_LOG = Log(
     "tasks",
     "Every task",
     _tasks,

@@ -153,7 +153,7 @@ BENCHMARKS = {
 }
 
 
-_PRINTED: dict[str, Any] = {
+_PUBLISHED: dict[str, Any] = {
     "index": "stale", "gradient": "stale", "residual": "floor", "guard": None, "reserve": None,
 }  # fmt: skip
 
@@ -170,7 +170,8 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], bool], ...] = (
      {"gradient": "stale"}, False),
     ("saddle_point+price", "Saddle point with one price", "SaddlePoint", "improved",
      {"budget": "price"}, False),
-    ("saddle_point+printed", "Printed saddle point", "SaddlePoint", "published", _PRINTED, True),
+    ("saddle_point+published", "Printed saddle point", "SaddlePoint", "published", _PUBLISHED,
+     True),
     ("lyapunov", "Lyapunov", "Lyapunov", "published", {}, True),
     ("oasdr", "OASDR", "Oasdr", "published", {}, True),
     ("quantile", "Quantile", "QuantileThreshold", "own", {}, True),

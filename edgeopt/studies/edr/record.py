@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt import registry
-from edgeopt.instances.edr import EdrInstance, from_data, from_tables, generate
-from edgeopt.instances.edr.special import small as tiny
+from edgeopt.instances.edr import EdrInstance, from_bundled, from_raw, generate
+from edgeopt.instances.edr.named_instances import small as tiny
 from edgeopt.studies.edr.cost import COST, ENERGY, FRAMES
 from edgeopt.studies.edr.flows import FLOWS
 from edgeopt.studies.edr.growth import GROWTH
-from edgeopt.studies.edr.log import FRAMES_ACCOUNT, MEASURES, TASKS_ACCOUNT, capped, plays
+from edgeopt.studies.edr.log import FRAMES_LOG, METRICS, TASKS_LOG, capped, simulated
 from edgeopt.studies.edr.policies import BENCHMARKS, METHODS, export, solve
 from edgeopt.studies.edr.training import PROGRESS, QUALITY
 from edgeopt.studies.entries import Named, Source, licences, on, origin
@@ -42,7 +42,7 @@ __all__ = ["SYSTEM"]
 
 def _random_small(seed: int) -> EdrInstance:
     """Draw a small instance: in the paper's setting, of order one, or as the theory assumes."""
-    from edgeopt.bounds.edr.families import steady
+    from edgeopt.bounds.edr.cases import steady
 
     draw = np.random.default_rng((seed, 1))
     kind = seed % 3
@@ -76,7 +76,7 @@ def _notes(case: Case) -> list[str]:
         f"{case.label} knows prices, requests and channels beforehand and may train fractions of "
         "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
         "may use that much and no more. A policy that exceeds caps is not bound by it, so its "
-        "share of it is a yardstick; the column “share of own bound” is filled where it is one.",
+        "share of it only compares; the column “share of own bound” is filled where it is a bound.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, the requests of a slot when the slot begins. All policies see the same, "
         "but they use it differently: the printed saddle point goes by costs and caps of the frame "
@@ -88,7 +88,7 @@ def _notes(case: Case) -> list[str]:
         said.append("Nothing random is left: all runs of a policy are the same.")
     else:
         said.append(
-            "The worlds are all alike: what differs between runs is the rounding of the saddle "
+            "The scenarios are all alike: what differs between runs is the rounding of the saddle "
             "point alone. Policies without coins have no error."
         )
     return said
@@ -104,7 +104,7 @@ def _accounted(case: Case) -> list[str]:
         f"{frames.size} with a cap and {free} without"
     )
     short = np.zeros(instance.frames, dtype=bool)
-    for trajectory in plays(case).values():
+    for trajectory in simulated(case).values():
         short |= (trajectory.unserved > 0).any(axis=0)
     if short.any():
         said += f"; in {int(short.sum())} of them some policy leaves requests unserved"
@@ -150,7 +150,7 @@ SYSTEM = System(
                 seeded=True,
             ),
             "tables": Source(
-                from_tables,
+                from_bundled,
                 "a composite week of public measurements that never met",
                 seeded=True,
                 provenance=partial(licences, "Ontario", "EIA", "London", "EUA"),
@@ -159,7 +159,7 @@ SYSTEM = System(
         load=EdrInstance.load,
         generate=generate,
         random_small=_random_small,
-        from_raw=from_data,
+        from_raw=from_raw,
         describe=_describe,
     ),
     objective=Objective("penalised cost", sense="min", period="frame"),
@@ -178,9 +178,9 @@ SYSTEM = System(
     claims=Claims("edr"),
     figures=Named(registry.FIGURES, "edr"),
     reporting=Reporting(
-        metrics=MEASURES,
+        metrics=METRICS,
         pictures=(RATIOS, COST, ENERGY, FRAMES, PROGRESS, GROWTH, FLOWS, QUALITY, VALUE_OVER_TIME),
-        logs=(FRAMES_ACCOUNT, TASKS_ACCOUNT),
+        logs=(FRAMES_LOG, TASKS_LOG),
         notes=_notes,
     ),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.studies.edr.log import done, plays
+from edgeopt.studies.edr.log import done, simulated
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import number, percent, plural
@@ -40,7 +40,7 @@ def _progress_title(case: Case) -> str:
     title = case.entries[name].title
     if not instance.tasks:
         return "There is nothing to train"
-    missing = plays(case)[name].missing[0].astype(float)
+    missing = simulated(case)[name].missing[0].astype(float)
     late = int((missing > 0).sum())
     if not late:
         return f"With {title}, all {instance.tasks} tasks finish by their deadlines"
@@ -58,7 +58,7 @@ def _progress_draw(case: Case) -> Figure:
     from matplotlib.patches import Patch
 
     instance: EdrInstance = case.instance
-    trajectory = plays(case)[lead(case)]
+    trajectory = simulated(case)[lead(case)]
     tasks = shown_tasks(instance, trajectory.missing[0])
     figure = blank(height=1.2 + 0.11 * max(4, tasks.size))
     axes = figure.subplots()
@@ -124,7 +124,7 @@ PROGRESS = Picture(
 def shares(case: Case) -> dict[str, NDArray[np.float64]]:
     """Return the share of served requests in each bin of delay over objective, by policy."""
     found = {}
-    for name, trajectory in plays(case).items():
+    for name, trajectory in simulated(case).items():
         count = trajectory.quality.sum(axis=0)
         found[name] = count / count.sum() if count.sum() > 0 else count
     return found
@@ -152,13 +152,13 @@ def _quality_title(case: Case) -> str:
 
 def _quality_draw(case: Case) -> Figure:
     found = shares(case)
-    colour = colours(entry.family for entry in case.entries.values())
+    colour = colours(entry.group for entry in case.entries.values())
     figure = blank(height=0.85 + 0.33 * len(found))
     rows = figure.subplots(len(found), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     highest = max(float(share.max(initial=0)) for share in found.values()) or 1.0
     for axes, (name, share) in zip(rows, found.items(), strict=True):
         edges = np.linspace(0, 100, share.size + 1)
-        shade = colour[case.entries[name].family]
+        shade = colour[case.entries[name].group]
         axes.stairs(100 * share, edges, fill=True, color=shade, alpha=0.8, linewidth=0)
         if share.any():
             middle = 100 * _median(share)

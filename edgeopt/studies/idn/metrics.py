@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from edgeopt.studies.entries import Measure, Picture
+from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.pictures.canvas import MUTED, blank, colours
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.wording import number, percent
@@ -45,13 +45,13 @@ def _updates(_instance: IdnInstance, trajectory: IdnTrajectory) -> NDArray[np.fl
     return trajectory.model_updates()
 
 
-LATENCY = Measure("latency", "Latency (ms)", _latency)
+LATENCY = Metric("latency", "Latency (ms)", _latency)
 """Network and inference delay of a request."""
 
-INACCURACY = Measure("inaccuracy", "Inaccuracy (%)", _inaccuracy)
+INACCURACY = Metric("inaccuracy", "Inaccuracy (%)", _inaccuracy)
 """100 less the accuracy of the model that serves a request."""
 
-UPDATES = Measure("updates", "Model updates (MB per slot)", _updates)
+UPDATES = Metric("updates", "Model updates (MB per slot)", _updates)
 """Size of the models that nodes fetch."""
 
 
@@ -95,7 +95,7 @@ def _unplaced(instance: IdnInstance) -> tuple[float, float] | None:
 def _trade_off_draw(case: Case) -> Figure:
     figure = blank(height=3.7)
     axes = figure.subplots()
-    colour = colours(entry.family for entry in case.entries.values())
+    colour = colours(entry.group for entry in case.entries.values())
     for place, row in enumerate(case.table.to_dict("records")):
         axes.errorbar(
             row["latency"],
@@ -103,7 +103,7 @@ def _trade_off_draw(case: Case) -> Figure:
             xerr=row["latency_se"],
             yerr=row["inaccuracy_se"],
             fmt=_MARKS[place % len(_MARKS)],
-            color=colour[row["family"]],
+            color=colour[row["group"]],
             markersize=7,
             label=case.title(row),
             zorder=3,

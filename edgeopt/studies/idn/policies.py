@@ -64,7 +64,7 @@ _ROOM = "edgeopt.online.idn"
 
 def _infida(name: str, title: str, *, default: bool = False, **options: Any) -> PolicyEntry:
     make = made(_ROOM, "Infida", label=title, **options)
-    published = name in ("infida", "infida+printed")
+    published = name in ("infida", "infida+published")
     edition: Literal["published", "improved"] = "published" if published else "improved"
     return PolicyEntry(name, title, make, edition=edition, default=default)
 
@@ -100,7 +100,7 @@ POLICIES = (
     _infida("infida+fill", "INFIDA, safe fill", default=True, coins="common", residual="fill"),
     _infida("infida+shared", "INFIDA, shared credit", credit="shared"),
     _infida("infida+leader", "INFIDA, all gradients", ascent="leader"),
-    _infida("infida+printed", "INFIDA, printed step", step="printed"),
+    _infida("infida+published", "INFIDA, printed step", step="published"),
     *(
         _infida(f"infida+every{slots}", f"INFIDA, every {slots} slots", refresh=slots)
         for slots in (4, 8, 16, 32)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt import registry
-from edgeopt.instances.idn import IdnInstance, from_data, from_tables, generate
-from edgeopt.instances.idn.special import small as tiny
+from edgeopt.instances.idn import IdnInstance, from_bundled, from_raw, generate
+from edgeopt.instances.idn.named_instances import small as tiny
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.idn.metrics import INACCURACY, LATENCY, MODEL_UPDATES, TRADE_OFF, UPDATES
@@ -39,7 +39,7 @@ __all__ = ["SYSTEM"]
 
 def _random_small(seed: int) -> IdnInstance:
     """Draw a small network: in the paper's setting, of whole sizes, or of those that all fit."""
-    from edgeopt.bounds.idn.families import fitting, one_node
+    from edgeopt.bounds.idn.cases import fitting, one_node
 
     draw = np.random.default_rng((seed, 1))
     kind = seed % 4
@@ -62,12 +62,12 @@ def _notes(case: Case) -> list[str]:
     said = [
         "The gain of a slot is what its requests would cost more if the repositories alone served "
         "them, in ms per request; the value of a run is its mean over the slots. Requests are the "
-        "same in every world; the order in which they arrive within a slot, and the coins of the "
+        "same in every scenario; the order in which they arrive in a slot, and the coins of the "
         "policies, are not.",
         f"{case.label} is an upper bound: it knows all requests beforehand, lets request "
         "types share the capacity of a model in the best way, and may host parts of models. It "
         "bounds no policy that moves models from slot to slot, and none whose budget holds only "
-        "on average: for these the share of it is a yardstick and may exceed 100 %. The column "
+        "on average: for these the share of it only compares, and may exceed 100 %. The column "
         "“share of own bound” is filled where the bound is valid for the row.",
     ]
     exceeding = case.table[case.table["violated"] > 0]
@@ -138,7 +138,7 @@ SYSTEM = System(
                 2, "sliding", "5 nodes, popularity that moves every hour"
             ),
             "tables": Source(
-                from_tables,
+                from_bundled,
                 "a European network and a cloud, built on small tables of public measurements",
                 seeded=True,
                 provenance=partial(licences, "TopoHub", "pytorch-image-models", "Azure"),
@@ -147,7 +147,7 @@ SYSTEM = System(
         load=IdnInstance.load,
         generate=generate,
         random_small=_random_small,
-        from_raw=from_data,
+        from_raw=from_raw,
         describe=_describe,
     ),
     objective=Objective("gain per request", unit="ms", adds="mean"),

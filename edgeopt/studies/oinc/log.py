@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from edgeopt.studies.entries import Account, Measure
+from edgeopt.studies.entries import Log, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "JOBS_ACCOUNT",
-    "MEASURES",
-    "SITES_ACCOUNT",
-    "SLOTS_ACCOUNT",
+    "JOBS_LOG",
+    "METRICS",
+    "SITES_LOG",
+    "SLOTS_LOG",
     "Parts",
     "average_parts",
     "kind_name",
     "parts",
-    "plays",
     "promises",
     "request_count",
+    "simulated",
     "site_name",
 ]
 
@@ -52,7 +52,7 @@ class Parts(NamedTuple):
         return np.asarray(self.inference + self.retraining)
 
 
-def plays(case: Case) -> dict[str, OincTrajectory]:
+def simulated(case: Case) -> dict[str, OincTrajectory]:
     """Return the trajectories of a study of OINC by the name of the policy."""
     return {name: cast("OincTrajectory", runs) for name, runs in case.trajectories.items()}
 
@@ -91,16 +91,16 @@ def average_parts(instance: OincInstance, found: Parts) -> Parts:
     )
 
 
-MEASURES = (
-    Measure("latency", "Latency (s)", lambda _, runs: runs.mean_latency()),
-    Measure("completion", "Completion (s)", lambda _, runs: runs.mean_completion()),
-    Measure("scaled", "Scaled sum", lambda _, runs: runs.scaled_sum()),
-    Measure(
+METRICS = (
+    Metric("latency", "Latency (s)", lambda _, runs: runs.mean_latency()),
+    Metric("completion", "Completion (s)", lambda _, runs: runs.mean_completion()),
+    Metric("scaled", "Scaled sum", lambda _, runs: runs.scaled_sum()),
+    Metric(
         "requests_met", "Requests in time", lambda _, runs: runs.request_success(), percent=True
     ),
-    Measure("jobs_met", "Jobs in time", lambda _, runs: runs.job_success(), percent=True),
-    Measure("success", "Both in time", lambda _, runs: runs.success(), percent=True),
-    Measure("refused", "Refused requests", lambda _, runs: runs.refused.sum(axis=1).astype(float)),
+    Metric("jobs_met", "Jobs in time", lambda _, runs: runs.job_success(), percent=True),
+    Metric("success", "Both in time", lambda _, runs: runs.success(), percent=True),
+    Metric("refused", "Refused requests", lambda _, runs: runs.refused.sum(axis=1).astype(float)),
 )
 """Mean times as the paper's Table I has them, scaled ones, and shares in time by kind."""
 
@@ -112,7 +112,7 @@ def _slots(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: OincInstance = case.instance
-    trajectory = plays(case)[policy]
+    trajectory = simulated(case)[policy]
     slots, slot = instance.slots, trajectory.slot
     count = np.bincount(slot, minlength=slots)
     latency = np.bincount(slot, trajectory.counted_latency[0], slots)
@@ -132,11 +132,11 @@ def _slots(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
-def _accounts_jobs(case: Case, policy: str) -> pd.DataFrame:
+def _logs_jobs(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: OincInstance = case.instance
-    trajectory = plays(case)[policy]
+    trajectory = simulated(case)[policy]
     kind = [kind_name(instance, job) for job in range(instance.jobs)]
     completion = trajectory.completion[0]
     site = trajectory.job_site[0]
@@ -168,7 +168,7 @@ def _sites(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: OincInstance = case.instance
-    trajectory = plays(case)[policy]
+    trajectory = simulated(case)[policy]
     sites, site = instance.sites, trajectory.site[0]
     answered = site >= 0
     count = np.bincount(site[answered], minlength=sites)
@@ -192,7 +192,7 @@ def _sites(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
-SLOTS_ACCOUNT = Account(
+SLOTS_LOG = Log(
     "slots",
     "Every slot",
     _slots,
@@ -202,16 +202,16 @@ SLOTS_ACCOUNT = Account(
 )
 """One row per slot: requests, latency, what was missed, what was kept and used."""
 
-JOBS_ACCOUNT = Account(
+JOBS_LOG = Log(
     "jobs",
     "Every job",
-    _accounts_jobs,
+    _logs_jobs,
     bad=(_LATE,),
     caption="The first run. A completion of infinity: never complete.",
 )
 """One row per job: what it asks for, where it went, when it was complete."""
 
-SITES_ACCOUNT = Account(
+SITES_LOG = Log(
     "sites",
     "Every site",
     _sites,

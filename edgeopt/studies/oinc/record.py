@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt import registry
-from edgeopt.instances.oinc import OincInstance, from_data, from_tables, generate
-from edgeopt.instances.oinc.special import small as tiny
+from edgeopt.instances.oinc import OincInstance, from_bundled, from_raw, generate
+from edgeopt.instances.oinc.named_instances import small as tiny
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.oinc.gantt import GANTT
 from edgeopt.studies.oinc.log import (
-    JOBS_ACCOUNT,
-    MEASURES,
-    SITES_ACCOUNT,
-    SLOTS_ACCOUNT,
+    JOBS_LOG,
+    METRICS,
+    SITES_LOG,
+    SLOTS_LOG,
     parts,
-    plays,
     promises,
     request_count,
+    simulated,
 )
 from edgeopt.studies.oinc.policies import BENCHMARKS, export, solve
 from edgeopt.studies.oinc.service import LATENCY, LOAD, SUCCESS
@@ -101,7 +101,7 @@ def _weighing(case: Case) -> str:
         f"{plural(request_count(instance), 'request')} and {plural(instance.jobs, 'job')}."
     )
     name = lead(case)
-    found = parts(instance, plays(case)[name])
+    found = parts(instance, simulated(case)[name])
     total = float(found.total.mean())
     if not (total > 0 and instance.jobs and request_count(instance)):
         return said
@@ -165,7 +165,7 @@ SYSTEM = System(
                 seeded=True,
             ),
             "tables": Source(
-                from_tables,
+                from_bundled,
                 "requests, training times and drift of public measurements, on sites that are "
                 "drawn",
                 seeded=True,
@@ -175,7 +175,7 @@ SYSTEM = System(
         load=OincInstance.load,
         generate=generate,
         random_small=_random_small,
-        from_raw=from_data,
+        from_raw=from_raw,
         describe=_describe,
     ),
     objective=Objective("weighted sum", sense="min"),
@@ -190,9 +190,9 @@ SYSTEM = System(
     claims=Claims("oinc"),
     figures=Named(registry.FIGURES, "oinc"),
     reporting=Reporting(
-        metrics=MEASURES,
+        metrics=METRICS,
         pictures=(WEIGHTED, LATENCY, SUCCESS, LOAD, GANTT, GAPS),
-        logs=(SITES_ACCOUNT, JOBS_ACCOUNT, SLOTS_ACCOUNT),
+        logs=(SITES_LOG, JOBS_LOG, SLOTS_LOG),
         comparisons=(TABLE_ONE,),
         notes=_notes,
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.log import plays, request_count, site_name
+from edgeopt.studies.oinc.log import request_count, simulated, site_name
 from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.wording import percent, plural
 
@@ -41,7 +41,7 @@ def _latency_title(case: Case) -> str:
     if not request_count(case.instance):
         return "No device asks for anything"
     name = lead(case)
-    trajectory = plays(case)[name]
+    trajectory = simulated(case)[name]
     title = case.entries[name].title
     met = percent(float(trajectory.request_success()[0]))
     found = quotients(trajectory)
@@ -49,7 +49,9 @@ def _latency_title(case: Case) -> str:
         return f"{title} refuses every request"
     said = f"{title} answers {met} of all requests in time, half of them within "
     said += f"{percent(float(np.median(found)), 0)} of their objective"
-    others = {n: float(runs.request_success()[0]) for n, runs in plays(case).items() if n != name}
+    others = {
+        n: float(runs.request_success()[0]) for n, runs in simulated(case).items() if n != name
+    }
     if not others:
         return said
     worst = min(others, key=lambda n: others[n])
@@ -59,7 +61,7 @@ def _latency_title(case: Case) -> str:
 def _latency_draw(case: Case) -> Figure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    found = plays(case)
+    found = simulated(case)
     figure = blank(height=1.15 + 0.29 * len(found))
     engine = figure.get_layout_engine()
     assert isinstance(engine, ConstrainedLayoutEngine)
@@ -148,7 +150,7 @@ def _shares(case: Case) -> dict[str, tuple[float, float, float]]:
             float(found.job_success()[0]),
             float(found.success()[0]),
         )
-        for name, found in plays(case).items()
+        for name, found in simulated(case).items()
     }
 
 
@@ -230,7 +232,7 @@ _LOAD_REQUESTS, _LOAD_JOBS, _LOAD_MISSED = "#56b4e9", "#e69f00", "#9e1b32"
 
 def _load_title(case: Case) -> str:
     name = lead(case)
-    trajectory = plays(case)[name]
+    trajectory = simulated(case)[name]
     title = case.entries[name].title
     kept = trajectory.reserved[0]
     if not kept.any():
@@ -256,7 +258,7 @@ def _load_draw(case: Case) -> Figure:
     from matplotlib.patches import Patch
 
     instance: OincInstance = case.instance
-    trajectory = plays(case)[lead(case)]
+    trajectory = simulated(case)[lead(case)]
     shown = min(SHOWN, instance.sites)
     figure = blank(height=1.2 + 0.34 * shown)
     axes = figure.subplots()

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.oinc.log import Parts, average_parts, parts, plays
+from edgeopt.studies.oinc.log import Parts, average_parts, parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, in_margin, in_rows, lead
 from edgeopt.studies.wording import number, percent
@@ -94,7 +94,7 @@ def retraining_at(instance: OincInstance, share: Floats) -> float:
 def proof(case: Case) -> Proof:
     """Return what is proven about the policy that a study shows in detail."""
     instance: OincInstance = case.instance
-    trajectory = plays(case)[lead(case)]
+    trajectory = simulated(case)[lead(case)]
     assert instance.request_weight is not None
     value = parts(instance, trajectory)
     value = Parts(value.inference[:1], value.retraining[:1])
@@ -224,7 +224,9 @@ _DASHED = (0, (2, 2))
 def scaled(case: Case) -> dict[str, Parts]:
     """Return mean latency and mean completion time over their scales, by policy, each [runs]."""
     instance = case.instance
-    return {name: average_parts(instance, parts(instance, t)) for name, t in plays(case).items()}
+    return {
+        name: average_parts(instance, parts(instance, t)) for name, t in simulated(case).items()
+    }
 
 
 def _weighted_title(case: Case) -> str:

@@ -1,1 +1,1 @@
-"""Pages that need nothing else: the study's own, and what pages of claims and exhibits share."""
+"""Pages that need nothing else: the study's own, and what pages of claims and figures share."""

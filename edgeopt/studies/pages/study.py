@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from edgeopt.studies.entries import Account, Picture
+    from edgeopt.studies.entries import Log, Picture
     from edgeopt.studies.result import Case, Study
 
 __all__ = ["render", "whole", "write"]
@@ -38,8 +38,8 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
         entitle(figure, picture.title(study.cases[number]))
         folder.write(f"pictures/{picture.name}{suffix}.svg", standalone_svg(figure))
     folder.write("table.csv", csv_text(study.table))
-    for account in study.system.reporting.logs:
-        folder.write(f"{account.name}.csv", csv_text(whole(study, account)))
+    for log in study.system.reporting.logs:
+        folder.write(f"{log.name}.csv", csv_text(whole(study, log)))
     for comparison in study.system.reporting.comparisons:
         rows = study.comparison(comparison.name)
         folder.write(f"{comparison.name}.csv", csv_text(rows))
@@ -47,14 +47,14 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     return page
 
 
-def whole(study: Study, account: Account) -> pd.DataFrame:
+def whole(study: Study, log: Log) -> pd.DataFrame:
     """Join an account of all instances and policies, named in the first two columns."""
     import pandas as pd
 
     parts = []
     for case in study.cases:
         for policy in case.trajectories:
-            rows = account.rows(case, policy)
+            rows = log.rows(case, policy)
             rows.insert(0, "policy", policy)
             rows.insert(0, "instance", case.name)
             parts.append(rows)
@@ -116,7 +116,7 @@ def _shown(
             case.entries[name].title for name in dict.fromkeys(case.references.values())
         ],
         "best": None if best is None else best["policy"],
-        "accounts": [_account(case, account) for account in case.system.reporting.logs],
+        "logs": [_log(case, log) for log in case.system.reporting.logs],
         "pictures": [
             {
                 "name": picture.name,
@@ -133,15 +133,15 @@ def _shown(
     }
 
 
-def _account(case: Case, account: Account) -> dict[str, Any]:
+def _log(case: Case, log: Log) -> dict[str, Any]:
     """Gather one account of every policy."""
     return {
-        "name": account.name,
-        "title": account.title,
-        "caption": account.caption,
-        "bad": set(account.bad),
+        "name": log.name,
+        "title": log.title,
+        "caption": log.caption,
+        "bad": set(log.bad),
         "policies": [
-            (case.entries[policy].title, account.rows(case, policy).to_dict("split"))
+            (case.entries[policy].title, log.rows(case, policy).to_dict("split"))
             for policy in case.trajectories
         ],
     }

@@ -178,7 +178,7 @@ def _keeps(case: Case) -> str:
 
 
 def _reach(case: Case, row: pd.Series) -> str:
-    """Write a value beside the yardstick: a share of a profit, a distance above a cost."""
+    """Write a value beside the reference bound: a share of a profit, a distance above a cost."""
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = f"a {case.objective.name} of {case.objective.amount(row['value'])}{per_run}"
     ratio = float(row["ratio"])
@@ -272,7 +272,7 @@ def _ahead(case: Case, first: pd.Series) -> str:
     ahead = "more" if sign > 0 else "less"
     low, high = sorted((abs(found.low), abs(found.high)))
     return (
-        f"; on the same worlds that is {case.objective.amount(abs(found.mean), 3)} {ahead} than "
+        f"; on the same scenarios that is {case.objective.amount(abs(found.mean), 3)} {ahead} than "
         f"{name}, the next one ({confidence(case)} interval {interval(low, high, digits=3)})."
     )
 

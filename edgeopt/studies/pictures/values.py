@@ -47,15 +47,15 @@ def _ratios_title(case: Case) -> str:
 
 def _ratios_draw(case: Case) -> Figure:
     table = case.table
-    families = list(dict.fromkeys(table["family"]))
+    groups = list(dict.fromkeys(table["group"]))
     variants = list(dict.fromkeys(table["variant"]))
-    colour = colours(families)
-    figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(families))
+    colour = colours(groups)
+    figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(groups))
     axes = figure.subplots()
     for row in table.to_dict("records"):
         place = variants.index(row["variant"])
         step = 0.3 * (place - (len(variants) - 1) / 2)
-        height = families.index(row["family"]) + step
+        height = groups.index(row["group"]) + step
         filled = place == len(variants) - 1
         axes.errorbar(
             100 * row["ratio"],
@@ -65,8 +65,8 @@ def _ratios_draw(case: Case) -> Figure:
                 [100 * (row["ratio_high"] - row["ratio"])],
             ],
             fmt=_MARKS[place % len(_MARKS)],
-            color=colour[row["family"]],
-            markerfacecolor=colour[row["family"]] if filled else PAPER,
+            color=colour[row["group"]],
+            markerfacecolor=colour[row["group"]] if filled else PAPER,
             markersize=5.5,
             capsize=3,
             zorder=3,
@@ -76,8 +76,8 @@ def _ratios_draw(case: Case) -> Figure:
                 axes, height, f"{percent(row['violated_share'])} {case.constraint.verb[1]}", away=6
             )
     _lines(axes, case)
-    axes.set_yticks(range(len(families)), families)
-    axes.set_ylim(len(families) - 0.5, -0.5)
+    axes.set_yticks(range(len(groups)), groups)
+    axes.set_ylim(len(groups) - 0.5, -0.5)
     # Room for marks that stand on the last line.
     axes.set_xlim(0, 1.02 * axes.get_xlim()[1])
     axes.grid(axis="y", visible=False)
@@ -102,11 +102,11 @@ def _ratios_draw(case: Case) -> Figure:
 
 def _lines(axes: Axes, case: Case) -> None:
     """Mark every benchmark and every proven ratio."""
-    yardstick = case.benchmark.bound
+    reference_bound = case.benchmark.bound
     for place, (name, benchmark) in enumerate(case.benchmarks.items()):
-        if yardstick > 0:
+        if reference_bound > 0:
             axes.axvline(
-                100 * benchmark.bound / yardstick,
+                100 * benchmark.bound / reference_bound,
                 color=INK if place == 0 else MUTED,
                 linestyle="-" if place == 0 else _STYLES[(place - 1) % 2],
                 linewidth=1.3,
@@ -141,14 +141,14 @@ RATIOS = Picture(
 def curves(case: Case, values: Mapping[str, NDArray[np.float64]], ylabel: str) -> Figure:
     """Draw one curve per policy over the slots."""
     variants = list(dict.fromkeys(entry.variant for entry in case.entries.values()))
-    colour = colours(entry.family for entry in case.entries.values())
+    colour = colours(entry.group for entry in case.entries.values())
     figure = blank(height=3.5)
     panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
     for axes, variant in zip(panels, variants, strict=True):
         for name, runs in values.items():
             entry = case.entries[name]
             if entry.variant == variant:
-                _curve(axes, runs, colour[entry.family], case.settings.confidence)
+                _curve(axes, runs, colour[entry.group], case.settings.confidence)
         axes.set_title(variant)
         axes.set_xlabel(case.objective.period)
         axes.set_xlim(0, max(runs.shape[1] for runs in values.values()))

@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
 def stretches(
     device: NDArray[np.integer], profile: NDArray[np.integer], accepted: NDArray[np.integer]
 ) -> Iterator[Stretch]:
-    """Yield the retraining runs of a recorded world."""
+    """Yield the retraining runs of a recorded scenario."""
     busy = device >= 0
     same = busy[:, 1:] & (device[:, 1:] == device[:, :-1]) & (profile[:, 1:] == profile[:, :-1])
     begins = busy.copy()
@@ -180,7 +180,7 @@ GANTT = Picture(
     "gantt",
     _title,
     _draw,
-    "The first simulated world. Upper lane of a server: retraining runs, darker for profiles that "
+    "The first scenario. Upper lane of a server: retraining runs, darker for profiles that "
     "run longer. Lower lane: windows of reserved tasks, filled by the share of each slot that "
     "serves them; a window is hatched if its task is not finished in time.",
 )

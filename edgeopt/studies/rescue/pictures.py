@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from edgeopt.instances.edf import ROUNDING
-from edgeopt.studies.entries import Measure, Picture
+from edgeopt.studies.entries import Metric, Picture
 from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours
 from edgeopt.studies.pictures.values import curves
 from edgeopt.studies.wording import number, percent, plural
@@ -220,7 +220,7 @@ def _utilisation_draw(case: Case) -> Figure:
     return curves(case, values, "utilisation so far (%)")
 
 
-UTILISATION = Measure("utilisation", "Utilisation", _final, percent=True)
+UTILISATION = Metric("utilisation", "Utilisation", _final, percent=True)
 
 UTILISATION_OVER_TIME = Picture(
     "utilisation_over_time",

@@ -109,7 +109,7 @@ BENCHMARKS = {
 }
 
 
-_FAMILIES = (
+_GROUPS = (
     # name, title, class in edgeopt.online.rescue, follows a plan
     ("rescue", "RESCUE", "Rescue", True),
     ("rescueplus", "RESCUE+", "RescuePlus", True),
@@ -168,7 +168,7 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
     published = not guarded and name != "rescueplus"
     return PolicyEntry(
         name=f"{name}+guard" if guarded else name,
-        family=title,
+        group=title,
         make=make,
         variant="guarded" if guarded else "unguarded",
         edition="published" if published else "improved",
@@ -179,11 +179,11 @@ def _entry(name: str, title: str, kind: str, planned: bool, guarded: bool) -> Po
 
 
 POLICIES = (
-    *(_entry(*family, guarded=False) for family in _FAMILIES),
-    *(_entry(*family, guarded=True) for family in _FAMILIES),
+    *(_entry(*group, guarded=False) for group in _GROUPS),
+    *(_entry(*group, guarded=True) for group in _GROUPS),
     PolicyEntry(
         name="rescueplus+guard+price",
-        family="RESCUE+ pricing reserved work",
+        group="RESCUE+ pricing reserved work",
         variant="guarded",
         make=partial(_planned, "RescuePlus", True, price_reserved=True),
         edition="improved",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt import registry
-from edgeopt.instances.rescue import RescueInstance, from_data, from_tables, generate
+from edgeopt.instances.rescue import RescueInstance, from_bundled, from_raw, generate
 from edgeopt.instances.rescue import small as tiny
 from edgeopt.studies.entries import Named, Source, licences, on
 from edgeopt.studies.files import SUFFIXES
@@ -76,7 +76,7 @@ def _notes(case: Case) -> list[str]:
             "reserved task can still be finished whatever the run's duration; an unguarded one "
             "looks at idle servers alone and lets reserved tasks fail.",
             f"{case.label} meets all reserved tasks, so it is no bound for a policy that fails "
-            "some: for that one the share of it is only a yardstick and may exceed 100 %. The "
+            "some: for that one the share of it only compares, and may exceed 100 %. The "
             "column “share of own bound” divides by a bound that is valid for the row: for "
             f"unguarded policies the same programme without reserved tasks "
             f"({number(free.value, 5)}), for guarded ones the programme restricted to runs that a "
@@ -138,7 +138,7 @@ SYSTEM = System(
         RescueInstance,
         sources={
             "tables": Source(
-                from_tables,
+                from_bundled,
                 "built on small tables of public measurements",
                 seeded=True,
                 provenance=partial(licences, "Alibaba", "EUA", "RobustBench"),
@@ -150,7 +150,7 @@ SYSTEM = System(
         load=RescueInstance.load,
         generate=generate,
         random_small=_random_small,
-        from_raw=from_data,
+        from_raw=from_raw,
         describe=_describe,
     ),
     objective=Objective("profit"),

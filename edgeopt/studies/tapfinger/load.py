@@ -14,7 +14,7 @@ from edgeopt.studies.tapfinger.log import (
     doublings,
     fewest_in_system,
     lines,
-    plays,
+    simulated,
 )
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
 from edgeopt.studies.wording import number, percent
@@ -38,7 +38,7 @@ _LOWEST: Final = 0.6
 
 def _curves(case: Case) -> dict[str, Floats]:
     """Return the mean number of tasks in the system, by policy, all of one length."""
-    found = {name: run.accumulation.mean(axis=0) for name, run in plays(case).items()}
+    found = {name: run.accumulation.mean(axis=0) for name, run in simulated(case).items()}
     longest = max(1, *(curve.size for curve in found.values()))
     return {name: np.pad(curve, (0, longest - curve.size)) for name, curve in found.items()}
 
@@ -151,7 +151,7 @@ def _load_draw(case: Case) -> Figure:
     from matplotlib.patches import Patch
 
     instance: TapFingerInstance = case.instance
-    trajectory = plays(case)[lead(case)]
+    trajectory = simulated(case)[lead(case)]
     slots = max(1, int(trajectory.end[0]))
     used = trajectory.used[0, :slots]
     shown = min(SHOWN, instance.clusters)

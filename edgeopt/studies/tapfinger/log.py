@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from edgeopt.studies.entries import Account, Measure
+from edgeopt.studies.entries import Log, Metric
 from edgeopt.studies.pictures.canvas import colours
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 __all__ = [
-    "CLUSTERS_ACCOUNT",
-    "MEASURES",
-    "TASKS_ACCOUNT",
+    "CLUSTERS_LOG",
+    "METRICS",
+    "TASKS_LOG",
     "average",
     "cluster_name",
     "doublings",
@@ -36,8 +36,8 @@ __all__ = [
     "kind_name",
     "lines",
     "own_bound",
-    "plays",
     "shortest_flow_times",
+    "simulated",
 ]
 
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
@@ -50,7 +50,7 @@ class Line(NamedTuple):
     style: Any
 
 
-def plays(case: Case) -> dict[str, TapFingerTrajectory]:
+def simulated(case: Case) -> dict[str, TapFingerTrajectory]:
     """Return the trajectories of a study of TapFinger by the name of the policy."""
     return {name: cast("TapFingerTrajectory", runs) for name, runs in case.trajectories.items()}
 
@@ -196,16 +196,14 @@ def _use(resource: int, instance: TapFingerInstance, trajectory: TapFingerTrajec
     return np.asarray(np.divide(held, room, out=np.zeros(held.size), where=room > 0))
 
 
-MEASURES = (
-    Measure("mean", "Mean flow time (slots)", lambda _, runs: runs.mean_flow_time()),
-    Measure("median", "Median (slots)", lambda _, runs: _reached(0.5, runs)),
-    Measure("p95", "95th percentile (slots)", lambda _, runs: _reached(0.95, runs)),
-    Measure("makespan", "Makespan (slots)", lambda _, runs: np.asarray(runs.end, dtype=float)),
-    Measure("gpu", "Share of GPUs held", partial(_use, 1), percent=True),
-    Measure("cpu", "Share of CPU cores held", partial(_use, 0), percent=True),
-    Measure(
-        "preemptions", "Changes of bundles", lambda _, runs: runs.preemptions.sum(axis=1) * 1.0
-    ),
+METRICS = (
+    Metric("mean", "Mean flow time (slots)", lambda _, runs: runs.mean_flow_time()),
+    Metric("median", "Median (slots)", lambda _, runs: _reached(0.5, runs)),
+    Metric("p95", "95th percentile (slots)", lambda _, runs: _reached(0.95, runs)),
+    Metric("makespan", "Makespan (slots)", lambda _, runs: np.asarray(runs.end, dtype=float)),
+    Metric("gpu", "Share of GPUs held", partial(_use, 1), percent=True),
+    Metric("cpu", "Share of CPU cores held", partial(_use, 0), percent=True),
+    Metric("preemptions", "Changes of bundles", lambda _, runs: runs.preemptions.sum(axis=1) * 1.0),
 )
 """Flow times count from the arrival of a task; use is counted before a slot's end frees any."""
 
@@ -217,7 +215,7 @@ def _tasks(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: TapFingerInstance = case.instance
-    runs = plays(case)[policy]
+    runs = simulated(case)[policy]
     placed = runs.start[0] >= 0
     cluster = runs.cluster[0].tolist()
     return pd.DataFrame(
@@ -242,7 +240,7 @@ def _clusters(case: Case, policy: str) -> pd.DataFrame:
     import pandas as pd
 
     instance: TapFingerInstance = case.instance
-    runs = plays(case)[policy]
+    runs = simulated(case)[policy]
     cluster, flow = runs.cluster[0], runs.flow_time[0]
     placed = cluster >= 0
     count = np.bincount(cluster[placed], minlength=instance.clusters)
@@ -265,7 +263,7 @@ def _clusters(case: Case, policy: str) -> pd.DataFrame:
     )
 
 
-TASKS_ACCOUNT = Account(
+TASKS_LOG = Log(
     "tasks",
     "Every task",
     _tasks,
@@ -275,7 +273,7 @@ TASKS_ACCOUNT = Account(
 )
 """One row per task: where it came from, where it went, how long it took and could have taken."""
 
-CLUSTERS_ACCOUNT = Account(
+CLUSTERS_LOG = Log(
     "clusters",
     "Every cluster",
     _clusters,

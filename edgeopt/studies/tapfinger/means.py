@@ -13,8 +13,8 @@ from edgeopt.studies.tapfinger.log import (
     doublings,
     lines,
     own_bound,
-    plays,
     shortest_flow_times,
+    simulated,
 )
 from edgeopt.studies.tapfinger.policies import CHANGING, FIXED
 from edgeopt.studies.wording import listed, number, percent
@@ -108,7 +108,7 @@ def _means_draw(case: Case) -> Figure:
 
 def _spread(case: Case, policy: str) -> tuple[float, ...]:
     """Return the median and the 95th percentile of the flow times of all runs."""
-    flow = plays(case)[policy].flow_time
+    flow = simulated(case)[policy].flow_time
     if not flow.size:
         return ()
     return tuple(float(np.quantile(flow, q, method="inverted_cdf")) for q in (0.5, 0.95))
@@ -164,7 +164,7 @@ def _flow_times_title(case: Case) -> str:
     if not case.instance.tasks:
         return "There are no tasks"
     name = lead(case)
-    flow = plays(case)[name].flow_time
+    flow = simulated(case)[name].flow_time
     half = float(np.quantile(flow, 0.5, method="inverted_cdf"))
     late = float(np.quantile(flow, 0.95, method="inverted_cdf"))
     least = float(np.quantile(shortest_flow_times(case), 0.5, method="inverted_cdf"))
@@ -186,7 +186,7 @@ def _flow_times_draw(case: Case) -> Figure:
     if not case.instance.tasks:
         axes.set_xlabel("flow time (slots)")
         return figure
-    runs, shades = plays(case), lines(case)
+    runs, shades = simulated(case), lines(case)
     every = np.concatenate([run.flow_time.ravel() for run in runs.values()])
     longest = float(every[np.isfinite(every)].max(initial=2.0))
     least = shortest_flow_times(case)

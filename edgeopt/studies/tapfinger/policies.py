@@ -92,14 +92,14 @@ def _schedule(instance: TapFingerInstance, problem: SchedulingProblem) -> Schedu
     """Return the best plan that is cheap to find."""
     from edgeopt.models.tapfinger import best_list, optimal_schedule
 
-    plans = (best_list(problem), _lived(instance))
+    plans = (best_list(problem), _ran(instance))
     found = min(plans, key=lambda plan: plan.flow_time(problem))
     if problem.tasks > FEW:
         return found
     return optimal_schedule(problem, time_limit=_SOLVING, start=found).schedule
 
 
-def _lived(instance: TapFingerInstance) -> Schedule:
+def _ran(instance: TapFingerInstance) -> Schedule:
     """Return what a scheduler does that reserves, where nothing disturbs it."""
     from edgeopt.models.tapfinger import Schedule
     from edgeopt.online import simulate
@@ -168,7 +168,7 @@ _FORMS: tuple[tuple[str, str, str, _Edition, dict[str, Any], str], ...] = (
     ("priced", "Priced", "PricedSpt", "own", {}, FIXED),
     ("rolling", "Rolling horizon", "RollingHorizon", "own", {}, FIXED),
     ("optimus", "Optimus", "Optimus", "improved", {}, CHANGING),
-    ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "printed"},
+    ("optimus+swapped", "Optimus, swapped fit", "Optimus", "published", {"fit": "published"},
      CHANGING),
     ("optimus+containers", "Optimus, no preemption", "OptimusContainers", "published", {}, FIXED),
     ("tiresias", "Tiresias, minimum", "Tiresias", "published", {"target": "minimum"}, CHANGING),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from edgeopt import registry
-from edgeopt.instances.tapfinger import TapFingerInstance, from_data, from_tables, generate
-from edgeopt.instances.tapfinger.special import small as tiny
+from edgeopt.instances.tapfinger import TapFingerInstance, from_bundled, from_raw, generate
+from edgeopt.instances.tapfinger.named_instances import small as tiny
 from edgeopt.studies.entries import Named, Source, licences, on, origin
 from edgeopt.studies.files import SUFFIXES
 from edgeopt.studies.system import (
@@ -24,7 +24,7 @@ from edgeopt.studies.system import (
 )
 from edgeopt.studies.tapfinger.gantt import GANTT
 from edgeopt.studies.tapfinger.load import ACCUMULATION, LOAD
-from edgeopt.studies.tapfinger.log import CLUSTERS_ACCOUNT, MEASURES, TASKS_ACCOUNT
+from edgeopt.studies.tapfinger.log import CLUSTERS_LOG, METRICS, TASKS_LOG
 from edgeopt.studies.tapfinger.means import FLOW_TIMES, MEANS
 from edgeopt.studies.tapfinger.policies import (
     BENCHMARKS,
@@ -221,7 +221,7 @@ SYSTEM = System(
                 seeded=True,
             ),
             "tables": Source(
-                from_tables,
+                from_bundled,
                 "tasks whose durations were measured, on clusters of containers",
                 seeded=True,
                 provenance=partial(licences, "TapFinger"),
@@ -230,7 +230,7 @@ SYSTEM = System(
         load=TapFingerInstance.load,
         generate=generate,
         random_small=_random_small,
-        from_raw=from_data,
+        from_raw=from_raw,
         describe=_describe,
     ),
     objective=Objective(
@@ -251,9 +251,9 @@ SYSTEM = System(
     claims=Claims("tapfinger"),
     figures=Named(registry.FIGURES, "tapfinger"),
     reporting=Reporting(
-        metrics=MEASURES,
+        metrics=METRICS,
         pictures=(MEANS, FLOW_TIMES, ACCUMULATION, LOAD, GANTT),
-        logs=(CLUSTERS_ACCOUNT, TASKS_ACCOUNT),
+        logs=(CLUSTERS_LOG, TASKS_LOG),
         comparisons=(THREE_CLUSTERS,),
         notes=_notes,
     ),

@@ -8,10 +8,10 @@ import pytest
 from edgeopt.bounds import check, claims, growth_exponent
 from edgeopt.bounds.edr import counterexamples as named
 from edgeopt.bounds.edr import rounded
+from edgeopt.bounds.edr.cases import tiled
 from edgeopt.bounds.edr.evaluation import Evaluation
-from edgeopt.bounds.edr.families import tiled
-from edgeopt.bounds.edr.separation import corrected_constant, printed_constant, route_spread
-from edgeopt.instances.edr import special
+from edgeopt.bounds.edr.separation import corrected_constant, published_constant, route_spread
+from edgeopt.instances.edr import named_instances
 
 STEP = 10 ** (-1 / 3)
 """Both step sizes over ten frames, where rates and costs are 1."""
@@ -21,32 +21,32 @@ A_T = STEP * 11 / 2 + STEP * 10 / 2 + 2**2 / (2 * STEP)
 
 REFUTED = [
     # claim, instance, measured, guaranteed
-    ("lemma1.printed", rounded.half(), 0, 1 / 2),
+    ("lemma1.published", rounded.half(), 0, 1 / 2),
     ("lemma1.drawn", rounded.half(), 1, 1 / 2),
     ("lemma1.drawn", rounded.two(), 3, 13 / 10),
-    ("lemma2.printed", rounded.half(), 0, 1 / 2),
-    ("lemma2.printed", rounded.two(), 1 / 2, 13 / 10),
-    ("equation27.printed", named.few_frames(), 5**2, 2**2),
-    ("equation46.printed", named.few_frames(), 5, 1),
+    ("lemma2.published", rounded.half(), 0, 1 / 2),
+    ("lemma2.published", rounded.two(), 1 / 2, 13 / 10),
+    ("equation27.published", named.few_frames(), 5**2, 2**2),
+    ("equation46.published", named.few_frames(), 5, 1),
     ("theorem2.reset", named.departed(), 1, 0),
-    ("equation21.printed", named.overtrained(), 0, 2 ** (-1 / 3)),
-    ("cap.printed", named.sudden_cap(), 1, 1 / 2),
+    ("equation21.published", named.overtrained(), 0, 2 ** (-1 / 3)),
+    ("cap.published", named.sudden_cap(), 1, 1 / 2),
     ("equation38.current", named.sudden_cap(), 0, 1 / (4 * 2 ** (-1 / 3))),
-    ("theorem1.printed", named.jensen_half(), 5 / 2 - 5, 0 - 5),
-    ("fit.printed", named.always_dropped(100), 99, 0),
-    ("fit.printed", named.always_dropped(10), 9, 0),
-    ("lemma5.printed", special.lemma5(), 0, -68.989),
-    ("theorem3.printed", special.theorem3(), -2.73303, A_T - 60.981),
-    ("sublinear.printed", named.alternating_price(16), 1.00213, 2 / 3),
-    ("equation55.printed", named.dear_requests(), 5, 2),
-    ("equation57.printed", named.cheap_requests(), 1 / 2, 1),
-    ("corollary1.printed", named.uncapped(), 1.52532, 2 / 3),
-    ("equation17.printed", special.theorem3(), 1, 2 / 3),
-    ("even_split.printed", named.spread_training(), 1 / 2, 0),
-    ("price.one_side", special.mixed_price(), 10, 5),
-    ("h2.printed", named.dear_requests(), -1, 0),
-    ("equation8.printed", named.rounded_up(), 2, 3 / 2),
-    ("capacity.printed", named.local_peaks(), 1, 0),
+    ("theorem1.published", named.jensen_half(), 5 / 2 - 5, 0 - 5),
+    ("fit.published", named.always_dropped(100), 99, 0),
+    ("fit.published", named.always_dropped(10), 9, 0),
+    ("lemma5.published", named_instances.lemma5(), 0, -68.989),
+    ("theorem3.published", named_instances.theorem3(), -2.73303, A_T - 60.981),
+    ("sublinear.published", named.alternating_price(16), 1.00213, 2 / 3),
+    ("equation55.published", named.dear_requests(), 5, 2),
+    ("equation57.published", named.cheap_requests(), 1 / 2, 1),
+    ("corollary1.published", named.uncapped(), 1.52532, 2 / 3),
+    ("equation17.published", named_instances.theorem3(), 1, 2 / 3),
+    ("even_split.published", named.spread_training(), 1 / 2, 0),
+    ("price.one_side", named_instances.mixed_price(), 10, 5),
+    ("h2.published", named.dear_requests(), -1, 0),
+    ("equation8.published", named.rounded_up(), 2, 3 / 2),
+    ("capacity.published", named.local_peaks(), 1, 0),
 ]
 
 
@@ -67,7 +67,7 @@ def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds():
     assert {id for id, verdict in expected.items() if verdict == "violated"} == tested
 
 
-def printed_by_hand(capacity):
+def published_by_hand(capacity):
     """Equation (48) with I = J = N = D = 1, T = 10, E = r = S = d = 1, Q = 10, w = 1/10."""
     T, Q, R, w, b = 10, 10, 2, Fraction(1, 10), Fraction(1, 1000)
     return T * R + T * capacity + T * b * capacity - T * Q - T * b * w - T * w
@@ -75,18 +75,21 @@ def printed_by_hand(capacity):
 
 @pytest.mark.parametrize(
     ("instance", "capacity", "wanted"),
-    [(special.lemma5(), Fraction(6, 5), -68.989), (special.theorem3(), Fraction(2), -60.981)],
+    [
+        (named_instances.lemma5(), Fraction(6, 5), -68.989),
+        (named_instances.theorem3(), Fraction(2), -60.981),
+    ],
 )
-def test_printed_constant_by_hand(instance, capacity, wanted):
-    assert float(printed_by_hand(capacity)) == pytest.approx(wanted, abs=1e-12)
-    assert printed_constant(instance) == pytest.approx(wanted, abs=1e-9)
+def test_published_constant_by_hand(instance, capacity, wanted):
+    assert float(published_by_hand(capacity)) == pytest.approx(wanted, abs=1e-12)
+    assert published_constant(instance) == pytest.approx(wanted, abs=1e-9)
     # The rounds of the task counted once, not ten times; every price is 1.
     assert corrected_constant(instance) == pytest.approx(wanted + 90, abs=1e-9)
     assert route_spread(instance) == 0
 
 
 def test_corrected_constant_of_lemma5_is_21():
-    assert corrected_constant(special.lemma5()) == pytest.approx(21.011, abs=1e-9)
+    assert corrected_constant(named_instances.lemma5()) == pytest.approx(21.011, abs=1e-9)
 
 
 def test_theorem3_by_a_plain_run():
@@ -97,27 +100,27 @@ def test_theorem3_by_a_plain_run():
         multiplier = max(0.0, multiplier + STEP * (1 - x))
         x = min(max(x - STEP * (1 - multiplier), 0.0), 2.0)
     assert total - 10 == pytest.approx(-2.733, abs=5e-4)
-    [found] = check("edr.theorem3", special.theorem3())
+    [found] = check("edr.theorem3", named_instances.theorem3())
     assert found.verdict == "holds"
     assert found.measured == pytest.approx(total - 10, abs=1e-9)
     assert found.guaranteed == pytest.approx(A_T, abs=1e-9)
     assert pytest.approx(9.183, abs=5e-4) == A_T
-    [false] = check("edr.theorem3.printed", special.theorem3())
+    [false] = check("edr.theorem3.published", named_instances.theorem3())
     assert false.guaranteed == pytest.approx(-51.80, abs=5e-3)
 
 
 def test_capacity_of_lemma5_does_not_serve_the_run():
     """The run reaches 1.89 rounds, and 1.99 GFLOP do not fit into 1.2."""
-    view = Evaluation(special.lemma5())
+    view = Evaluation(named_instances.lemma5())
     assert view.points.max() == pytest.approx(1.8896, abs=1e-4)
     assert view.serving.slot_by_slot(9, view.points[9]).unserved > 0
-    other = Evaluation(special.theorem3())
+    other = Evaluation(named_instances.theorem3())
     assert other.serving.slot_by_slot(9, other.points[9]).unserved == 0
 
 
 @pytest.mark.parametrize(("rounds", "cost"), [(0.0, 0.0), (0.5, 0.0), (1.0, 5.0)])
 def test_cost_of_serving_beside_jensen_by_hand(rounds, cost):
-    serving = Evaluation(special.jensen()).serving
+    serving = Evaluation(named_instances.jensen()).serving
     assert serving.slot_by_slot(0, [rounds]).cost(0.0) == pytest.approx(cost)
 
 
@@ -128,7 +131,7 @@ def test_expected_cost_of_jensen_is_5_halves():
 
 
 def test_regret_of_alternating_prices_grows_by_one_in_every_frame_but_the_first():
-    [found] = check("edr.sublinear.printed", named.alternating_price(16))
+    [found] = check("edr.sublinear.published", named.alternating_price(16))
     growth = found.certificate["growth"]
     assert growth.values == pytest.approx(growth.horizons - 1)
     assert growth.exponent == pytest.approx(
@@ -136,10 +139,12 @@ def test_regret_of_alternating_prices_grows_by_one_in_every_frame_but_the_first(
     )
 
 
-def test_printed_constant_is_linear_in_the_horizon():
-    base = printed_constant(special.lemma5())
+def test_published_constant_is_linear_in_the_horizon():
+    base = published_constant(named_instances.lemma5())
     for times in (4, 8, 16, 32):
-        assert printed_constant(tiled(special.lemma5(), times)) == pytest.approx(times * base)
+        assert published_constant(tiled(named_instances.lemma5(), times)) == pytest.approx(
+            times * base
+        )
 
 
 @pytest.mark.parametrize(
@@ -162,5 +167,5 @@ def test_departed_task_keeps_its_multiplier():
     """Fit 1, multiplier mu: the bound of the fit is met with equality."""
     [found] = check("edr.theorem2.multipliers", named.departed())
     assert (found.measured, found.guaranteed) == (pytest.approx(1), pytest.approx(1))
-    run = Evaluation(named.departed()).plays["current"]
+    run = Evaluation(named.departed()).simulated["current"]
     assert run.multipliers.ravel() == pytest.approx(np.array([0, 1, 1]) * run.sizes.dual)

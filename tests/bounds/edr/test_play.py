@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.bounds.edr.evaluation import Constants, play, theory_sizes
-from edgeopt.bounds.edr.families import moving, steady
+from edgeopt.bounds.edr.cases import moving, steady
+from edgeopt.bounds.edr.evaluation import Constants, run_policy, theory_sizes
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.online.primal_dual import StepSizes
 from tests.draws import draws
@@ -88,7 +88,7 @@ def plain_run(problem, sizes, index):
 @given(problems(), st.sampled_from(["current", "stale"]), st.sampled_from([0.25, 0.5, 1.0, 2.0]))
 def test_run_is_that_of_a_plain_loop(problem, index, size):
     sizes = StepSizes(size, 1 / size)
-    run = play(problem, index, sizes=sizes)
+    run = run_policy(problem, index, sizes=sizes)
     points, duals = plain_run(problem, sizes, index)
     assert run.points == pytest.approx(points, abs=1e-9)
     assert run.multipliers == pytest.approx(duals, abs=1e-9)
@@ -100,7 +100,7 @@ def test_run_is_that_of_a_plain_loop(problem, index, size):
 @settings(max_examples=draws(100))
 @given(problems())
 def test_current_cap_is_kept_in_every_frame(problem):
-    run = play(problem, "current")
+    run = run_policy(problem, "current")
     assert (problem.spent(run.points) <= problem.cap * (1 + 1e-9) + 1e-12).all()
 
 
@@ -148,7 +148,7 @@ def test_most_rounds_of_a_task_are_those_it_can_do_alone(problem):
 def test_no_point_that_is_played_leaves_the_box(problem, seed):
     draw = np.random.default_rng(seed)
     for index in ("current", "stale"):
-        run = play(problem, index, first=draw.uniform(0, 1, problem.tasks) * problem.most)
+        run = run_policy(problem, index, first=draw.uniform(0, 1, problem.tasks) * problem.most)
         assert (run.points <= problem.most * (1 + 1e-9) + 1e-12).all()
 
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
+from edgeopt.bounds.edr.cases import moving, steady, tiled
 from edgeopt.bounds.edr.evaluation import Planned
-from edgeopt.bounds.edr.families import moving, steady, tiled
 from edgeopt.bounds.edr.rounded import Frame
 from edgeopt.instances.edr import EdrInstance, generate
-from edgeopt.instances.edr.special import small
+from edgeopt.instances.edr.named_instances import small
 from tests.draws import draws
 from tests.strategies import edr_instances
 

@@ -12,36 +12,36 @@ from edgeopt.bounds.idn import dependent
 from edgeopt.bounds.idn import mirror_map as projection
 from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.law import by_step, common_by_step, joint_law, law_of_coins, mean, node_law
-from edgeopt.instances.idn.special import adversarial, crowded_out, shared_model
+from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 PSI = 1 - 1 / math.e
 REFUTED = [
     # claim, instance, measured, guaranteed
-    ("lemma_c2.printed", named.starved_repository(), 30, 12),
-    ("lemma3_1.printed", named.starved_repository(), 16, -2),
-    ("lemma_f6.printed", named.two_half_repositories(), 8, 10),
+    ("lemma_c2.published", named.starved_repository(), 30, 12),
+    ("lemma3_1.published", named.starved_repository(), 16, -2),
+    ("lemma_f6.published", named.two_half_repositories(), 8, 10),
     ("lemma_f6.one_serves_all", named.cheap_half_repository(), 0, 2.5),
     ("lemma_a1.run_time", shared_model(), 16, 9),
-    ("message_passing.printed", named.unneeded_model(), -1, 0),
-    ("equation103.printed", named.dear_model(), 7, 0),
-    ("lemma_f2.printed", adversarial(horizon=4), 4, 1),
-    ("lemma_f9.printed", named.cheap_half_repository(), 2.5, 0),
-    ("rounding.printed", named.nearly_whole_repository(), 0.1, PSI),
-    ("lemma_f11.printed", named.one_model(), 0, 1e-9),
+    ("message_passing.published", named.unneeded_model(), -1, 0),
+    ("equation103.published", named.dear_model(), 7, 0),
+    ("lemma_f2.published", adversarial(horizon=4), 4, 1),
+    ("lemma_f9.published", named.cheap_half_repository(), 2.5, 0),
+    ("rounding.published", named.nearly_whole_repository(), 0.1, PSI),
+    ("lemma_f11.published", named.one_model(), 0, 1e-9),
     ("coins.shared", named.two_shelves(), 1 / 2, PSI),
     ("half.oversized", named.oversized_model(), 2, 1),
     ("drop.psi", named.two_large_models(), 1, PSI * 5 / 3),
     ("drop.constant", named.large_leftover(0.01), 0.02, PSI / 2 * 1.01),
     ("drop.constant", named.large_leftover(0.001), 0.002, PSI / 2 * 1.001),
-    ("residual.printed", named.large_leftover(0.01), 0.02, PSI / 2 * 1.01),
-    ("average.printed", adversarial(horizon=400), 1 / 20, 1),
-    ("average.printed", adversarial(horizon=10), 2, 1),
+    ("residual.published", named.large_leftover(0.01), 0.02, PSI / 2 * 1.01),
+    ("average.published", adversarial(horizon=400), 1 / 20, 1),
+    ("average.published", adversarial(horizon=10), 2, 1),
     ("cooperative.dynamic", adversarial(horizon=2), 1, 1 / 2),
     ("cooperative.overshoot", named.one_model(), 1, 1 / 2),
     ("greedy.constant", crowded_out(0.01), 0.02, PSI / 2),
     ("greedy.constant", crowded_out(0.001), 0.002, PSI / 2),
-    ("credit.printed", shared_model(), 2, 1),
+    ("credit.published", shared_model(), 2, 1),
 ]
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from edgeopt.bounds import check
 from edgeopt.bounds.idn import counterexamples
+from edgeopt.bounds.idn.cases import long
 from edgeopt.bounds.idn.evaluation import (
     Adversary,
     Evaluation,
@@ -18,7 +19,6 @@ from edgeopt.bounds.idn.evaluation import (
     integral,
     vertices,
 )
-from edgeopt.bounds.idn.families import long
 from edgeopt.bounds.idn.law import (
     Knapsack,
     by_step,
@@ -29,9 +29,9 @@ from edgeopt.bounds.idn.law import (
     node_law,
 )
 from edgeopt.bounds.idn.mirror_map import divergence
-from edgeopt.bounds.idn.play import accounts, play
+from edgeopt.bounds.idn.run_policy import logs, run_policy
 from edgeopt.bounds.idn.theorem import all_allocations, static_optimum
-from edgeopt.instances.idn.special import adversarial, small
+from edgeopt.instances.idn.named_instances import adversarial, small
 from edgeopt.online.idn import node_constants, theory_rates
 from tests.bounds.idn.test_true_claims import adversaries
 from tests.oracles import rounding
@@ -155,7 +155,7 @@ def replay(view, rates, slots):
 def test_play_follows_algorithm_one(seed):
     view = Evaluation(long(seed, 20))
     rates = 5 * view.constants.sharper_rates(20)
-    for step, (slot, y) in zip(play(view, rates, 20), replay(view, rates, 20), strict=True):
+    for step, (slot, y) in zip(run_policy(view, rates, 20), replay(view, rates, 20), strict=True):
         assert step.slot is slot
         assert step.point == pytest.approx(y, abs=1e-9)
 
@@ -164,7 +164,7 @@ def test_play_follows_algorithm_one(seed):
 def test_sums_of_a_play(seed):
     view = Evaluation(long(seed, 20))
     rates = view.constants.sharper_rates(20)
-    found, choice = accounts(view, rates, 20), free(view.instance)
+    found, choice = logs(view, rates, 20), free(view.instance)
     total, earned, spread, norm = 0.0, 0.0, 0.0, 0.0
     for slot, y in replay(view, rates, 20):
         g = slot.supergradient(y.ravel()).reshape(y.shape) * choice[:, None]
@@ -206,16 +206,16 @@ def test_regret_from_above_is_above(seed, monkeypatch):
     assert exact.certificate["static_bound"] <= above.certificate["static_bound"] + 1e-9
 
 
-def test_printed_constant_of_two_experts():
+def test_published_constant_of_two_experts():
     """R = 2, L = 1, gap 1, sizes 1, two nodes of two models, D = log 2."""
     constants = Evaluation(adversarial(horizon=4)).constants
     assert constants.paper.gradient_bound == pytest.approx(2)
     assert constants.paper.convexity == pytest.approx(1 / 4)
     assert constants.diameter == pytest.approx(math.log(2))
-    assert constants.printed == pytest.approx(PSI * 2 * math.sqrt(8 * math.log(2)))
+    assert constants.published == pytest.approx(PSI * 2 * math.sqrt(8 * math.log(2)))
     assert constants.convexity == 1
     rate = math.sqrt(2 / 4 * math.log(2) / 100) / 2
-    assert constants.printed_rate(100) == pytest.approx([rate, 0])
+    assert constants.published_rate(100) == pytest.approx([rate, 0])
 
 
 def test_expected_gain_by_sampling_the_plain_law():

@@ -27,14 +27,14 @@ def test_forms_of_the_gain_by_plain_sums(given):
         potential = by_type(given.instance, slot.potential)
         for n in range(0, len(x), 5):
             table = x[n].reshape(given.instance.size.shape).tolist()
-            for ours, theirs in (
+            for computed, theirs in (
                 (slot.serving_cost, gains.serving_cost),
                 (slot.difference, gains.gain_as_difference),
                 (slot.ranked, gains.gain_by_ranks),
                 (slot.uncovered, gains.gain_below_repositories),
             ):
                 expected = theirs(exact, requests, potential, table)
-                assert ours(x[n : n + 1])[0] == pytest.approx(expected, abs=1e-9)
+                assert computed(x[n : n + 1])[0] == pytest.approx(expected, abs=1e-9)
             slope = gains.supergradient(exact, requests, potential, table)
             assert slot.supergradient(x[n]) == pytest.approx(np.ravel(slope), abs=1e-9)
 
@@ -71,7 +71,7 @@ def test_bounding_function_is_the_expectation_of_independent_whole_service(given
 
 
 def test_equal_slots_are_one_object_and_shares_add_up():
-    from edgeopt.bounds.idn.families import long
+    from edgeopt.bounds.idn.cases import long
 
     view = Evaluation(long(0, 100))
     assert len(view.distinct) <= 5

@@ -13,7 +13,7 @@ from edgeopt.bounds.oinc import (
 from edgeopt.bounds.oinc.evaluation import drawn_schedule
 from edgeopt.bounds.oinc.urgency import Due, run_urgent
 from edgeopt.errors import InputError, OptionError
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density
 from tests.draws import draws
@@ -79,7 +79,7 @@ def test_point_is_that_of_plain_loops(problem, epsilon):
     st.one_of(retraining_problems(jobs=5), retraining_problems(jobs=5, sites=1)),
     SPEEDS,
     st.sampled_from([0.3, 1.0, 3.0]),
-    st.sampled_from(["corrected", "printed"]),
+    st.sampled_from(["corrected", "published"]),
 )
 def test_worst_instant_is_an_arrival_or_a_completion(problem, epsilon, scale, formula):
     """At a thousand instants, each constraint is broken no more than at those few."""
@@ -102,7 +102,7 @@ def test_worst_instant_is_an_arrival_or_a_completion(problem, epsilon, scale, fo
 
 def test_some_scale_beyond_the_proven_one_breaks_a_constraint():
     """The point is tight: 1.6 over 2 s, as much as 1/4 + 1/2 of the weight allow, times 16/15."""
-    problem = special.lone_job()
+    problem = named_instances.lone_job()
     run = run_density(problem, epsilon=0.25)
     broken = [dual_certificate(problem, run, 0.25, scale=c).violation for c in (0.625, 0.9375, 1)]
     assert broken == pytest.approx([0, 0, 0.05])
@@ -111,7 +111,7 @@ def test_some_scale_beyond_the_proven_one_breaks_a_constraint():
 @pytest.mark.parametrize("duration", [[2.5, 2.0], [2.0, 2.5]])
 def test_only_jobs_of_a_site_pay_there(duration):
     """Cost 1.6 over the 2.5 s of the other site, less half of the weight."""
-    problem = special.at_once([duration])
+    problem = named_instances.at_once([duration])
     point = dual_certificate(problem, run_density(problem, epsilon=0.25), 0.25, scale=1.0)
     assert point.violation_in_time == pytest.approx(1.6 / 2.5 - 0.5)
 
@@ -140,7 +140,7 @@ def test_factor_of_the_theorem(epsilon, factor):
 
 
 def test_point_is_refused_where_there_is_none():
-    problem = special.in_turn()
+    problem = named_instances.in_turn()
     with pytest.raises(OptionError, match="epsilon"):
         dual_certificate(problem, run_density(problem), -0.5)
     with pytest.raises(OptionError, match="complete"):
@@ -164,11 +164,11 @@ def test_no_schedule_beats_its_bound(problem, seed, whole_slots):
 
 def test_ratio_is_exact_where_the_bound_is_tight():
     """Two jobs of 2 s one after the other flow for 2 + 4, and cannot do better."""
-    found = certified_ratio(special.in_turn(), [2.0, 4.0])
+    found = certified_ratio(named_instances.in_turn(), [2.0, 4.0])
     assert (found.flow, found.value) == (6, pytest.approx(1))
-    assert certified_ratio(special.in_turn(), [8.0, 4.0], "slot").value == pytest.approx(2)
+    assert certified_ratio(named_instances.in_turn(), [8.0, 4.0], "slot").value == pytest.approx(2)
     # A weight of 0 costs nothing, whenever the job ends.
-    idle = special.jobs_at_one_site([2.0, 2.0], [1.0, 0.0])
+    idle = named_instances.jobs_at_one_site([2.0, 2.0], [1.0, 0.0])
     assert certified_ratio(idle, [2.0, np.inf]).value == pytest.approx(1)
     assert certified_ratio(idle, [np.inf, 2.0]).value == np.inf
     nothing = RetrainingProblem(np.zeros(0, int), np.zeros((0, 2)), np.zeros(0))
@@ -186,17 +186,17 @@ def test_ratio_is_exact_where_the_bound_is_tight():
 )
 def test_ratio_of_no_schedule_is_refused(completion, service, text):
     with pytest.raises(InputError, match=text):
-        certified_ratio(special.in_turn(), completion, service)
+        certified_ratio(named_instances.in_turn(), completion, service)
 
 
 def test_ratio_of_unknown_service_is_refused():
     with pytest.raises(OptionError, match="service"):
-        certified_ratio(special.in_turn(), [2.0, 4.0], "liquid")
+        certified_ratio(named_instances.in_turn(), [2.0, 4.0], "liquid")
 
 
 def test_a_schedule_that_could_not_be_has_no_ratio():
     # The first of the two jobs takes two seconds on the faster site.
-    assert certified_ratio(special.in_turn(), [2.0, 4.0]).value >= 1.0
+    assert certified_ratio(named_instances.in_turn(), [2.0, 4.0]).value >= 1.0
     for completion in ([1.0, 4.0], [0.5, np.inf]):
         with pytest.raises(InputError, match=r"completion\[0\] = .*before the job could"):
-            certified_ratio(special.in_turn(), completion)
+            certified_ratio(named_instances.in_turn(), completion)

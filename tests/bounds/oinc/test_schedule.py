@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from edgeopt.bounds.oinc import counterexamples as named
 from edgeopt.bounds.oinc.evaluation import Schedule, drawn_schedule
 from edgeopt.errors import InputError
-from edgeopt.models.oinc import special
+from edgeopt.models.oinc import named_instances
 from tests.draws import draws
 from tests.strategies import retraining_problems
 
@@ -18,7 +18,7 @@ from tests.strategies import retraining_problems
 def schedule(*runs, problem=None):
     """List runs of `in_turn` as job, begin and end at the only site."""
     job, begin, end = (np.array(column) for column in zip(*runs, strict=True))
-    problem = special.in_turn() if problem is None else problem
+    problem = named_instances.in_turn() if problem is None else problem
     return Schedule(problem, job, np.zeros(len(runs), dtype=int), begin, end)
 
 
@@ -38,7 +38,9 @@ def test_what_is_no_schedule_is_refused(runs, text):
 
 def test_a_job_at_two_sites_at_once_is_refused():
     with pytest.raises(InputError, match="overlap"):
-        Schedule(special.lone_job(), np.array([0, 0]), np.array([0, 1]), np.zeros(2), np.ones(2))
+        Schedule(
+            named_instances.lone_job(), np.array([0, 0]), np.array([0, 1]), np.zeros(2), np.ones(2)
+        )
 
 
 def test_potential_by_hand():

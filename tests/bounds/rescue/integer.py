@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, World
+from edgeopt.bounds.rescue.exhaustive.scenario import SIZE_LIMIT, Scenario
 from edgeopt.instances.edf import edf_serve
 
 if TYPE_CHECKING:
@@ -39,32 +39,34 @@ def integer_optimum(instance: RescueInstance, *, limit: int = SIZE_LIMIT) -> flo
     NotApplicableError
         If the instance is too large.
     """
-    world = World(instance, reserved=True, limit=limit)
-    tasks = [(p, t, j) for t, row in enumerate(world.arrival) for j, p in enumerate(row) if p > 0]
-    best_profit = [p * max(map(max, world.reward[t][j])) for p, t, j in tasks]
+    scenario = Scenario(instance, reserved=True, limit=limit)
+    tasks = [
+        (p, t, j) for t, row in enumerate(scenario.arrival) for j, p in enumerate(row) if p > 0
+    ]
+    best_profit = [p * max(map(max, scenario.reward[t][j])) for p, t, j in tasks]
     promise = [sum(best_profit[n:]) for n in range(len(tasks) + 1)]
-    free = [[1.0] * world.horizon for _ in range(world.servers)]
+    free = [[1.0] * scenario.horizon for _ in range(scenario.servers)]
     best = -float("inf")
 
     def route(n: int, earned: float) -> None:
         nonlocal best
         if earned + promise[n] <= best:
             return
-        world.visit()
+        scenario.visit()
         if n == len(tasks):
             best = earned
             return
         p, t, j = tasks[n]
-        for k in range(world.servers):
-            for profile in range(world.profiles):
+        for k in range(scenario.servers):
+            for profile in range(scenario.profiles):
                 before = free[k]
-                free[k] = _occupied(before, t, p, world.survival[profile])
-                if min(free[k]) >= -1e-12 and _meets(world, k, free[k]):
-                    route(n + 1, earned + p * world.reward[t][j][k][profile])
+                free[k] = _occupied(before, t, p, scenario.survival[profile])
+                if min(free[k]) >= -1e-12 and _meets(scenario, k, free[k]):
+                    route(n + 1, earned + p * scenario.reward[t][j][k][profile])
                 free[k] = before
         route(n + 1, earned)
 
-    if all(_meets(world, k, free[k]) for k in range(world.servers)):
+    if all(_meets(scenario, k, free[k]) for k in range(scenario.servers)):
         route(0, 0.0)
     return best
 
@@ -76,14 +78,14 @@ def _occupied(free: list[float], slot: int, chance: float, survival: list[float]
     return left
 
 
-def _meets(world: World, server: int, share: list[float]) -> bool:
+def _meets(scenario: Scenario, server: int, share: list[float]) -> bool:
     """Whether the reserved tasks of a server fit into the shares of its slots."""
-    guard = world.guard
+    guard = scenario.guard
     mine = guard.order[guard.offset[server] : guard.offset[server + 1]]
     left = guard.demand.copy()
-    for t in range(world.horizon):
-        room = world.capacity[server][t] * max(share[t], 0.0)
+    for t in range(scenario.horizon):
+        room = scenario.capacity[server][t] * max(share[t], 0.0)
         edf_serve(mine, guard.start, guard.end, left, t, room)
-        if guard.failed(t, left, world.tolerance)[mine].any():
+        if guard.failed(t, left, scenario.tolerance)[mine].any():
             return False
     return True

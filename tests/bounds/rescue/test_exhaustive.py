@@ -85,9 +85,9 @@ def test_turns_equal_joint_enumeration(instance):
     view = Evaluation(instance)
     values = view.by_turn
     joint = evaluate(instance, routed(view.routings, values.activation, values.threshold))
-    printed = evaluate(instance, routed(view.routings, view.values[0], view.threshold))
+    published = evaluate(instance, routed(view.routings, view.values[0], view.threshold))
     assert view.microslot_earned.sum() == pytest.approx(joint.profit, abs=1e-9)
-    assert view.earned.sum() == pytest.approx(printed.profit, abs=1e-9)
+    assert view.earned.sum() == pytest.approx(published.profit, abs=1e-9)
 
 
 @given(rescue_instances(reserved=None, arrivals="exclusive", beyond=None))

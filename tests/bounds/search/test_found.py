@@ -24,32 +24,32 @@ def test_the_tight_half_of_rescue_is_found(seed: int) -> None:
 
 
 FALSE = {
-    "rescue.routing.printed": "few_slots_2",
-    "rescue.definition1.printed": "few_slots_2",
-    "rescue.value.printed": "one_server",
-    "rescue.feasibility.printed": "loads",
-    "idn.lemma3_1.printed": "edge_nodes_1",
-    "idn.residual.printed": "edge_nodes_1",
-    "edr.equation27.printed": "few_frames",
-    "edr.even_split.printed": "few_frames",
-    "edr.lemma1.printed": "frames",
-    "oinc.sequence.printed": "jobs",
-    "oinc.equation6.printed": "sequences",
-    "oinc.theorem2.printed": "requests",
-    "oinc.lemma1.printed": "schedules",
-    "tapfinger.equation1.printed": "tasks",
+    "rescue.routing.published": "few_slots_2",
+    "rescue.definition1.published": "few_slots_2",
+    "rescue.value.published": "one_server",
+    "rescue.feasibility.published": "loads",
+    "idn.lemma3_1.published": "edge_nodes_1",
+    "idn.residual.published": "edge_nodes_1",
+    "edr.equation27.published": "few_frames",
+    "edr.even_split.published": "few_frames",
+    "edr.lemma1.published": "frames",
+    "oinc.sequence.published": "jobs",
+    "oinc.equation6.published": "sequences",
+    "oinc.theorem2.published": "requests",
+    "oinc.lemma1.published": "schedules",
+    "tapfinger.equation1.published": "tasks",
     "tapfinger.equation5.running": "plans",
-    "tapfinger.conflict.printed": "rivals",
+    "tapfinger.conflict.published": "rivals",
 }
 """Claims, and a family that holds a counterexample."""
 
 
-@pytest.mark.parametrize(("name", "family"), FALSE.items())
+@pytest.mark.parametrize(("name", "space"), FALSE.items())
 def test_a_false_claim_is_refuted_by_what_the_search_saves(
-    name: str, family: str, tmp_path: Path
+    name: str, space: str, tmp_path: Path
 ) -> None:
     claim = claims(name)[name]
-    found = search(claim, family, 400, 0)
+    found = search(claim, space, 400, 0)
     assert found.verdict.verdict is Finding.VIOLATED
     again = claim.check(_saved_and_loaded(found, tmp_path / "found.nc"))
     assert again.verdict is Finding.VIOLATED

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from edgeopt.bounds.search.family import Family, Parameter
 from edgeopt.bounds.search.moves import walk
+from edgeopt.bounds.search.space import Parameter, ParameterSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from edgeopt.bounds.search.family import Point
+    from edgeopt.bounds.search.space import Point
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 START = (1.0, 1.0)
-PAIR = Family("pair", tuple(Parameter(n, 1e-4, 1e4, log=True) for n in "xy"), dict)
+PAIR = ParameterSpace("pair", tuple(Parameter(n, 1e-4, 1e4, log=True) for n in "xy"), dict)
 
 
 class Ground:
     """Stands in for a looker: remembers where it was asked for the slack."""
 
-    def __init__(self, family: Family, slack: Callable[[Point], float], left: int) -> None:
-        self.family, self.height, self.left = family, slack, left
+    def __init__(self, space: ParameterSpace, slack: Callable[[Point], float], left: int) -> None:
+        self.space, self.height, self.left = space, slack, left
         self.violation: Point | None = None
         self.seen: list[Point] = []
         self.asked = 0
@@ -42,15 +42,15 @@ class Ground:
         return self.height(point)
 
 
-def tried(family: Family, start: Point, walks: int) -> list[Point]:
+def tried(space: ParameterSpace, start: Point, walks: int) -> list[Point]:
     """Return the points that walks go to from a start that all others are worse than."""
     points = []
     for seed in range(walks):
-        ground = Ground(family, lambda point: float(point != start), 10**6)
+        ground = Ground(space, lambda point: float(point != start), 10**6)
         assert walk(ground, start, 10**6, np.random.default_rng(seed)) == start
         points += [point for point in ground.seen if point != start]
         # Each move in vain compares two slacks; after 40 for each number a walk gives up.
-        assert ground.asked == 2 * 40 * len(family.parameters)
+        assert ground.asked == 2 * 40 * len(space.parameters)
     return points
 
 
@@ -90,8 +90,8 @@ def test_moves_go_both_ways_as_far_and_as_often_as_said() -> None:
 
 
 def test_whole_numbers_move_by_one_at_least() -> None:
-    family = Family("whole", tuple(Parameter(n, 1, 101, whole=True) for n in "xy"), dict)
-    steps = np.array(tried(family, (51.0, 51.0), 30)) - 51
+    space = ParameterSpace("whole", tuple(Parameter(n, 1, 101, whole=True) for n in "xy"), dict)
+    steps = np.array(tried(space, (51.0, 51.0), 30)) - 51
     pairs = steps[(steps != 0).all(axis=1)]
     assert set(map(tuple, pairs)) == {(a, b) for a in (-1.0, 1.0) for b in (-1.0, 1.0)}
     alone = steps[(steps == 0).any(axis=1)].sum(axis=1)
@@ -102,7 +102,7 @@ def test_whole_numbers_move_by_one_at_least() -> None:
 
 
 def test_a_step_that_helps_is_repeated_in_golden_growth() -> None:
-    line = Family("line", (Parameter("x", 0.0, 1.0, log=False),), dict)
+    line = ParameterSpace("line", (Parameter("x", 0.0, 1.0, log=False),), dict)
     grown = 0
     for seed in range(20):
         ground = Ground(line, lambda point: -point[0], 10**6)

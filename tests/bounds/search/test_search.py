@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
-from edgeopt.bounds.search import Family, Parameter, families, rebuild, registry, search
+from edgeopt.bounds.search import Parameter, ParameterSpace, rebuild, registry, search, spaces
 from edgeopt.bounds.verdict import Finding, Relation, Source
 from edgeopt.errors import EdgeOptError, InstanceError, OptionError, OutputError
 
@@ -33,11 +33,11 @@ def claim(measure, relation=Relation.AT_LEAST) -> Claim:
         measure=measure,
         relation=relation,
         instance_type=Toy,
-        family={"start": lambda: Toy(0.0, 0.0, 1)},
+        test_instances={"start": lambda: Toy(0.0, 0.0, 1)},
     )
 
 
-BOX = Family(
+BOX = ParameterSpace(
     "box",
     (Parameter("x", -2.0, 2.0, simple=0.0), Parameter("y", -2.0, 2.0, simple=0.0),
      Parameter("n", 1, 9, whole=True)),
@@ -85,7 +85,7 @@ def test_points_without_an_instance_or_a_verdict_are_passed_over() -> None:
             raise NotApplicableError("too large")
         return Measurement(toy.x + toy.n, 1.0)
 
-    found = search(claim(measure), Family("half", BOX.parameters, build), 200)
+    found = search(claim(measure), ParameterSpace("half", BOX.parameters, build), 200)
     assert found.instance.x < 0.05
     assert found.instance.n == 1
 
@@ -110,8 +110,8 @@ def test_families_are_checked() -> None:
     with pytest.raises(OptionError, match="outside"):
         Parameter("x", 0.0, 1.0, simple=2.0)
     with pytest.raises(OptionError, match="of its own"):
-        Family("twice", (Parameter("x", 0, 1), Parameter("x", 0, 1)), dict)
-    point = Family("one", (Parameter("n", 0.5, 3.7, whole=True),), dict)
+        ParameterSpace("twice", (Parameter("x", 0, 1), Parameter("x", 0, 1)), dict)
+    point = ParameterSpace("one", (Parameter("n", 0.5, 3.7, whole=True),), dict)
     assert point.settled(np.array([9.0])) == (3.0,)
     assert point.settled(np.array([-9.0])) == (1.0,)
 
@@ -135,7 +135,7 @@ def test_a_curved_valley_is_followed_to_its_end(seed: int) -> None:
         off_the_curve = abs(np.log(toy.x * toy.y))
         return Measurement(1.0 + 50.0 * off_the_curve + abs(np.log(20.0 * toy.x)), 1.0)
 
-    hyperbola = Family(
+    hyperbola = ParameterSpace(
         "hyperbola",
         (Parameter("x", 0.01, 10.0), Parameter("y", 0.01, 100.0), Parameter("n", 1, 2, whole=True)),
         lambda point: Toy(**point),
@@ -169,12 +169,12 @@ def test_a_violation_that_only_shrinking_meets_counts() -> None:
 
 
 def test_families_are_found_by_system_and_type() -> None:
-    known = families("rescue")
-    assert list(known) == [family.name for family in known.values()]
-    assert families("nobody") == {}
-    assert all(families(system) for system in ("idn", "edr", "oinc", "tapfinger"))
+    known = spaces("rescue")
+    assert list(known) == [space.name for space in known.values()]
+    assert spaces("nobody") == {}
+    assert all(spaces(system) for system in ("idn", "edr", "oinc", "tapfinger"))
     about_toys = claim(lambda toy: Measurement(toy.x, 1.0))
-    assert not any(family.fits(about_toys) for family in known.values())
+    assert not any(space.fits(about_toys) for space in known.values())
     with pytest.raises(OptionError, match="no family holds"):
         search(about_toys, budget=1)
     with pytest.raises(OptionError, match="'x' does not fit claim"):
@@ -189,31 +189,35 @@ class Offered:
 
     name: str
     value: str
-    family: Family
+    space: ParameterSpace
 
-    def load(self) -> list[Family]:
-        return [self.family]
+    def load(self) -> list[ParameterSpace]:
+        return [self.space]
 
 
 def test_another_package_adds_families(monkeypatch: pytest.MonkeyPatch) -> None:
-    offers = [Offered("toy", "theirs:FAMILIES", BOX)]
-    monkeypatch.setattr("edgeopt.registry.offered", {"edgeopt.families": offers}.__getitem__)
-    assert dict(families("toy")) == {"box": BOX}
-    assert dict(families("sixth")) == {}
-    monkeypatch.setattr("edgeopt.registry.offered", {"edgeopt.families": offers * 2}.__getitem__)
+    offers = [Offered("toy", "theirs:PARAMETER_SPACES", BOX)]
+    monkeypatch.setattr(
+        "edgeopt.registry.offered", {"edgeopt.parameter_spaces": offers}.__getitem__
+    )
+    assert dict(spaces("toy")) == {"box": BOX}
+    assert dict(spaces("sixth")) == {}
+    monkeypatch.setattr(
+        "edgeopt.registry.offered", {"edgeopt.parameter_spaces": offers * 2}.__getitem__
+    )
     with pytest.raises(OptionError, match="family box is already taken"):
-        families("toy")
+        spaces("toy")
 
 
 def test_all_families_are_looked_around_in_before_one_closely(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    low = Family("low", (Parameter("x", -2.0, 1.0), *BOX.parameters[1:]), BOX.build)
-    high = Family("high", (Parameter("x", 1.0, 2.0), *BOX.parameters[1:]), BOX.build)
+    low = ParameterSpace("low", (Parameter("x", -2.0, 1.0), *BOX.parameters[1:]), BOX.build)
+    high = ParameterSpace("high", (Parameter("x", 1.0, 2.0), *BOX.parameters[1:]), BOX.build)
     known = {"low": low, "high": high}
-    monkeypatch.setattr(registry, "families", lambda system: known)
+    monkeypatch.setattr(registry, "spaces", lambda system: known)
     found = search(claim(lambda toy: Measurement(toy.x, 1.0), Relation.AT_MOST), None, 400, 0)
-    assert found.family is high
+    assert found.space is high
     assert found.looked < 200
 
 
@@ -235,17 +239,17 @@ def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:
 
 
 SYSTEMS = ("rescue", "idn", "edr", "oinc", "tapfinger")
-FAMILIES = [family for system in SYSTEMS for family in families(system).values()]
+PARAMETER_SPACES = [space for system in SYSTEMS for space in spaces(system).values()]
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_every_family_builds_what_it_says(family: Family) -> None:
+@pytest.mark.parametrize("space", PARAMETER_SPACES, ids=lambda space: space.name)
+def test_every_family_builds_what_it_says(space: ParameterSpace) -> None:
     """The simplest instance of a family and one in the middle are of its type."""
     rng = np.random.default_rng(0)
-    simplest = family.settled(parameter.target for parameter in family.parameters)
+    simplest = space.settled(parameter.target for parameter in space.parameters)
     built = []
-    for point in (simplest, *(family.drawn(rng) for _ in range(20))):
+    for point in (simplest, *(space.drawn(rng) for _ in range(20))):
         with contextlib.suppress(EdgeOptError):
-            built.append(family.build(family.named(point)))
+            built.append(space.build(space.named(point)))
     assert built
-    assert all(isinstance(one, family.instance_type) for one in built)
+    assert all(isinstance(one, space.instance_type) for one in built)

@@ -8,21 +8,21 @@ from edgeopt.bounds.tapfinger.conflicts import empty_handed, five_and_twice_seve
 
 REFUTED = [
     # claim, instance, measured, guaranteed
-    ("equation3.printed", named.lone_task(), 0, 1),
-    ("equation1.printed", named.both_or_halves(), 3 + 6, 4 + 4),
-    ("bundles.printed", named.last_unit(), 2, 1),
+    ("equation3.published", named.lone_task(), 0, 1),
+    ("equation1.published", named.both_or_halves(), 3 + 6, 4 + 4),
+    ("bundles.published", named.last_unit(), 2, 1),
     ("equation2.slots", named.at_once(), 1 + 2, 1 + 1),
-    ("equation5.printed", named.late_arrivals(), 1, 0),
+    ("equation5.published", named.late_arrivals(), 1, 0),
     ("equation5.running", named.cut_off(), 1, 0),
     ("accumulation.end", named.started_at_once(), 0, 1),
-    ("reward.local.printed", named.waiting_twice(), 3, 2),
+    ("reward.local.published", named.waiting_twice(), 3, 2),
     ("usage.end", named.started_at_once(), 0, 2),
     ("equation11.ratio", keen_or_roomy(), 0.6, 0.9),
-    ("conflict.printed", empty_handed(), 0, 1),
+    ("conflict.published", empty_handed(), 0, 1),
     ("bound.fixed", named.overtaken(), 1 + 5, 1 + 4),
     ("bound.noise", named.one_gpu(), 21, 7),
     ("volume.fixed", five_and_twice_seven(), 5 + 7 + 7, 4 * 5),
-    ("optimus.printed", named.sensitive_task(), -0.237911, 0),
+    ("optimus.published", named.sensitive_task(), -0.237911, 0),
 ]
 
 

@@ -46,7 +46,7 @@ def cases(draw, *, split=None, capped=None, **sizes):
     return Case(instance, frame, training, chosen, float(instance.cap[frame]))
 
 
-class Printed(NamedTuple):
+class Published(NamedTuple):
     """A frame as printed: every flow has a variable, training is split by hand."""
 
     cost: np.ndarray
@@ -75,7 +75,7 @@ class Printed(NamedTuple):
         )
 
 
-def printed(case: Case) -> Printed:
+def published(case: Case) -> Published:
     """Write a frame down variable by variable: y[s, j, k, n], u[s, j, n], z[s, k], o."""
     instance, t, (training, split, budget) = case.instance, case.frame, case[2:]
     D, J, N = instance.slots, instance.sites, instance.types
@@ -127,7 +127,7 @@ def printed(case: Case) -> Printed:
         rows, sides = np.vstack([load, energy]), [*room, budget]
     else:
         bounds[-1] = (0.0, 0.0)
-    return Printed(cost, (equal, right), (rows, sides), bounds, unserved, excess)
+    return Published(cost, (equal, right), (rows, sides), bounds, unserved, excess)
 
 
 def check_plan(plan, *, close=1e-9):

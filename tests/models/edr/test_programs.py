@@ -1,4 +1,4 @@
-"""Problem P: declarative and compiled twins, the elimination of z, brute force."""
+"""Problem P: declarative and compiled forms, the elimination of z, brute force."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from edgeopt.models.edr.routing import (
 from edgeopt.models.edr.routing.highs import RoutingColumns, solve_by_columns, solve_whole
 from edgeopt.models.edr.routing.matrix import plan_of
 from tests.draws import draws
-from tests.models.edr.routing_cases import cases, check_plan, printed
+from tests.models.edr.routing_cases import cases, check_plan, published
 from tests.strategies import edr_instances
 
 ELASTIC = st.sampled_from(["soft", "shed"])
@@ -28,7 +28,7 @@ ELASTIC = st.sampled_from(["soft", "shed"])
 @given(cases(), ELASTIC)
 def test_whole_and_by_columns_reach_the_optimum_and_prove_it(case, elastic):
     problem = case.problem
-    best = printed(case).penalised(problem.penalties(elastic))
+    best = published(case).penalised(problem.penalties(elastic))
     for method in ("highs", "columns"):
         plan = solve_routing(problem, elastic=elastic, method=method)
         check_plan(plan)
@@ -67,7 +67,7 @@ def test_a_loaded_program_follows_demand_costs_capacities_and_routes(instance, e
 @settings(max_examples=draws(60))
 @given(cases(capped=True), ELASTIC)
 def test_priorities_are_kept_one_after_the_other(case, elastic):
-    forms, problem = printed(case), case.problem
+    forms, problem = published(case), case.problem
     plan = solve_routing(problem, elastic=elastic, method="highs", order="lexicographic")
     check_plan(plan, close=1e-7)
     first, second = forms.unserved, forms.excess

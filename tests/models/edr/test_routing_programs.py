@@ -12,7 +12,7 @@ from edgeopt.models.edr.routing.matrix import prices_of, routing_columns, routin
 from edgeopt.models.edr.routing.programs import routing_lp
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.edr.routing_cases import cases, printed
+from tests.models.edr.routing_cases import cases, published
 from tests.models.twins import assert_twins
 
 AXES = {
@@ -38,10 +38,10 @@ def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
 
 @settings(max_examples=draws(80))
 @given(cases(), ORDERS)
-def test_all_forms_have_the_optimum_of_the_problem_as_printed(case, elastic):
+def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
     problem = case.problem
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
-    best = printed(case).penalised(penalties)
+    best = published(case).penalised(penalties)
     models = [
         routing_matrix(problem, elastic=elastic),
         routing_lp(problem, elastic=elastic),

@@ -203,7 +203,7 @@ def test_types_of_a_task_may_value_models_differently(seed):
     assert plan.objective == pytest.approx(optimum(instance, demand), rel=2e-6)
 
 
-def special(name: str) -> IdnInstance:
+def named_instances(name: str) -> IdnInstance:
     base = generate(topology=2, tasks=2, replicas=1, horizon=3, arrivals="multinomial")
     if name == "no requests":
         return base.replace(requests=np.zeros_like(base.requests))
@@ -240,7 +240,7 @@ def special(name: str) -> IdnInstance:
     ],
 )  # fmt: skip
 def test_special_cases_have_the_right_bound(name):
-    instance = special(name)
+    instance = named_instances(name)
     demand = Demand.of(instance)
     best = optimum(instance, demand)
     for method in ("structured", "direct", "auto"):

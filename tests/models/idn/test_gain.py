@@ -86,4 +86,4 @@ def test_bad_arrays_are_named(function, field, change):
 
 def test_unknown_forms_are_refused():
     with pytest.raises(OptionError, match="difference, ranked"):
-        gain(NETWORK, REQUESTS, POTENTIAL, spread(0), form="printed")
+        gain(NETWORK, REQUESTS, POTENTIAL, spread(0), form="published")

@@ -1,4 +1,4 @@
-"""Static placement: declarative and compiled twins, relaxations, brute force."""
+"""Static placement: declarative and compiled forms, relaxations, brute force."""
 
 from __future__ import annotations
 

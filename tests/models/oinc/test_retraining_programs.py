@@ -1,4 +1,4 @@
-"""Linear programs of retraining: declarative and compiled twins, duality, the coarse grid."""
+"""Linear programs of retraining: declarative and compiled forms, duality, the coarse grid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
 def label(component):
-    """Return how the compiled twin names a component of the Pyomo model."""
+    """Return how the compiled form names a component of the Pyomo model."""
     name = component.parent_component().name
     index = component.index() if isinstance(component.index(), tuple) else (component.index(),)
     inside = ", ".join(f"{axis}={n}" for axis, n in zip(AXES[name], index, strict=True))

@@ -1,4 +1,4 @@
-"""The time-indexed program: declarative and compiled twins, and how long it may last."""
+"""The time-indexed program: declarative and compiled forms, and how long it may last."""
 
 from __future__ import annotations
 

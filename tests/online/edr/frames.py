@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.instances.edr import never_trained
-from edgeopt.online.edr.events import Frame, Served, Settled
+from edgeopt.online.edr.events import ClosedFrame, Frame, Served
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A frame as a policy lived through it: memory after its wish, and after its end."""
+    """A frame as a policy simulated it: memory after its wish, and after its end."""
 
     frame: Frame
-    wish: NDArray[Any]
+    requested_rounds: NDArray[Any]
     wished: Any
     settled: Any
 
@@ -46,11 +46,11 @@ def show(instance: EdrInstance, t: int, remaining: NDArray[np.int64], **changes:
     return Frame(**fields | changes)
 
 
-def tell(instance: EdrInstance, frame: Frame, rounds: NDArray[np.int64]) -> Settled:
+def tell(instance: EdrInstance, frame: Frame, rounds: NDArray[np.int64]) -> ClosedFrame:
     """Tell the end of a frame in which nothing was served."""
     energy = float(rounds @ frame.round_energy)
     nothing = np.zeros((instance.sites, instance.types))
-    return Settled(
+    return ClosedFrame(
         frame=frame.frame,
         price=float(instance.price[frame.frame]),
         energy=energy,
@@ -70,11 +70,11 @@ def drive(policy: EdrPolicy[Any], instance: EdrInstance, seed: int = 0) -> list[
     memory, remaining, steps = policy.begin(instance), instance.rounds.copy(), []
     for t in range(instance.frames):
         frame = show(instance, t, remaining)
-        wish, wished = policy.wish(memory, frame, frame.cap, rng)
-        rounds = np.minimum(np.ceil(wish - 1e-9), frame.remaining).astype(np.int64)
-        memory = policy.settle(wished, frame, tell(instance, frame, rounds))
+        requested_rounds, wished = policy.requested_rounds(memory, frame, frame.cap, rng)
+        rounds = np.minimum(np.ceil(requested_rounds - 1e-9), frame.remaining).astype(np.int64)
+        memory = policy.close_frame(wished, frame, tell(instance, frame, rounds))
         remaining = remaining - rounds
-        steps.append(Step(frame, wish, wished, memory))
+        steps.append(Step(frame, requested_rounds, wished, memory))
     return steps
 
 

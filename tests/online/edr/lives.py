@@ -1,4 +1,4 @@
-"""Worlds of EDR for tests: one by hand, logs of whole runs, and futures that differ."""
+"""Scenarios of EDR for tests: one by hand, logs of whole runs, and futures that differ."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ ALL = Flows(
 
 
 def at_slot(instance: EdrInstance, rounds: list[int]) -> EdrEpisode:
-    """Open a world at its first slot."""
+    """Open a scenario at its first slot."""
     episode = EdrEnvironment(instance).episode(0)
     episode.act(np.array(rounds))
     return episode
@@ -92,10 +92,10 @@ class Step(NamedTuple):
 
 
 def live(environment: EdrEnvironment, policy: EdrPolicy[Any], seed: int = 0) -> list[Step]:
-    """Run a policy through one world and keep everything."""
+    """Run a policy through one scenario and keep everything."""
     rng = np.random.default_rng(seed)
-    [world] = environment.worlds(rng, 1)
-    episode = environment.episode(world)
+    [scenario] = environment.scenarios(rng, 1)
+    episode = environment.episode(scenario)
     state = policy.start(environment.instance)
     steps = []
     while (seen := episode.observe()) is not None:

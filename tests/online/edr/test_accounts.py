@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Flows, Frame, Settled
+from edgeopt.online.edr.events import ClosedFrame, Flows, Frame
 from tests.draws import draws
 from tests.online.edr.lives import POLICIES, delays, live, table
 from tests.strategies import edr_instances
@@ -160,7 +160,7 @@ def test_books_of_any_feasible_decisions_equal_the_raw_data(
         origin, site, kind = np.nonzero(flows[t, d])
         feedback = episode.act(Flows(origin, site, kind, flows[t, d][origin, site, kind]))
         inference[t] += feedback.energy if d < D - 1 else feedback.served.energy  # type: ignore[union-attr]
-        if isinstance(feedback, Settled):
+        if isinstance(feedback, ClosedFrame):
             assert feedback.energy == pytest.approx(feedback.training_energy + inference[t])
     trajectory = environment.trajectory("mine", [episode], seconds=0.0, record=True)
     hold(instance, trajectory, rounds, flows)

@@ -13,7 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.models.edr.routing import Conditions, RoutingPlan
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Accepted, Decision, Frame, Served, Settled, Slot
+from edgeopt.online.edr.events import Accepted, ClosedFrame, Decision, Frame, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate
 from tests.draws import draws
 from tests.online.edr.lives import POLICIES, live, other_future, table, two_sites
@@ -63,8 +63,8 @@ def test_foresight_ends_with_the_frame(
 ) -> None:
     frame = data.draw(st.integers(0, instance.frames - 1))
     changed = other_future(instance, frame, instance.slots - 1, seed=0)
-    worlds = [EdrEnvironment(one, foresight=True) for one in (instance, changed)]
-    steps, others = (live(world, policy) for world in worlds)
+    scenarios = [EdrEnvironment(one, foresight=True) for one in (instance, changed)]
+    steps, others = (live(scenario, policy) for scenario in scenarios)
     past = (frame + 1) * (instance.slots + 1)
     for one, two in zip(steps[:past], others[:past], strict=True):
         assert same(one.decision, two.decision)
@@ -132,7 +132,7 @@ def by_hand(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[Decision]:
                 state = policy.learn(state, slot, decision, served)
         missing = (instance.rounds - done) * (instance.deadline == t)
         excess = max(energy + spent - float(instance.cap[t]), 0.0)
-        settled = Settled(
+        settled = ClosedFrame(
             t, float(instance.price[t]), energy + spent, energy, excess, rounds, missing,
             instance.requests[t], lost, served,
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Locked:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_policies_without_coins_are_run_once_for_all_worlds(policy: EdrPolicy[Any]) -> None:
+def test_policies_without_coins_are_run_once_for_all_scenarios(policy: EdrPolicy[Any]) -> None:
     environment = EdrEnvironment(two_sites())
     state = policy.start(environment.instance)
     episode = environment.episode(0)
@@ -180,9 +180,9 @@ def test_policies_without_coins_are_run_once_for_all_worlds(policy: EdrPolicy[An
     assert once.seconds > 0
 
 
-def test_worlds_are_numbered_and_alike() -> None:
+def test_scenarios_are_numbered_and_alike() -> None:
     environment = EdrEnvironment(two_sites())
-    assert environment.worlds(np.random.default_rng(0), 3).tolist() == [0, 1, 2]
+    assert environment.scenarios(np.random.default_rng(0), 3).tolist() == [0, 1, 2]
     assert simulate(environment, EvenRate(), runs=1).flows is None
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Frame, Settled
+from edgeopt.online.edr.events import ClosedFrame, Frame
 from edgeopt.online.edr.policies.baselines import QuantileThreshold
 from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
 from edgeopt.online.edr.policies.saddle_point import SaddlePoint
@@ -42,8 +42,8 @@ def test_no_decision_depends_on_the_future(
     rng = np.random.default_rng(seed)
     frame, slot = int(rng.integers(instance.frames)), int(rng.integers(instance.slots))
     changed = other_future(instance, frame, slot, seed)
-    plays = [live(EdrEnvironment(one), policy, seed) for one in (instance, changed)]
-    for one, other in zip(*plays, strict=True):
+    simulated = [live(EdrEnvironment(one), policy, seed) for one in (instance, changed)]
+    for one, other in zip(*simulated, strict=True):
         seen = one.seen
         now = (seen.frame, -1 if isinstance(seen, Frame) else seen.slot)
         if now > (frame, slot):
@@ -68,7 +68,7 @@ def test_training_keeps_caps_and_windows(instance: EdrInstance, policy: EdrPolic
             assert rounds @ step.seen.round_energy <= step.seen.cap * (1 + 1e-9)
             assert not rounds[~step.seen.active].any()
             done += rounds
-        if isinstance(step.feedback, Settled):
+        if isinstance(step.feedback, ClosedFrame):
             assert (done <= instance.rounds).all()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Accepted, Frame, Served, Settled, Slot
+from edgeopt.online.edr.events import Accepted, ClosedFrame, Frame, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate
 from tests.draws import draws
 from tests.online.edr.lives import ALL, NOTHING, at_slot, live, two_sites
@@ -79,7 +79,7 @@ def test_a_frame_shows_what_has_arrived_and_what_is_left() -> None:
     assert (second.slot, second.spent) == (1, 12.0)
 
     settled = episode.act(NOTHING)
-    assert isinstance(settled, Settled)
+    assert isinstance(settled, ClosedFrame)
     assert settled[:5] == (0, 1.0, 21.0, 9.0, 0.0)
     assert settled.unserved.tolist() == [5.0, 1.0]
     assert settled.served.unserved.tolist() == [[2.0, 1.0], [3.0, 0.0]]
@@ -104,7 +104,7 @@ def test_a_task_that_is_over_is_still_known_and_its_lack_is_told_once() -> None:
                 assert seen.active.tolist() == [False, True]
         rounds = np.array([int(isinstance(seen, Frame) and seen.frame == 0), 0])
         feedback = episode.act(rounds if isinstance(seen, Frame) else NOTHING)
-        if isinstance(feedback, Settled):
+        if isinstance(feedback, ClosedFrame):
             missing.append(feedback.missing.tolist())
     assert missing == [[0, 0], [3, 0], [0, 3]]
 

@@ -28,19 +28,19 @@ def test_the_queue_of_a_task_by_hand():
     """Rate 3 and 1 Wh a round, price 1, weight 2: a round is worth its queue less 2."""
     instance = falling_cap()
     first, then = drive(Lyapunov(weight=2.0), instance)
-    assert first.wish.tolist() == [0.0]
+    assert first.requested_rounds.tolist() == [0.0]
     assert first.settled.owed.tolist() == [3.0]
     # Worth 3 - 2 > 0: as much as the cap of 1 Wh allows.
-    assert then.wish.tolist() == [1.0]
+    assert then.requested_rounds.tolist() == [1.0]
     assert then.settled.owed.tolist() == [5.0]
-    assert drive(Lyapunov(weight=4.0), instance)[1].wish.tolist() == [0.0]
+    assert drive(Lyapunov(weight=4.0), instance)[1].requested_rounds.tolist() == [0.0]
 
 
 def test_the_weight_is_twice_the_typical_rate_by_cost():
     """Typical rate 3, cost 1: weight 6, so that a queue of 3 is not worth a cost of 1."""
     steps = drive(Lyapunov(), falling_cap())
     assert steps[0].wished.weight == 6.0
-    assert steps[1].wish.tolist() == [0.0]
+    assert steps[1].requested_rounds.tolist() == [0.0]
     cheaper = falling_cap().replace(price=np.full(2, 0.25), price_prior=0.25)
     assert drive(Lyapunov(), cheaper)[0].wished.weight == 24.0
 
@@ -52,7 +52,7 @@ def test_a_frame_maximises_queues_less_cost(instance: EdrInstance):
     weight, catch_up = 0.5, 2.0
     owed = np.zeros(instance.tasks)
     for step in drive(Lyapunov(weight=weight, catch_up=catch_up), instance):
-        frame, wish = step.frame, step.wish
+        frame, requested_rounds = step.frame, step.requested_rounds
         t, n = frame.frame, instance.tasks
         cost = instance.energy_weight * frame.price * frame.round_energy
         cost = cost + instance.delay_weight * frame.round_seconds
@@ -64,13 +64,15 @@ def test_a_frame_maximises_queues_less_cost(instance: EdrInstance):
             bounds = np.column_stack([np.zeros(n), upper])
             best = linprog(-worth, bounds=bounds, **limited)
             if capped:
-                assert frame.round_energy @ wish <= frame.cap * (1 + 1e-9)
+                assert frame.round_energy @ requested_rounds <= frame.cap * (1 + 1e-9)
                 # Rounding down loses less than a round of each task.
-                assert worth @ wish <= -best.fun + 1e-9
-                assert worth @ wish >= -best.fun - np.maximum(worth, 0).sum() - 1e-9
+                assert worth @ requested_rounds <= -best.fun + 1e-9
+                assert worth @ requested_rounds >= -best.fun - np.maximum(worth, 0).sum() - 1e-9
             else:
-                np.testing.assert_array_equal(wish, np.ceil(np.where(worth > 0, upper, 0.0)))
-        rounds = np.minimum(np.ceil(wish - 1e-9), frame.remaining)
+                np.testing.assert_array_equal(
+                    requested_rounds, np.ceil(np.where(worth > 0, upper, 0.0))
+                )
+        rounds = np.minimum(np.ceil(requested_rounds - 1e-9), frame.remaining)
         alive = instance.active[t] & (frame.remaining > 0)
         owed = np.where(alive, np.maximum(owed + instance.even_rate - rounds, 0.0), 0.0)
         np.testing.assert_allclose(step.settled.owed, owed)
@@ -81,8 +83,8 @@ def test_the_price_of_energy_by_hand():
     instance = two_sites(cap=[6.0, 4.0, np.inf], arrival=[2, 2], deadline=[2, 2])
     policy, environment = Lyapunov(), EdrEnvironment(instance)
     rng = np.random.default_rng(0)
-    [world] = environment.worlds(rng, 1)
-    episode, state = environment.episode(world), policy.start(environment.instance)
+    [scenario] = environment.scenarios(rng, 1)
+    episode, state = environment.episode(scenario), policy.start(environment.instance)
     queue, used, price = 0.0, [], 1.5
     while (seen := episode.observe()) is not None:
         decision, state = policy.decide(state, seen, rng)
@@ -123,8 +125,8 @@ def memory(state: EdrState[Any]) -> Any:
 
 def test_all_is_trained_when_cost_has_no_weight():
     steps = drive(Lyapunov(weight=0.0), never_trained(10))
-    assert sum(step.wish[0] for step in steps[1:]) >= 9
-    assert steps[0].wish.tolist() == [0.0]
+    assert sum(step.requested_rounds[0] for step in steps[1:]) >= 9
+    assert steps[0].requested_rounds.tolist() == [0.0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import EdrInstance, falling_cap
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Frame, Settled, Slot
+from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.queues import Oasdr
 from tests.draws import draws
 from tests.online.edr.frames import drive
@@ -27,8 +27,8 @@ def test_the_queue_follows_the_energy_cost(instance: EdrInstance):
     for spending in (None, 1.5):
         policy, environment = Oasdr(spending=spending), EdrEnvironment(instance)
         rng = np.random.default_rng(0)
-        [world] = environment.worlds(rng, 1)
-        episode, state = environment.episode(world), policy.start(environment.instance)
+        [scenario] = environment.scenarios(rng, 1)
+        episode, state = environment.episode(scenario), policy.start(environment.instance)
         queue, reference, shown = 0.0, [], None
         while (seen := episode.observe()) is not None:
             decision, state = policy.decide(state, seen, rng)
@@ -36,7 +36,7 @@ def test_the_queue_follows_the_energy_cost(instance: EdrInstance):
                 shown = seen
             feedback = episode.act(decision)
             state = policy.learn(state, seen, decision, feedback)
-            if not isinstance(feedback, Settled):
+            if not isinstance(feedback, ClosedFrame):
                 assert state.memory.pressure == pytest.approx(queue)
                 continue
             assert shown is not None
@@ -61,8 +61,8 @@ def test_an_empty_queue_counts_delay_alone():
     instance = two_sites(cap=[np.inf] * 3, price=[9.0] * 3, price_prior=9.0)
     environment, policy = EdrEnvironment(instance), Oasdr(spending=1e9)
     rng = np.random.default_rng(0)
-    [world] = environment.worlds(rng, 1)
-    episode, state = environment.episode(world), policy.start(environment.instance)
+    [scenario] = environment.scenarios(rng, 1)
+    episode, state = environment.episode(scenario), policy.start(environment.instance)
     weights = set()
     while (seen := episode.observe()) is not None:
         decision, state = policy.decide(state, seen, rng)
@@ -89,15 +89,20 @@ def test_training_minimises_delay_and_dear_energy():
     """A round costs no delay: at first its queue alone counts, then energy as the queue says."""
     instance = falling_cap().replace(cap=np.full(2, np.inf))
     # Frame 0: nothing is owed yet. Frame 1: 3 rounds are owed, a round costs Z * 1 * 1 = 0.
-    assert [step.wish.tolist() for step in drive(Oasdr(weight=2.0), instance)] == [[0.0], [6.0]]
+    assert [step.requested_rounds.tolist() for step in drive(Oasdr(weight=2.0), instance)] == [
+        [0.0],
+        [6.0],
+    ]
     policy = Oasdr(weight=2.0, guard=None)
     steps = drive(policy, instance)
     late = steps[0].settled
     for queue, expected in ((1.0, 6.0), (2.0, 0.0)):
         # Worth 3 - 2 * Z.
         memory = replace(late, pressure=queue)
-        wish, _ = policy.wish(memory, steps[1].frame, np.inf, np.random.default_rng(0))
-        assert wish.tolist() == [expected]
+        requested_rounds, _ = policy.requested_rounds(
+            memory, steps[1].frame, np.inf, np.random.default_rng(0)
+        )
+        assert requested_rounds.tolist() == [expected]
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Wishing(EdrPolicy[None]):
+class Requesting(EdrPolicy[None]):
     """Wish for the same in every frame."""
 
-    title: ClassVar[str] = "Wishing"
+    title: ClassVar[str] = "Requesting"
     rounds: Any = 0.0
 
     def begin(self, instance: EdrInstance) -> None:
         return None
 
-    def wish(
+    def requested_rounds(
         self, memory: None, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, None]:
         return np.broadcast_to(np.asarray(self.rounds), frame.active.shape), None
@@ -111,8 +111,10 @@ def test_greedy_wishes_by_deadline_then_number(
     frame = environment.episode(0).observe()
     assert isinstance(frame, Frame)
     memory = policy.begin(environment.instance)
-    wish, _ = policy.wish(memory, frame, frame.cap, np.random.default_rng(0))
-    assert wish.tolist() == expected
+    requested_rounds, _ = policy.requested_rounds(
+        memory, frame, frame.cap, np.random.default_rng(0)
+    )
+    assert requested_rounds.tolist() == expected
 
 
 @pytest.mark.parametrize("reserve", ["last", None])
@@ -171,22 +173,22 @@ def test_greedy_ignores_prices_and_delays() -> None:
 def test_wishes_are_rounded_up_and_cut_to_what_is_left() -> None:
     # Of 4 rounds: 1.2 ask for 2, and then again.
     trajectory = simulate(
-        EdrEnvironment(two_sites(cap=[np.inf] * 3)), Wishing(rounds=1.2, guard=None), runs=1
+        EdrEnvironment(two_sites(cap=[np.inf] * 3)), Requesting(rounds=1.2, guard=None), runs=1
     )
     assert trajectory.rounds[0].tolist() == [[2, 0], [2, 2], [0, 1]]
-    slightly = Wishing(rounds=1.0 + 1e-12, guard=None)
+    slightly = Requesting(rounds=1.0 + 1e-12, guard=None)
     trajectory = simulate(EdrEnvironment(two_sites(cap=[np.inf] * 3)), slightly, runs=1)
     assert trajectory.rounds[0].tolist() == [[1, 0], [1, 1], [0, 1]]
 
 
 def test_the_guard_trains_what_could_not_be_caught_up() -> None:
     free = two_sites(cap=[np.inf] * 3)
-    assert simulate(EdrEnvironment(free), Wishing(guard=None), runs=1).rounds.sum() == 0
+    assert simulate(EdrEnvironment(free), Requesting(guard=None), runs=1).rounds.sum() == 0
     # Even rates 2 and 1.5: at their pace 2 and ceil(1.5) rounds can wait for the last frame.
-    even = simulate(EdrEnvironment(free), Wishing(guard=1.0), runs=1)
+    even = simulate(EdrEnvironment(free), Requesting(guard=1.0), runs=1)
     assert even.rounds[0].tolist() == [[2, 0], [2, 1], [0, 2]]
     # Three times the rate leaves everything to the last frame.
-    late = simulate(EdrEnvironment(free), Wishing(guard=3.0), runs=1)
+    late = simulate(EdrEnvironment(free), Requesting(guard=3.0), runs=1)
     assert late.rounds[0].tolist() == [[0, 0], [4, 0], [0, 3]]
     assert not late.missing.any()
 
@@ -194,7 +196,9 @@ def test_the_guard_trains_what_could_not_be_caught_up() -> None:
 def test_training_keeps_to_its_share_of_the_sites() -> None:
     # Site 0 does 8 GFLOP in a frame and task 0 takes 1 of them per round.
     free = two_sites(cap=[np.inf] * 3, requests=np.zeros((3, 2, 2, 2)), rounds=[9, 1])
-    shares = {room: Wishing(rounds=9, training_room=room, guard=None) for room in (0.0, 0.5, 1.0)}
+    shares = {
+        room: Requesting(rounds=9, training_room=room, guard=None) for room in (0.0, 0.5, 1.0)
+    }
     for room, policy in shares.items():
         trajectory = simulate(EdrEnvironment(free), policy, runs=1)
         assert trajectory.rounds[0, 0, 0] == min(9, 8 * room)
@@ -204,7 +208,7 @@ def test_a_reserve_is_what_inference_used_last() -> None:
     # A round of task 0 leaves 3.5 GFLOP per slot to site 0, and inference takes 10.5 Wh per slot:
     # 4 Wh of 25 Wh are left in frame 1, for a round of task 0 (3 Wh) but not of task 1 (2 Wh) too.
     capped = two_sites(cap=[np.inf, 25.0, np.inf])
-    policies = [Wishing(rounds=1, guard=None, reserve=reserve) for reserve in ("last", None)]
+    policies = [Requesting(rounds=1, guard=None, reserve=reserve) for reserve in ("last", None)]
     kept, spent = (simulate(EdrEnvironment(capped), policy, runs=1) for policy in policies)
     assert kept.rounds[0, 1].tolist() == [1, 0]
     assert kept.energy[0, 1] == pytest.approx(24.0)
@@ -213,10 +217,10 @@ def test_a_reserve_is_what_inference_used_last() -> None:
     assert spent.excess[0] == pytest.approx([0.0, 1.0, 0.0])
 
 
-@pytest.mark.parametrize("wish", [-1.0, np.nan, [1.0, -0.5]])
-def test_wishes_that_are_no_numbers_of_rounds_are_refused(wish: Any) -> None:
+@pytest.mark.parametrize("requested_rounds", [-1.0, np.nan, [1.0, -0.5]])
+def test_wishes_that_are_no_numbers_of_rounds_are_refused(requested_rounds: Any) -> None:
     with pytest.raises(OptionError, match="a wish must be numbers >= 0"):
-        simulate(EdrEnvironment(two_sites()), Wishing(rounds=wish), runs=1)
+        simulate(EdrEnvironment(two_sites()), Requesting(rounds=requested_rounds), runs=1)
 
 
 @pytest.mark.parametrize(

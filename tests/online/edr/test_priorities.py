@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Frame, Settled, Slot
+from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from tests.certified import linprog
 from tests.draws import draws
@@ -138,7 +138,7 @@ def test_training_leaves_what_inference_used_last_and_deadlines_yield_to_the_cap
         if isinstance(step.seen, Frame):
             energy = step.decision @ step.seen.round_energy  # type: ignore[operator]
             assert energy <= max(step.seen.cap - used, 0.0) + 1e-9
-        if isinstance(step.feedback, Settled):
+        if isinstance(step.feedback, ClosedFrame):
             used = step.feedback.energy - step.feedback.training_energy
 
 

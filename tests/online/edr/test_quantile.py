@@ -25,7 +25,7 @@ def priced(*expected: float, rounds: int = 4) -> EdrInstance:
 
 
 def wishes(instance: EdrInstance, **options: Any) -> list[int]:
-    return [int(step.wish[0]) for step in drive(QuantileThreshold(**options), instance)]
+    return [int(step.requested_rounds[0]) for step in drive(QuantileThreshold(**options), instance)]
 
 
 def test_it_waits_for_cheap_frames():
@@ -65,15 +65,15 @@ def test_a_plain_reading(instance: EdrInstance):
             low, high = ordered[int(np.floor(place))], ordered[int(np.ceil(place))]
             threshold = low + (place - np.floor(place)) * (high - low)
             wanted[i] = min(full, left) if cost <= threshold + 1e-12 else 0
-        assert (step.wish <= wanted).all()
+        assert (step.requested_rounds <= wanted).all()
         used = energy @ wanted
         if used <= frame.cap:
-            np.testing.assert_array_equal(step.wish, wanted)
+            np.testing.assert_array_equal(step.requested_rounds, wanted)
         else:
-            assert energy @ step.wish <= frame.cap * (1 + 1e-9)
+            assert energy @ step.requested_rounds <= frame.cap * (1 + 1e-9)
             # Nobody gives way while a dearer task still trains.
-            gave = (step.wish < wanted) & (energy > 0)
-            trains = (step.wish > 0) & (energy > 0)
+            gave = (step.requested_rounds < wanted) & (energy > 0)
+            trains = (step.requested_rounds > 0) & (energy > 0)
             if gave.any() and trains.any():
                 assert dear[trains].max() <= dear[gave].max() + 1e-12
                 cheapest = dear[gave].min()
@@ -83,7 +83,7 @@ def test_a_plain_reading(instance: EdrInstance):
 
 def test_it_begins_like_the_even_rate():
     instance = priced(9.0, 1.0, 5.0, 5.0)
-    even = [int(np.ceil(step.wish[0])) for step in drive(EvenRate(), instance)]
+    even = [int(np.ceil(step.requested_rounds[0])) for step in drive(EvenRate(), instance)]
     assert wishes(instance)[:2] == even[:2]
 
 
@@ -91,7 +91,7 @@ def test_a_task_that_must_hurry_is_not_choosy():
     """Behind its deadline the level is 1, and no cost is above the highest so far."""
     instance = priced(1.0, 2.0, 3.0, 4.0, 5.0, rounds=40)
     policy = QuantileThreshold(multiple=1.0)
-    assert [step.wish[0] for step in drive(policy, instance)][2:] == [8, 8, 8]
+    assert [step.requested_rounds[0] for step in drive(policy, instance)][2:] == [8, 8, 8]
 
 
 def test_the_dearest_task_per_watt_hour_gives_way():
@@ -106,8 +106,8 @@ def test_the_dearest_task_per_watt_hour_gives_way():
     for seconds, kept in (([1.0, 0.0], [0, 1]), ([0.0, 1.0], [1, 0])):
         frame = show(instance, 0, instance.rounds, cap=1.0, round_seconds=np.array(seconds))
         rng = np.random.default_rng(0)
-        wish, _ = policy.wish(policy.begin(instance), frame, 1.0, rng)
-        assert wish.tolist() == kept
+        requested_rounds, _ = policy.requested_rounds(policy.begin(instance), frame, 1.0, rng)
+        assert requested_rounds.tolist() == kept
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def test_rounds_are_dropped_in_order_until_the_cap_holds() -> None:
 
 @given(wishes(), st.integers(0, 60))
 def test_the_cap_is_kept_and_no_round_given_up_needlessly(
-    wish: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: int
+    requested_rounds: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: int
 ) -> None:
-    rounds, weight, deadline = wish
+    rounds, weight, deadline = requested_rounds
     energy, cap = weight[:, 0], tenths / 10
     order = latest_deadline_first(deadline)
     kept = repair_cap(rounds, energy, order, cap)
@@ -72,9 +72,9 @@ def test_the_cap_is_kept_and_no_round_given_up_needlessly(
 
 @given(wishes(), st.lists(st.integers(0, 60), min_size=2, max_size=2))
 def test_every_site_is_kept_within_its_room(
-    wish: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: list[int]
+    requested_rounds: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: list[int]
 ) -> None:
-    rounds, work, deadline = wish
+    rounds, work, deadline = requested_rounds
     order = latest_deadline_first(deadline)
     kept = repair_work(rounds, work, order, np.array(tenths) / 10)
     assert (kept >= 0).all()

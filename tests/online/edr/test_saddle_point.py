@@ -102,7 +102,7 @@ def test_fractions_are_those_of_a_plain_loop(
 ):
     policy = SaddlePoint(index=index, gradient=gradient, init=init, step=STEP)
     steps = drive(policy, instance)
-    expected = plain_loop(instance, policy, [step.wish for step in steps])
+    expected = plain_loop(instance, policy, [step.requested_rounds for step in steps])
     for step, point in zip(steps, expected, strict=True):
         np.testing.assert_allclose(step.wished.saddle.point, point, atol=1e-7)
 
@@ -162,11 +162,11 @@ def test_memories_are_explicit():
     steps = drive(policy, instance, seed=4)
     kept = steps[0].settled
     before = [kept.saddle.point.copy(), kept.saddle.multipliers.copy(), kept.lost.copy()]
-    frame = show(instance, 1, instance.rounds - steps[0].wish)
-    draws = [policy.wish(kept, frame, 5.0, np.random.default_rng(8)) for _ in range(2)]
+    frame = show(instance, 1, instance.rounds - steps[0].requested_rounds)
+    draws = [policy.requested_rounds(kept, frame, 5.0, np.random.default_rng(8)) for _ in range(2)]
     np.testing.assert_array_equal(draws[0][0], draws[1][0])
     np.testing.assert_array_equal(draws[0][1].saddle.point, steps[1].wished.saddle.point)
-    policy.settle(draws[0][1], frame, tell(instance, frame, draws[0][0]))
+    policy.close_frame(draws[0][1], frame, tell(instance, frame, draws[0][0]))
     for old, now in zip(before, [kept.saddle.point, kept.saddle.multipliers, kept.lost],
                         strict=True):  # fmt: skip
         np.testing.assert_array_equal(old, now)
@@ -176,7 +176,7 @@ def test_same_seed_same_wishes():
     instance = wide(np.random.default_rng(3)).replace(cap=np.array([9.0, 5.0]))
 
     def wishes(seed: int) -> list[list[int]]:
-        return [step.wish.tolist() for step in drive(SaddlePoint(), instance, seed)]
+        return [step.requested_rounds.tolist() for step in drive(SaddlePoint(), instance, seed)]
 
     assert wishes(0) == wishes(0)
     assert len({str(wishes(seed)) for seed in range(20)}) > 1

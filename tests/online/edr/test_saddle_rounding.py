@@ -31,18 +31,18 @@ def test_the_current_index_keeps_the_cap(instance: EdrInstance, form: dict[str, 
     """Fractions never exceed it; whole rounds do so by less than a round, in one mode only."""
     for gradient, init in itertools.product(("current", "stale"), ("rate", "zero")):
         policy = SaddlePoint(gradient=gradient, init=init, step=STEP, **form)  # type: ignore[arg-type]
-        for frame, wish, wished, _ in drive(policy, instance, seed):
+        for frame, requested_rounds, wished, _ in drive(policy, instance, seed):
             energy, point = frame.round_energy, wished.saddle.point
             assert energy @ point <= frame.cap * (1 + 1e-12)
-            assert (wish <= frame.remaining).all()
-            assert (wish >= 0).all()
+            assert (requested_rounds <= frame.remaining).all()
+            assert (requested_rounds >= 0).all()
             if form == {"residual": "bernoulli"}:
                 fractional = np.abs(point - np.round(point)) > 1e-9
                 most = energy[fractional].max(initial=0.0)
                 # Strictly below one more round, but for the last digits.
-                assert abs(energy @ wish - energy @ point) <= most * (1 + 1e-9)
+                assert abs(energy @ requested_rounds - energy @ point) <= most * (1 + 1e-9)
             else:
-                assert energy @ wish <= frame.cap * (1 + 1e-9) + 1e-12
+                assert energy @ requested_rounds <= frame.cap * (1 + 1e-9) + 1e-12
 
 
 def test_half_a_round_of_room():
@@ -50,7 +50,7 @@ def test_half_a_round_of_room():
     tried = {}
     for form in FORMS:
         policy = SaddlePoint(step=FixedStep(1e-6, 1e-6), **form)
-        wishes = [drive(policy, half_a_round(), seed)[0].wish[0] for seed in range(60)]
+        wishes = [drive(policy, half_a_round(), seed)[0].requested_rounds[0] for seed in range(60)]
         tried[tuple(form.values())] = sum(wishes)
     assert tried[("floor",)] == tried["floor", True] == tried["bernoulli", True] == 0
     # Fails by chance with probability below 1e-7.
@@ -69,7 +69,7 @@ def test_rounding_down_never_trains_unless_it_carries():
     for form in FORMS:
         steps = drive(SaddlePoint(**form), instance, seed=1)
         np.testing.assert_allclose(steps[0].wished.saddle.point, 0.99)
-        done[tuple(form.values())] = sum(int(step.wish[0]) for step in steps)
+        done[tuple(form.values())] = sum(int(step.requested_rounds[0]) for step in steps)
     assert done[("floor",)] == 0
     assert done["floor", True] >= 98
     # Eleven of 100 coins of 0.99 fail with probability below 1e-7.
@@ -88,7 +88,7 @@ def test_what_waits_for_room_is_carried_on():
     assert steps[1].wished.carried.tolist() == [0.0]
     np.testing.assert_allclose(steps[1].wished.lost, [0.95])
     np.testing.assert_allclose(steps[2].wished.carried, [0.95])
-    assert steps[2].wish.tolist() == [1]
+    assert steps[2].requested_rounds.tolist() == [1]
 
 
 def test_what_is_carried_counts_against_the_cap():
@@ -99,7 +99,7 @@ def test_what_is_carried_counts_against_the_cap():
     policy = SaddlePoint(residual="floor", carry=True, step=FixedStep(0.1, 0.1))
     then = drive(policy, instance)[1]
     np.testing.assert_allclose(then.wished.saddle.point, [0.15])
-    assert then.wish.tolist() == [0]
+    assert then.requested_rounds.tolist() == [0]
     np.testing.assert_allclose(then.wished.lost, [0.9])
 
 
@@ -126,4 +126,8 @@ def test_without_tasks_nothing_is_wished():
         local_steps=[], step_work=np.empty((0, 1)), aggregation_work=[], model_size=[],
     )  # fmt: skip
     for form in FORMS:
-        assert [step.wish.size for step in drive(SaddlePoint(**form), instance)] == [0, 0, 0]
+        assert [step.requested_rounds.size for step in drive(SaddlePoint(**form), instance)] == [
+            0,
+            0,
+            0,
+        ]

@@ -136,16 +136,16 @@ def test_policies_do_not_see_the_requests() -> None:
 
 
 @pytest.mark.parametrize("order", ["random", "sequential"])
-def test_worlds_beyond_memory_are_refused(order: Order) -> None:
+def test_scenarios_beyond_memory_are_refused(order: Order) -> None:
     environment = IdnEnvironment(TWO_TYPES_ONE_EDGE, order)
     with pytest.raises(OptionError, match=r"runs \* slots"):
-        environment.worlds(np.random.default_rng(0), 10**15)
+        environment.scenarios(np.random.default_rng(0), 10**15)
 
 
 def test_decisions_are_checked() -> None:
     environment = IdnEnvironment(TWO_TYPES_ONE_EDGE)
-    [world] = environment.worlds(np.random.default_rng(0), 1)
-    episode = environment.episode(world)
+    [scenario] = environment.scenarios(np.random.default_rng(0), 1)
+    episode = environment.episode(scenario)
     for wrong, text in (
         (np.ones((2, 2)), "bool"),
         (np.ones((2, 3), dtype=bool), "shape"),
@@ -163,8 +163,8 @@ def test_decisions_are_checked() -> None:
 def test_books_agree_with_the_model(instance: IdnInstance, order: Order, seed: int) -> None:
     environment = IdnEnvironment(instance, order)
     rng = np.random.default_rng(seed)
-    [world] = environment.worlds(rng, 1)
-    episode = environment.episode(world, record=True)
+    [scenario] = environment.scenarios(rng, 1)
+    episode = environment.episode(scenario, record=True)
     deployed = []
     while episode.observe() is not None:
         slot = len(deployed)
@@ -215,7 +215,7 @@ def dearer_only_when_full(
 
 @settings(max_examples=draws(50))
 @given(idn_instances(), st.sampled_from(ORDERS))
-def test_more_runs_begin_with_the_same_worlds(instance: IdnInstance, order: Order) -> None:
+def test_more_runs_begin_with_the_same_scenarios(instance: IdnInstance, order: Order) -> None:
     environment = IdnEnvironment(instance, order)
     few = simulate(environment, Infida(), rng=5, runs=2)
     more = simulate(environment, Infida(), rng=5, runs=3)

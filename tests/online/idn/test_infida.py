@@ -23,12 +23,12 @@ from tests.strategies import idn_instances
 SAFE = ("drop", "fill", "half")
 
 
-def lived(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[Any, Any, Any]]:
+def ran(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[Any, Any, Any]]:
     """States before and after every slot, with what was deployed and what came of it."""
     environment = IdnEnvironment(instance)
     rng = np.random.default_rng(seed)
-    [world] = environment.worlds(rng, 1)
-    episode = environment.episode(world)
+    [scenario] = environment.scenarios(rng, 1)
+    episode = environment.episode(scenario)
     state = policy.start(environment.instance)
     steps = []
     while (observation := episode.observe()) is not None:
@@ -48,7 +48,7 @@ def lived(instance: IdnInstance, policy: Infida, seed: int = 0) -> list[tuple[An
 def test_fractional_allocations_stay_feasible(
     instance: IdnInstance, step: Any, ascent: Any, credit: Any
 ) -> None:
-    for state, decision, _ in lived(instance, Infida(step=step, ascent=ascent, credit=credit)):
+    for state, decision, _ in ran(instance, Infida(step=step, ascent=ascent, credit=credit)):
         y = state.fractional
         assert (y >= 0).all()
         assert (y <= 1 + 1e-12).all()
@@ -64,13 +64,13 @@ def test_fractional_allocations_stay_feasible(
 
 @given(idn_instances(), st.sampled_from(SAFE), st.sampled_from(["fresh", "common"]))
 def test_safe_roundings_keep_every_budget(instance: IdnInstance, residual: Any, coins: Any) -> None:
-    for _, decision, _ in lived(instance, Infida(step=5.0, residual=residual, coins=coins)):
+    for _, decision, _ in ran(instance, Infida(step=5.0, residual=residual, coins=coins)):
         assert ((instance.size * decision).sum(axis=1) <= instance.budget * (1 + 1e-9)).all()
 
 
 @given(idn_instances())
 def test_overshoot_is_less_than_one_model(instance: IdnInstance) -> None:
-    for _, decision, _ in lived(instance, Infida(step=5.0)):
+    for _, decision, _ in ran(instance, Infida(step=5.0)):
         excess = (instance.size * decision).sum(axis=1) - instance.budget
         assert (excess < instance.size.max(axis=1) + 1e-9).all()
 
@@ -79,7 +79,7 @@ def test_overshoot_is_less_than_one_model(instance: IdnInstance) -> None:
 def test_a_step_is_the_projected_exponential_step(
     instance: IdnInstance, rate: float, ascent: Any
 ) -> None:
-    steps = lived(instance, Infida(step=rate, ascent=ascent))
+    steps = ran(instance, Infida(step=rate, ascent=ascent))
     centre = steps[0][0].fractional
     total = np.zeros_like(centre)
     for (state, _, outcome), (after, _, _) in itertools.pairwise(steps):
@@ -152,8 +152,8 @@ def test_rates_of_theory_are_those_of_the_proof() -> None:
     assert node_constants(EDGE, peak=5.0).reach[0] == pytest.approx(100.0)
     # The printed one: 2 types, capacity 50, a spread of 10 ms, sizes 1 to 8, two nodes, 3 models.
     sigma, theta = 2 * 50 * 10 / 1, 1 / (8 * 2 * 3)
-    printed = np.sqrt(2 * theta * 2 * np.log(11 / 2) / 2) / sigma
-    assert rates_of(Infida(step="printed").start(EDGE)) == pytest.approx([printed, 0.0])
+    published = np.sqrt(2 * theta * 2 * np.log(11 / 2) / 2) / sigma
+    assert rates_of(Infida(step="published").start(EDGE)) == pytest.approx([published, 0.0])
 
 
 @given(idn_instances(), st.sampled_from(["mirror", "leader"]))
@@ -161,7 +161,7 @@ def test_adaptive_rates_are_those_of_the_gradients_seen(instance: IdnInstance, a
     adaptive = Infida(step="adaptive", ascent=ascent)
     seen = np.zeros(instance.nodes)
     constants = node_constants(instance)
-    for (state, decision, outcome), (after, _, _) in itertools.pairwise(lived(instance, adaptive)):
+    for (state, decision, outcome), (after, _, _) in itertools.pairwise(ran(instance, adaptive)):
         g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
         worth = g / instance.size
         seen += (worth.max(axis=1) - worth.min(axis=1)) ** 2
@@ -183,8 +183,8 @@ def test_shared_credit_splits_what_several_types_want() -> None:
     rng = np.random.default_rng(0)
     for credit, expected in (("own", [4.0 + 6.0, 4.0 + 8.0]), ("shared", [6.0, 9.0])):
         policy = Infida(credit=credit, step=0.0)  # type: ignore[arg-type]
-        [world] = environment.worlds(rng, 1)
-        episode = environment.episode(world)
+        [scenario] = environment.scenarios(rng, 1)
+        episode = environment.episode(scenario)
         nothing = EDGE.repository.copy()
         outcome = episode.act(nothing)
         state = policy.learn(policy.start(environment.instance), Slot(0), nothing, outcome)
@@ -240,7 +240,7 @@ def test_nodes_draw_independently(coins: Any) -> None:
 
 def refreshes(policy: Infida, slots: int) -> list[int]:
     instance = generate(horizon=slots, tasks=3, replicas=1)
-    deployed = [decision for _, decision, _ in lived(instance, policy)]
+    deployed = [decision for _, decision, _ in ran(instance, policy)]
     return [t for t in range(1, slots) if deployed[t] is not deployed[t - 1]]
 
 
@@ -254,9 +254,9 @@ def test_refresh_periods() -> None:
 
 def test_common_coins_change_a_deployment_only_with_the_fractions() -> None:
     instance = generate(horizon=6, tasks=4, replicas=2)
-    still = lived(instance, Infida(step=0.0, coins="common"))
+    still = ran(instance, Infida(step=0.0, coins="common"))
     assert all((x == still[0][1]).all() for _, x, _ in still)
-    fresh = lived(instance, Infida(step=0.0))
+    fresh = ran(instance, Infida(step=0.0))
     assert any((x != fresh[0][1]).any() for _, x, _ in fresh)
 
 

@@ -52,7 +52,7 @@ def test_nodes_climb_as_generic_mirror_ascent(
     climbing = {v: node.start() for v, node in nodes.items()}
 
     environment, rng = IdnEnvironment(instance), np.random.default_rng(0)
-    episode = environment.episode(environment.worlds(rng, 1)[0])
+    episode = environment.episode(environment.scenarios(rng, 1)[0])
     state = policy.start(environment.instance)
     while (observation := episode.observe()) is not None:
         decision, state = policy.decide(state, observation, rng)

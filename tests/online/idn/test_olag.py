@@ -21,12 +21,12 @@ from tests.strategies import idn_instances
 OPTIONS = list(itertools.product(["seen", "forwarded"], ["shared", "literal"]))
 
 
-def lived(instance: IdnInstance, policy: Olag, order: Any = "sequential") -> list[Any]:
+def ran(instance: IdnInstance, policy: Olag, order: Any = "sequential") -> list[Any]:
     """Pairs of decision and outcome of every slot."""
     environment = IdnEnvironment(instance, order)
     rng = np.random.default_rng(5)
-    [world] = environment.worlds(rng, 1)
-    episode = environment.episode(world)
+    [scenario] = environment.scenarios(rng, 1)
+    episode = environment.episode(scenario)
     state, steps = policy.start(environment.instance), []
     while (observation := episode.observe()) is not None:
         decision, state = policy.decide(state, observation, rng)
@@ -131,7 +131,7 @@ def crowded(draw: st.DrawFn) -> IdnInstance:
 def test_plain_twin_chooses_the_same(
     instance: IdnInstance, options: tuple[Any, Any], order: Any
 ) -> None:
-    steps = lived(instance, Olag(*options), order)
+    steps = ran(instance, Olag(*options), order)
     np.testing.assert_array_equal(steps[0][0], instance.repository)
     nodes = [Node(instance, v, options) for v in np.flatnonzero(~instance.pinned)]
     for (_, outcome), (decision, _) in itertools.pairwise(steps):
@@ -198,7 +198,7 @@ def small(capacity: float, requests: list[int], size: float = 1.0) -> IdnInstanc
 
 def hosted(instance: IdnInstance, **options: Any) -> list[list[int]]:
     """Models at node 0 in every slot."""
-    return [np.flatnonzero(d[0]).tolist() for d, _ in lived(instance, Olag(**options))]
+    return [np.flatnonzero(d[0]).tolist() for d, _ in ran(instance, Olag(**options))]
 
 
 def test_one_copy_suffices_where_ties_are_shared() -> None:
@@ -217,7 +217,7 @@ def test_forwarded_requests_add_up_and_served_ones_do_not_count() -> None:
     instance = small(5.0, [5, 5, 9, 9])
     policy = Olag(counters="forwarded")
     environment = IdnEnvironment(instance)
-    episode = environment.episode(environment.worlds(np.random.default_rng(0), 1)[0])
+    episode = environment.episode(environment.scenarios(np.random.default_rng(0), 1)[0])
     state, seen = policy.start(environment.instance), []
     while (observation := episode.observe()) is not None:
         decision, state = policy.decide(state, observation, np.random.default_rng(0))

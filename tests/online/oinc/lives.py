@@ -1,4 +1,4 @@
-"""Worlds of OINC for tests: one by hand, random decisions, logs of whole runs, other futures."""
+"""Scenarios of OINC for tests: one by hand, random decisions, logs of whole runs, other futures."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Step(NamedTuple):
 def live(
     environment: OincEnvironment, policy: Any, seed: int = 0
 ) -> tuple[list[Step], OincEpisode]:
-    """Run a policy through one world and keep everything."""
+    """Run a policy through one scenario and keep everything."""
     rng = np.random.default_rng(seed)
     episode = environment.episode(0, record=True)
     state = policy.start(environment.instance)

@@ -46,7 +46,7 @@ class PlainDispatch:
         self.queue: list[list[int]] = [[] for _ in self.sites]
         self.run = PlainRun()
 
-    def play(self, horizon: int | None = None) -> PlainRun:
+    def run_policy(self, horizon: int | None = None) -> PlainRun:
         """Go through the seconds until all jobs are complete, or until the horizon."""
         second = 0
         while len(self.run.completion) < len(self.arrival) and second != horizon:
@@ -70,7 +70,7 @@ class PlainDispatch:
         denser = [other for other in self.queue[j] if self.density(other) >= weight / h]
         lighter = [other for other in self.queue[j] if self.density(other) < weight / h]
         waits = weight * sum(self.left[other] for other in denser) + weight * h
-        if self.formula == "printed":
+        if self.formula == "published":
             delays = sum(self.weight[other] * self.left[other] for other in lighter)
         else:
             delays = h * sum(self.weight[other] for other in lighter)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A slot as a part lived through it."""
+    """A slot as a part simulated it."""
 
     queues: Queues
     site: np.ndarray

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.online.oinc.lives import Step
 
 
-def lived(instance: OincInstance, seed: int) -> tuple[list[Step], OincTrajectory]:
+def ran(instance: OincInstance, seed: int) -> tuple[list[Step], OincTrajectory]:
     environment = OincEnvironment(instance)
     steps, episode = live(environment, Wild(), seed)
     return steps, environment.trajectory("wild", [episode], seconds=0.0, record=True)
@@ -31,7 +31,7 @@ def lived(instance: OincInstance, seed: int) -> tuple[list[Step], OincTrajectory
 def test_jobs_are_complete_when_their_runs_have_done_their_work(
     instance: OincInstance, seed: int
 ) -> None:
-    steps, trajectory = lived(instance, seed)
+    steps, trajectory = ran(instance, seed)
     assert instance.weight is not None
     left = {k: float(instance.work[k]) for k in range(instance.jobs)}
     site = dict.fromkeys(left, -1)
@@ -67,7 +67,7 @@ def test_jobs_are_complete_when_their_runs_have_done_their_work(
 def test_costs_and_broken_promises_are_booked_where_they_arrived(
     instance: OincInstance, seed: int
 ) -> None:
-    steps, trajectory = lived(instance, seed)
+    steps, trajectory = ran(instance, seed)
     assert instance.request_weight is not None
     assert instance.weight is not None
     cost, broken = np.zeros(instance.slots), np.zeros(instance.slots, dtype=int)
@@ -116,7 +116,7 @@ def test_costs_and_broken_promises_are_booked_where_they_arrived(
 @settings(max_examples=draws(50))
 @given(oinc_instances(), st.integers(0, 9))
 def test_no_site_is_loaded_beyond_what_it_has(instance: OincInstance, seed: int) -> None:
-    steps, trajectory = lived(instance, seed)
+    steps, trajectory = ran(instance, seed)
     slots = instance.slots
     assert (trajectory.band_load <= 1.0 + 1e-9).all()
     together = trajectory.cpu_load + trajectory.job_load[:, :slots]
@@ -137,7 +137,7 @@ def test_no_site_is_loaded_beyond_what_it_has(instance: OincInstance, seed: int)
 def test_what_is_recorded_does_all_the_work_of_complete_jobs(
     instance: OincInstance, seed: int
 ) -> None:
-    _, trajectory = lived(instance, seed)
+    _, trajectory = ran(instance, seed)
     served = trajectory.served
     assert served is not None
     for k in range(instance.jobs):

@@ -25,7 +25,7 @@ OPTIONS = st.fixed_dictionaries(
         "epsilon": st.sampled_from([0.0, 1.0, 3.0]),
         "service": st.sampled_from(["fluid", "slot"]),
         "serve": st.sampled_from(["argmax", "argmax", "argmin"]),
-        "formula": st.sampled_from(["corrected", "corrected", "printed"]),
+        "formula": st.sampled_from(["corrected", "corrected", "published"]),
         "late_binding": st.booleans(),
     }
 ).filter(lambda options: not options["late_binding"] or options["formula"] == "corrected")
@@ -58,7 +58,7 @@ def random_jobs(seed: int, jobs: int, sites: int, rest: int) -> RetrainingProble
 def test_compiled_and_plain_are_the_same_to_the_last_digit(
     problem: RetrainingProblem, options: dict[str, Any], horizon: int | None
 ) -> None:
-    plain = PlainDispatch(problem, **options).play(horizon)
+    plain = PlainDispatch(problem, **options).run_policy(horizon)
     found = told(run_density(problem, horizon=horizon, **options))
     assert found.pop("runs") == sorted(plain.runs)
     assert found == {name: getattr(plain, name) for name in found}
@@ -70,7 +70,7 @@ def test_compiled_and_plain_agree_where_nothing_is_round(
     seed: int, epsilon: float, options: dict[str, Any]
 ) -> None:
     problem = random_jobs(seed, jobs=14, sites=3, rest=12)
-    plain = PlainDispatch(problem, **options | {"epsilon": epsilon}).play()
+    plain = PlainDispatch(problem, **options | {"epsilon": epsilon}).run_policy()
     run = run_density(problem, **options | {"epsilon": epsilon})
     assert dict(enumerate(run.site.tolist())) == plain.site
     for name in ("cost", "completion", "saved"):
@@ -139,10 +139,10 @@ def test_a_job_that_comes_alone_costs_what_the_formula_says() -> None:
     run = run_density(problem)
     assert run.cost.tolist() == [4.0, 1 + 2.0, 3 * 1 + 9.0 + 3 * 1.0]
     assert run.completion.tolist() == [1.0, 6.0, 4.0]
-    assert run_density(problem, formula="printed").cost[2] == 3 * 1 + 9.0 + 1 * 2.0
+    assert run_density(problem, formula="published").cost[2] == 3 * 1 + 9.0 + 1 * 2.0
     # An equally dense job is ahead, which only the printed formula can tell from behind.
     equal = RetrainingProblem([0, 0, 0], [[1.0], [1.0], [2.0]], [1.0, 1.0, 2.0])
-    assert run_density(equal, formula="printed").cost.tolist() == [1.0, 2.0, 2 * 2 + 4.0]
+    assert run_density(equal, formula="published").cost.tolist() == [1.0, 2.0, 2 * 2 + 4.0]
 
 
 def test_serving_the_least_dense_job_doubles_the_flow() -> None:
@@ -153,10 +153,10 @@ def test_serving_the_least_dense_job_doubles_the_flow() -> None:
     assert light.weighted_flow == pytest.approx(28 / 3)
 
 
-def test_the_printed_third_sum_sends_a_job_to_the_wrong_site() -> None:
+def test_the_published_third_sum_sends_a_job_to_the_wrong_site() -> None:
     problem = RetrainingProblem([0, 0], [[3.0, 2.0], [3.0, 1.0]])
     assert run_density(problem).weighted_flow == 4.0
-    assert run_density(problem, formula="printed").weighted_flow == 5.0
+    assert run_density(problem, formula="published").weighted_flow == 5.0
 
 
 @pytest.mark.parametrize("count", [10, 40])
@@ -224,7 +224,7 @@ def test_what_comes_later_changes_nothing_before(
         ({"service": "whole"}, "service = 'whole'"),
         ({"serve": "first"}, "serve = 'first'"),
         ({"formula": "other"}, "formula = 'other'"),
-        ({"formula": "printed", "late_binding": True}, "late_binding"),
+        ({"formula": "published", "late_binding": True}, "late_binding"),
         ({"horizon": 0}, "horizon = 0"),
         ({"horizon": 1.5}, "horizon = 1.5"),
     ],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.online.oinc.lives import Step
 
 
-def world(
+def scenario(
     active: list[list[int]], arrival: list[int], work: list[float], sites: int = 1, **changes: Any
 ) -> OincInstance:
     """Return sites of 1 Gcycle/s and requests of 1/10 s of a whole band and of a whole CPU."""
@@ -53,30 +53,30 @@ def decisions(instance: OincInstance, **options: float) -> list[Decision]:
 
 def test_a_request_and_a_job_steal_until_it_helps_no_more() -> None:
     """Needs of .1 and 1.6 share 1 best as 1 to 4; steps of .05 lead there from a half each."""
-    [first, *_] = decisions(world([[1]], [0], [16.0]))
+    [first, *_] = decisions(scenario([[1]], [0], [16.0]))
     assert first.plan.cpu == pytest.approx([0.2])
     assert first.reserved == pytest.approx([0.8])
     assert first.runs.share == pytest.approx([0.8])
     assert first.plan.band.tolist() == [1.0]
     # Coarse steps overshoot: .1/.5 + 1.6/.5 = 3.4, .1/.2 + 1.6/.8 = 2.5, .1/.1 is out of reach.
-    assert decisions(world([[1]], [0], [16.0]), step=0.3)[0].reserved == pytest.approx([0.5])
-    assert decisions(world([[1]], [0], [16.0]), step=0.15)[0].reserved == pytest.approx([0.8])
+    assert decisions(scenario([[1]], [0], [16.0]), step=0.3)[0].reserved == pytest.approx([0.5])
+    assert decisions(scenario([[1]], [0], [16.0]), step=0.15)[0].reserved == pytest.approx([0.8])
     # Four times the work: 1 to 8, of which steps from a half reach .1 and .9, or .15 and .85.
-    assert decisions(world([[1]], [0], [64.0]))[0].reserved == pytest.approx([0.9])
+    assert decisions(scenario([[1]], [0], [64.0]))[0].reserved == pytest.approx([0.9])
 
 
 def test_weights_and_scales_count() -> None:
-    heavy = world([[1]], [0], [4.0], weight=[4.0])
+    heavy = scenario([[1]], [0], [4.0], weight=[4.0])
     assert decisions(heavy)[0].reserved == pytest.approx([0.8])
-    scaled = world([[1]], [0], [16.0], latency_scale=0.0625, completion_scale=10.0)
+    scaled = scenario([[1]], [0], [16.0], latency_scale=0.0625, completion_scale=10.0)
     assert decisions(scaled)[0].reserved == pytest.approx([0.5])
-    fast = world([[1]], [0], [64.0], speed=[4.0], request_work=[[0.4]])
+    fast = scenario([[1]], [0], [64.0], speed=[4.0], request_work=[[0.4]])
     assert decisions(fast)[0].reserved == pytest.approx([0.8])
 
 
 def test_a_job_keeps_its_share_and_requests_take_the_rest() -> None:
     """Granted .8 beside a request; later slots have none, then two requests."""
-    instance = world([[1, 0], [0, 0], [1, 1]], [0], [16.0])
+    instance = scenario([[1, 0], [0, 0], [1, 1]], [0], [16.0])
     steps = decisions(instance)
     assert [step.reserved[0] for step in steps[:20]] == pytest.approx([0.8] * 20)
     assert len(steps) == 20
@@ -86,26 +86,26 @@ def test_a_job_keeps_its_share_and_requests_take_the_rest() -> None:
 
 def test_a_second_job_gets_what_the_first_leaves() -> None:
     """Alone a job gets what jobs may hold, and another waits until it is complete."""
-    instance = world([[0], [0]], [0, 1], [1.9, 0.5])
+    instance = scenario([[0], [0]], [0, 1], [1.9, 0.5])
     steps = decisions(instance)
     assert [step.job_site.tolist() for step in steps] == [[0], [0, -1], [0]]
     assert steps[0].reserved == pytest.approx([0.95])
     assert steps[0].runs.end.tolist() == [1.0]
     # Two at once share what jobs may hold.
-    steps = decisions(world([[0], [0]], [0, 0], [1.0, 1.0]), largest=0.5)
+    steps = decisions(scenario([[0], [0]], [0, 0], [1.0, 1.0]), largest=0.5)
     assert steps[0].runs.share == pytest.approx([0.25, 0.25])
     assert steps[0].reserved == pytest.approx([0.5])
     # Beside a request .25 is left, half of it for each; another step would be beyond .9 in all.
-    beside = decisions(world([[1], [1]], [0, 1], [10.0, 10.0]), largest=0.9)
+    beside = decisions(scenario([[1], [1]], [0, 1], [10.0, 10.0]), largest=0.9)
     assert beside[0].reserved == pytest.approx([0.75])
     assert beside[1].runs.share == pytest.approx([0.75, 0.125])
-    beside = decisions(world([[1], [1]], [0, 1], [10.0, 10.0]), largest=0.93)
+    beside = decisions(scenario([[1], [1]], [0, 1], [10.0, 10.0]), largest=0.93)
     assert beside[1].runs.share == pytest.approx([0.75, 0.175])
 
 
 def test_residents_spread_by_number() -> None:
     """Three sites: jobs 0 and 1 on sites 0 and 1, then requests on 2, 0, 1 and 2 again."""
-    instance = world([[1, 1, 1, 1], [1, 1, 1, 0]], [0, 0], [9.0, 9.0], sites=3)
+    instance = scenario([[1, 1, 1, 1], [1, 1, 1, 0]], [0, 0], [9.0, 9.0], sites=3)
     steps = decisions(instance)
     assert steps[0].job_site.tolist() == [0, 1]
     assert steps[0].plan.site.tolist() == [2, 0, 1, 2]
@@ -114,7 +114,7 @@ def test_residents_spread_by_number() -> None:
 
 
 def test_a_job_runs_no_longer_than_it_needs() -> None:
-    steps, episode = live(OincEnvironment(world([[1]], [0], [0.1])), Ekya())
+    steps, episode = live(OincEnvironment(scenario([[1]], [0], [0.1])), Ekya())
     [first] = steps
     share = float(first.decision.runs.share[0])
     assert first.decision.runs.end == pytest.approx([0.1 / share])

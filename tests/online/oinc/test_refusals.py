@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def second_slot() -> tuple[OincEpisode, Slot]:
-    """Open a world at its second slot; job 0 has started on site 0, job 1 has just arrived."""
+    """Open a scenario at its second slot; job 0 has started on site 0, job 1 has just arrived."""
     episode = OincEnvironment(two_sites()).episode(0)
     first = episode.observe()
     assert first is not None

@@ -106,9 +106,9 @@ def test_slot_by_slot_is_the_compiled_run_while_shares_stay(
     assume(share.any())
     problem = retraining_problem(instance, share, part.weights)
     run = run_density(problem, service=part.service, late_binding=part.late_binding)
-    lived = live(instance, part, share)
-    assert lived.completion[0].tolist() == run.completion.tolist()
-    assert lived.job_site[0].tolist() == run.site.tolist()
+    ran = live(instance, part, share)
+    assert ran.completion[0].tolist() == run.completion.tolist()
+    assert ran.job_site[0].tolist() == run.site.tolist()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -123,9 +123,9 @@ def test_slot_by_slot_is_the_compiled_run_where_nothing_is_round(seed: int) -> N
             retraining_problem(instance, share), service=part.service,
             late_binding=part.late_binding,
         )  # fmt: skip
-        lived = live(instance, part, share)
-        assert lived.job_site[0].tolist() == run.site.tolist()
-        np.testing.assert_allclose(lived.completion[0], run.completion, rtol=1e-9)
+        ran = live(instance, part, share)
+        assert ran.job_site[0].tolist() == run.site.tolist()
+        np.testing.assert_allclose(ran.completion[0], run.completion, rtol=1e-9)
 
 
 @settings(max_examples=draws(60))
@@ -138,9 +138,9 @@ def test_shares_that_change_are_never_overdrawn_and_all_jobs_end(
         [[data.draw(options) for _ in instance.speed] for _ in range(instance.slots)]
         + [[0.4] * instance.sites]
     )
-    lived = live(instance, part, shares)
-    assert np.isfinite(lived.completion).all()
-    assert (lived.job_load <= lived.reserved + 1e-12).all()
+    ran = live(instance, part, shares)
+    assert np.isfinite(ran.completion).all()
+    assert (ran.job_load <= ran.reserved + 1e-12).all()
 
 
 def queues(site: Any, remaining: Any, speed: Any, **columns: Any) -> Queues:

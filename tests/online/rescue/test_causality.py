@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Replay(RescueEnvironment):
-    """Plays given worlds instead of random ones."""
+    """Plays given scenarios instead of random ones."""
 
     given: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def scenarios(self, rng: np.random.Generator, runs: int) -> np.ndarray:
         return self.given[:runs]
 
 
@@ -58,9 +58,9 @@ class Witness:
         return self.policy.learn(state, observation, decision, feedback)
 
 
-def lived(instance, policy, world):
+def ran(instance, policy, scenario):
     witness = Witness(policy)
-    simulate(Replay(instance, given=world[np.newaxis]), witness, runs=1)
+    simulate(Replay(instance, given=scenario[np.newaxis]), witness, runs=1)
     return witness.seen
 
 
@@ -73,9 +73,9 @@ def lived(instance, policy, world):
 def test_changing_the_future_changes_no_past_decision(instance, seed, guarded, data):
     rng = np.random.default_rng(seed)
     T, S = instance.horizon, RescueEnvironment(instance).steps
-    world = rng.random((T, S, 3))
+    scenario = rng.random((T, S, 3))
     cut = data.draw(st.integers(0, T * S - 1), label="last step in common")
-    other = world.copy()
+    other = scenario.copy()
     other.reshape(-1, 3)[cut + 1 :] = rng.random((T * S - cut - 1, 3))
     # How long a run lasts that begins now is future too.
     other.reshape(-1, 3)[cut, 2] = rng.random()
@@ -85,7 +85,7 @@ def test_changing_the_future_changes_no_past_decision(instance, seed, guarded, d
 
     for policy in all_policies(plan_of(instance), guarded=guarded):
         one, two = (
-            [seen for seen in lived(instance, policy, w) if before(seen)] for w in (world, other)
+            [seen for seen in ran(instance, policy, w) if before(seen)] for w in (scenario, other)
         )
         assert one == two, policy.name
 
@@ -94,11 +94,11 @@ def test_changing_the_future_changes_no_past_decision(instance, seed, guarded, d
 def test_compiled_policies_do_not_look_ahead_either(instance, seed, guarded):
     rng = np.random.default_rng(seed)
     T, S = instance.horizon, RescueEnvironment(instance).steps
-    worlds = np.tile(rng.random((1, T, S, 3)), (T, 1, 1, 1))
-    for slot in range(T):  # world number `slot` is the first one up to and with that slot
-        worlds[slot, slot + 1 :] = rng.random((T - slot - 1, S, 3))
+    scenarios = np.tile(rng.random((1, T, S, 3)), (T, 1, 1, 1))
+    for slot in range(T):  # scenario number `slot` is the first one up to and with that slot
+        scenarios[slot, slot + 1 :] = rng.random((T - slot - 1, S, 3))
     for policy in all_policies(plan_of(instance), guarded=guarded):
-        done = simulate(Replay(instance, given=worlds), policy, runs=T, record=True)
+        done = simulate(Replay(instance, given=scenarios), policy, runs=T, record=True)
         assert done.compiled
         for slot in range(T):
             now = slice(0, slot + 1)
@@ -113,11 +113,11 @@ def test_compiled_policies_do_not_look_ahead_either(instance, seed, guarded):
 def test_durations_show_only_when_runs_end(instance, seed):
     """With other durations nothing differs until a run that was going on may have ended."""
     rng = np.random.default_rng(seed)
-    world = rng.random((instance.horizon, RescueEnvironment(instance).steps, 3))
-    other = world.copy()
+    scenario = rng.random((instance.horizon, RescueEnvironment(instance).steps, 3))
+    other = scenario.copy()
     other[..., 2] = rng.random(other.shape[:2])
     for policy in all_policies(plan_of(instance), guarded=False):
-        pair = Replay(instance, given=np.array([world, other]))
+        pair = Replay(instance, given=np.array([scenario, other]))
         done = simulate(pair, policy, runs=2, record=True)
         differ = (done.device[0] != done.device[1]) | (done.profile[0] != done.profile[1])
         parted = np.flatnonzero(differ.any(axis=0) | (done.accepted[0] != done.accepted[1]))

@@ -36,11 +36,11 @@ def certain(**changes):
     return RescueInstance(**(fields | changes))
 
 
-WORLD = np.full((4, 1, 3), 0.5)
+SCENARIO = np.full((4, 1, 3), 0.5)
 
 
 def test_a_slot_by_hand():
-    episode = RescueEnvironment(certain()).episode(WORLD, record=True)
+    episode = RescueEnvironment(certain()).episode(SCENARIO, record=True)
 
     arrival = episode.observe()
     assert (arrival.slot, arrival.device, arrival.coin) == (0, 0, 0.5)
@@ -64,16 +64,16 @@ def test_a_slot_by_hand():
     assert episode.act((1, 0)) == (FinishedRun(2, 0, 0, 0, 2, 211.0),)  # the other outlasts time
 
     assert episode.observe() is None
-    ledger = episode.ledger
-    assert ledger.reward.tolist() == [21, 0, 211, 321]
-    assert ledger.decisions.tolist() == [1, 1, 1, 1]
-    assert ledger.accepted.tolist() == [1, 0, 1, 1]
-    assert ledger.retraining_work.tolist() == [5, 6, 3, 4 + 8]
-    assert ledger.reserved_work.tolist() == [1, 1.5, 7, 0]
-    assert ledger.violations.tolist() == [0, 0, 0, 1]
-    assert ledger.device.tolist() == [[-1, -1, 0, 0], [0, 0, -1, 0]]
-    assert ledger.profile.tolist() == [[-1, -1, 0, 0], [0, 0, -1, 0]]
-    assert ledger.served.tolist() == [[1, 1.5, 0, 0], [0, 0, 7, 0]]
+    log = episode.log
+    assert log.reward.tolist() == [21, 0, 211, 321]
+    assert log.decisions.tolist() == [1, 1, 1, 1]
+    assert log.accepted.tolist() == [1, 0, 1, 1]
+    assert log.retraining_work.tolist() == [5, 6, 3, 4 + 8]
+    assert log.reserved_work.tolist() == [1, 1.5, 7, 0]
+    assert log.violations.tolist() == [0, 0, 0, 1]
+    assert log.device.tolist() == [[-1, -1, 0, 0], [0, 0, -1, 0]]
+    assert log.profile.tolist() == [[-1, -1, 0, 0], [0, 0, -1, 0]]
+    assert log.served.tolist() == [[1, 1.5, 0, 0], [0, 0, 7, 0]]
 
 
 def test_runs_that_outlast_the_horizon_earn_by_the_rule_of_the_instance():
@@ -81,10 +81,10 @@ def test_runs_that_outlast_the_horizon_earn_by_the_rule_of_the_instance():
         environment = RescueEnvironment(certain(beyond=beyond))
         reward = simulate(environment, PickConfigs(), runs=1).reward[0]
         assert reward.tolist()[:3] == [21, 111, 221] or beyond == "drop"
-        episode = environment.episode(WORLD)
+        episode = environment.episode(SCENARIO)
         for decision in (None, None, None, Placement(0, 0)):
             episode.act(decision)
-        assert episode.ledger.reward.tolist() == [0, 0, 0, last]
+        assert episode.log.reward.tolist() == [0, 0, 0, last]
 
 
 @pytest.mark.parametrize(
@@ -97,22 +97,22 @@ def test_runs_that_outlast_the_horizon_earn_by_the_rule_of_the_instance():
     ],
 )
 def test_refuses_decisions_that_cannot_be_carried_out(decision, message):
-    episode = RescueEnvironment(certain()).episode(WORLD)
+    episode = RescueEnvironment(certain()).episode(SCENARIO)
     episode.act(Placement(0, 0))
     with pytest.raises(OptionError, match=message):
         episode.act(decision)
 
 
-def test_a_world_that_is_over_takes_no_decision():
-    episode = RescueEnvironment(certain()).episode(WORLD)
+def test_a_scenario_that_is_over_takes_no_decision():
+    episode = RescueEnvironment(certain()).episode(SCENARIO)
     for _ in range(4):
         episode.act(None)
-    with pytest.raises(OptionError, match="the world is over"):
+    with pytest.raises(OptionError, match="the scenario is over"):
         episode.act(None)
 
 
 def test_observations_are_read_only():
-    arrival = RescueEnvironment(certain()).episode(WORLD).observe()
+    arrival = RescueEnvironment(certain()).episode(SCENARIO).observe()
     for array in (arrival.idle, arrival.remaining):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
@@ -133,7 +133,7 @@ def test_independent_devices_come_in_the_order_of_their_index():
     ]
     episode.act(None)
     assert episode.observe().slot == 1
-    assert episode.ledger.decisions.tolist() == [2, 0, 0, 0]
+    assert episode.log.decisions.tolist() == [2, 0, 0, 0]
 
 
 def test_arrivals_follow_their_law():
@@ -173,11 +173,11 @@ def test_the_last_duration_absorbs_rounding():
     )
     table = RescueEnvironment(instance).duration_cumulative
     assert table[0, 3:].tolist() == [1.0, 1.0]
-    world = np.full((4, 1, 3), np.nextafter(1.0, 0.0))
-    world[..., 0] = 0.0
-    episode = RescueEnvironment(instance).episode(world, record=True)
+    scenario = np.full((4, 1, 3), np.nextafter(1.0, 0.0))
+    scenario[..., 0] = 0.0
+    episode = RescueEnvironment(instance).episode(scenario, record=True)
     episode.act(Placement(0, 0))
-    assert (episode.ledger.device[0] == 0).all()
+    assert (episode.log.device[0] == 0).all()
 
 
 @given(rescue_instances(arrivals=None, beyond=None), st.integers(0, 2**32 - 1))
@@ -205,7 +205,7 @@ def test_books_agree_with_each_other(instance, seed):
 @given(rescue_instances(arrivals=None), st.integers(0, 2**32 - 1))
 def test_finished_runs_explain_the_reward(instance, seed):
     environment = RescueEnvironment(instance)
-    episode = environment.episode(environment.worlds(np.random.default_rng(seed), 1)[0])
+    episode = environment.episode(environment.scenarios(np.random.default_rng(seed), 1)[0])
     policy = RandomPolicy()
     rule = policy.start(instance)
     told, placed = [], []
@@ -222,7 +222,7 @@ def test_finished_runs_explain_the_reward(instance, seed):
         profit = np.broadcast_to(instance.realised_profit, instance.shape)
         assert run.profit == profit[(*run[:4], run.duration - 1)]
         reward[run.slot] += run.profit
-    assert (reward <= episode.ledger.reward + 1e-9).all()
+    assert (reward <= episode.log.reward + 1e-9).all()
     for one, two in pairwise(told):
         assert one.slot + one.duration <= two.slot + two.duration
     unheard = len(placed) - len(told)

@@ -95,7 +95,7 @@ def test_details_are_kept_only_when_recorded():
 
 
 def test_the_clock_leaves_compilation_out():
-    """Seconds are those of the loop: building the kernel has run it once on no world."""
+    """Seconds are those of the loop: building the kernel has run it once on no scenario."""
     instance = generate(servers=2, devices=2, profiles=2, horizon=10, reserved=2)
     environment, policy = RescueEnvironment(instance), PickConfigs()
     ready = policy.compiled(environment, policy.start(instance))

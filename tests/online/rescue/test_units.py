@@ -38,7 +38,7 @@ def scaled(instance, *, profit=1.0, work=1.0):
     )
 
 
-def play(instance, policy, seed):
+def run_policy(instance, policy, seed):
     return simulate(RescueEnvironment(instance), policy, rng=seed, runs=8, record=True)
 
 
@@ -72,7 +72,7 @@ def test_powers_of_two_change_no_bit_of_a_decision_or_of_a_violation(instance, s
     for policy, same in pairs:
         if isinstance(policy, Cvs) and np.ndim(unit["work"]):
             continue  # compares the work of one server with that of another
-        before, after = play(instance, policy, seed), play(changed, same, seed)
+        before, after = run_policy(instance, policy, seed), run_policy(changed, same, seed)
         for name in ("device", "profile", "violations"):
             np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
         np.testing.assert_array_equal(unit["profit"] * before.reward, after.reward)
@@ -96,10 +96,10 @@ def test_the_guard_holds_in_every_unit_and_who_fails_without_it_fails_in_all(
     plan = plan_of(instance)
     other = in_other_units(plan, instance, work=work)
     for policy in all_policies(other, guarded=True):
-        assert not play(changed, policy, seed).violations.any(), policy.name
+        assert not run_policy(changed, policy, seed).violations.any(), policy.name
     pairs = zip(all_policies(plan, guarded=False), all_policies(other, guarded=False), strict=True)
     for policy, same in pairs:
-        before, after = play(instance, policy, seed), play(changed, same, seed)
+        before, after = run_policy(instance, policy, seed), run_policy(changed, same, seed)
         if np.array_equal(before.profile, after.profile):  # no tie that rounding has broken
             np.testing.assert_array_equal(before.violations, after.violations)
 

@@ -1,4 +1,4 @@
-"""Worlds of TapFinger for tests: one by hand, random decisions, the plain twin kept alongside."""
+"""Scenarios of TapFinger for tests: one by hand, random decisions, the plain form alongside."""
 
 from __future__ import annotations
 
@@ -180,9 +180,9 @@ def agree(plain: PlainEnvironment, seen: Round) -> None:
 
 
 def side_by_side(environment: TapFingerEnvironment, policy: Wild, seed: int) -> PlainEnvironment:
-    """Let a policy live through a world, hold every round to the twin, and then the accounts."""
-    world, coins = (np.random.default_rng([seed, i]) for i in (0, 1))
-    episode = environment.episode(int(environment.worlds(world, 1)[0]), record=True)
+    """Simulate a policy on a scenario, hold every round to the twin, and then the accounts."""
+    scenario, coins = (np.random.default_rng([seed, i]) for i in (0, 1))
+    episode = environment.episode(int(environment.scenarios(scenario, 1)[0]), record=True)
     truth = environment.truth
     plain = PlainEnvironment(
         truth,
@@ -203,11 +203,11 @@ def side_by_side(environment: TapFingerEnvironment, policy: Wild, seed: int) -> 
         assert outcome.elapsed == elapsed
         assert sorted(outcome.completed.tolist()) == sorted(done)
     assert plain.over
-    accounts(plain, environment.trajectory("wild", [episode], seconds=0.0, record=True))
+    logs(plain, environment.trajectory("wild", [episode], seconds=0.0, record=True))
     return plain
 
 
-def accounts(plain: PlainEnvironment, trajectory: TapFingerTrajectory) -> None:
+def logs(plain: PlainEnvironment, trajectory: TapFingerTrajectory) -> None:
     """Compare what a run came to with the twin's accounts."""
     tasks, served = range(len(plain.arrival)), plain.served
     assert trajectory.end.tolist() == [plain.slot]

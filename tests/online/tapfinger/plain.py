@@ -50,7 +50,7 @@ class Service:
 
 
 class PlainEnvironment:
-    """One world."""
+    """One scenario."""
 
     def __init__(
         self,

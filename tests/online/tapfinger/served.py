@@ -1,4 +1,4 @@
-"""Small worlds for schedulers that know durations, and what they come to."""
+"""Small scenarios for schedulers that know durations, and what they come to."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def gpus(arrival: list[int], *, clusters: int = 1, **changes: Any) -> TapFingerI
     return TapFingerInstance(**data | changes)
 
 
-def lived(instance: TapFingerInstance, policy: Any) -> TapFingerTrajectory:
-    """Live through one world, in which nobody is interrupted."""
+def ran(instance: TapFingerInstance, policy: Any) -> TapFingerTrajectory:
+    """Live through one scenario, in which nobody is interrupted."""
     environment = TapFingerEnvironment(instance, preemption=False)
     return simulate(environment, policy, runs=1, record=True)
 

@@ -176,7 +176,7 @@ class Life:
     truncated: bool
 
 
-def lived(env: Any, seed: int) -> Life:
+def ran(env: Any, seed: int) -> Life:
     """Step through a run with random actions and scores."""
     many = isinstance(env, TapFingerParallelEnv)
     env.reset(seed=seed)
@@ -211,9 +211,9 @@ def test_steps_make_the_run_that_decisions_make(
     instance: TapFingerInstance, kind: Any, seed: int
 ) -> None:
     env = kind(instance, scored=True, conflict="ratio", pass_on=True, refill="round")
-    life = lived(env, seed)
+    life = ran(env, seed)
     environment = TapFingerEnvironment(instance, conflict="ratio", pass_on=True, refill="round")
-    episode = environment.episode(int(environment.worlds(np.random.default_rng(seed), 1)[0]))
+    episode = environment.episode(int(environment.scenarios(np.random.default_rng(seed), 1)[0]))
     for decision in life.decisions:
         episode.act(decision)
     assert episode.observe() is None
@@ -237,7 +237,7 @@ def test_a_slot_costs_what_is_in_the_system_or_around_a_cluster(
     instance: TapFingerInstance, kind: Any, reward: str, patience: int, seed: int
 ) -> None:
     env = kind(instance, scored=True, reward=reward, patience=patience)
-    life = lived(env, seed)
+    life = ran(env, seed)
     noise = env.session.episode.state.noise
     plain = PlainEnvironment(
         instance,
@@ -320,7 +320,7 @@ def test_a_run_that_is_over_shows_nothing_and_one_that_was_stopped_stands_still(
         assert np.array_equal(rows, empty[name]), name
 
 
-def test_seeds_draw_instances_and_worlds() -> None:
+def test_seeds_draw_instances_and_scenarios() -> None:
     env = TapFingerParallelEnv(drawn)
     arrivals = []
     for seed in (1, 2, 1, None):

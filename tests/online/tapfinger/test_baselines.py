@@ -28,7 +28,7 @@ POLICIES: list[Any] = [
     Min(),
     RandomAllocation(),
     Optimus(),
-    Optimus(fit="printed"),
+    Optimus(fit="published"),
     Tiresias(),
     Tiresias(target="elastic"),
     OptimusContainers(),
@@ -53,7 +53,7 @@ def twin(policy: Any, instance: TapFingerInstance, view: Round, rng: Any, slots:
 
 
 def followed(policy: Any, instance: TapFingerInstance, *, with_twin: bool = False) -> list[Any]:
-    """Live through a world; return slot, number and plan of every round."""
+    """Live through a scenario; return slot, number and plan of every round."""
     environment = TapFingerEnvironment(instance, preemption=policy.preemptive, patience=10)
     episode, state = environment.episode(0), policy.start(environment.instance)
     coins, same_coins = np.random.default_rng(SEED), np.random.default_rng(SEED)
@@ -89,7 +89,8 @@ def test_later_tasks_change_nothing_before_they_come(
     names = ("arrival", "kind", "eligible", "weight")
     fewer = instance.replace(**{name: getattr(instance, name)[kept] for name in names})
     lives = [
-        [one for one in followed(policy, world) if one[0] <= slot] for world in (instance, fewer)
+        [one for one in followed(policy, scenario) if one[0] <= slot]
+        for scenario in (instance, fewer)
     ]
     # The run without later tasks may end before the slot does.
     assert lives[0][: len(lives[1])] == lives[1]
@@ -113,6 +114,6 @@ def test_one_seed_one_trajectory_and_all_tasks_complete(
 
 def test_names() -> None:
     assert [policy.name for policy in POLICIES] == [
-        "Min", "Random", "Optimus", "Optimus, fit=printed", "Tiresias",
+        "Min", "Random", "Optimus", "Optimus, fit=published", "Tiresias",
         "Tiresias, target=elastic", "Optimus containers", "Tiresias containers",
     ]  # fmt: skip

@@ -21,7 +21,7 @@ NEITHER = [-1, -1]
 def wanted_by_both(
     capacity: list[list[int]], minimum: Bundle = ONE, **options: Any
 ) -> TapFingerEpisode:
-    """Open a world of one task that two clusters may run."""
+    """Open a scenario of one task that two clusters may run."""
     truth = two_clusters(
         capacity=capacity, minimum=[minimum, (2, 0)], arrival=[0], kind=[0], eligible=[[1, 1]]
     )

@@ -89,6 +89,6 @@ def test_no_task_has_more_than_it_can_or_less_than_it_must() -> None:
 
 def test_options_and_names() -> None:
     assert OptimusContainers().name == "Optimus containers"
-    assert OptimusContainers(fit="printed").name == "Optimus containers, fit=printed"
+    assert OptimusContainers(fit="published").name == "Optimus containers, fit=published"
     with pytest.raises(OptionError, match="fit = 'good'"):
         OptimusContainers(fit="good")  # type: ignore[arg-type]

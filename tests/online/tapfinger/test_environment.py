@@ -30,7 +30,7 @@ def shown(episode: TapFingerEpisode) -> Round:
 
 
 def one_task(**changes: object) -> TapFingerEpisode:
-    """Open a world with task 0 alone."""
+    """Open a scenario with task 0 alone."""
     alone = {"arrival": [0], "kind": [0], "eligible": [[1, 1]]}
     return TapFingerEnvironment(two_clusters(**alone | changes)).episode(0)
 
@@ -276,13 +276,13 @@ def test_without_tasks_there_is_nothing_to_do() -> None:
     assert np.isnan(trajectory.mean_flow_time()).all()
 
 
-def noise_of(truth: TapFingerInstance, world: int, served: list[int]) -> list[list[float]]:
+def noise_of(truth: TapFingerInstance, scenario: int, served: list[int]) -> list[list[float]]:
     """Run all tasks at once on cluster 0; return the noise that each had in its first slots.
 
     Tasks that are not in `served` pause in the second slot, and are served after it.
     """
     environment = TapFingerEnvironment(truth)
-    episode = environment.episode(world)
+    episode = environment.episode(scenario)
     for task in range(truth.tasks):
         episode.act(named(1, {0: (task, (1, 0))}))
     tasks = np.arange(truth.tasks)
@@ -329,8 +329,8 @@ def test_noise_never_undoes_progress() -> None:
         arrival=[0], kind=[0], eligible=[[1, 0]], noise=0.3, speed=np.full((2, 4, 3), 0.04)
     )
     still = 0
-    for world in range(20):
-        episode = TapFingerEnvironment(truth).episode(world)
+    for scenario in range(20):
+        episode = TapFingerEnvironment(truth).episode(scenario)
         outcome = episode.act(named(2, {0: (0, (1, 1))}))
         before = 0.0
         while not outcome.completed.size:
@@ -398,14 +398,14 @@ def test_tasks_in_the_system_sum_to_the_flow_times(instance: TapFingerInstance, 
     assert (trajectory.used <= instance.capacity).all()
 
 
-def test_worlds_differ_in_nothing_but_the_noise() -> None:
+def test_scenarios_differ_in_nothing_but_the_noise() -> None:
     assert TapFingerEnvironment(two_clusters()).alike
     assert not TapFingerEnvironment(two_clusters(noise=0.1)).alike
     rng = np.random.default_rng
     loud = TapFingerEnvironment(two_clusters(noise=0.1))
-    worlds = loud.worlds(rng(3), 5)
-    assert np.array_equal(loud.worlds(rng(3), 2), worlds[:2])
-    assert np.unique(worlds).size == 5
+    scenarios = loud.scenarios(rng(3), 5)
+    assert np.array_equal(loud.scenarios(rng(3), 2), scenarios[:2])
+    assert np.unique(scenarios).size == 5
     always = Idle(*range(99))
     truth = two_clusters(arrival=[0] * 4, kind=[0] * 4, eligible=[[1, 0]] * 4, noise=0.2)
     trajectory = simulate(TapFingerEnvironment(truth), always, runs=6)

@@ -71,8 +71,8 @@ def test_a_run_goes_on_as_it_would_have_if_nothing_more_arrives(
 def test_a_run_goes_on_without_what_is_to_come_and_without_noise() -> None:
     environment = TapFingerEnvironment(two_clusters(noise=0.2))
     ends = set()
-    for world in range(4):
-        episode = environment.episode(world)
+    for scenario in range(4):
+        episode = environment.episode(scenario)
         episode.act(named(2, {0: (0, (1, 1)), 1: (2, (2, 2))}))
         episode.act(named(2))
         seen = episode.observe()

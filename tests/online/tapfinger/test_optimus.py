@@ -100,18 +100,18 @@ def test_a_change_of_bundle_costs_half_a_slot() -> None:
     assert trajectory.used[0, :, 0, 1].tolist() == [3, 4, 4, 3, 3]
 
 
-def test_the_printed_fit_gives_cpu_cores_that_do_nothing() -> None:
+def test_the_published_fit_gives_cpu_cores_that_do_nothing() -> None:
     cpu, gpu = np.indices((17, 17))
     speed = np.where((cpu >= 2) & (gpu >= 1), np.tanh(gpu / 16), 0.0)
     instance = gpus([0, 0], capacity=[[16, 16]], minimum=[[2, 1]], speed=[speed])
     view = seen(instance, [[1]], {0: {"bundle": (2, 1)}})
-    right, wrong = decided(instance, view), decided(instance, view, Optimus(fit="printed"))
+    right, wrong = decided(instance, view), decided(instance, view, Optimus(fit="published"))
     assert right == ({0: (1, (2, 8))}, {0: (2, 8)})
     assert wrong[0][0][1][0] > 2
     assert wrong[1][0][0] > 2
 
 
 def test_options_and_names() -> None:
-    assert Optimus(fit="printed").name == "Optimus, fit=printed"
-    with pytest.raises(OptionError, match="fit = 'good': must be one of 'correct', 'printed'"):
+    assert Optimus(fit="published").name == "Optimus, fit=published"
+    with pytest.raises(OptionError, match="fit = 'good': must be one of 'correct', 'published'"):
         Optimus(fit="good")  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt
 from tests.draws import draws
 from tests.online.tapfinger.plain_schedulers import bundle_lists, priced
-from tests.online.tapfinger.served import gpus, held, lived
+from tests.online.tapfinger.served import gpus, held, ran
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_like_its_plain_twin(instance: TapFingerInstance, pressure: float) -> No
 
 
 def first_bundle(tasks: int, pressure: float = 1.0) -> int:
-    return held(lived(gpus([0] * tasks), PricedSpt(pressure=pressure)))[0][1]
+    return held(ran(gpus([0] * tasks), PricedSpt(pressure=pressure)))[0][1]
 
 
 def test_the_more_wait_the_less_a_task_is_given() -> None:
@@ -52,21 +52,21 @@ def test_the_more_wait_the_less_a_task_is_given() -> None:
 
 def test_what_fits_is_started_at_once() -> None:
     """In slot 1 there is one GPU, and three in slot 2, with which task 1 would be complete at 4."""
-    assert held(lived(gpus([0, 1]), PricedSpt())) == {0: (0, 3, 0, 2), 1: (0, 1, 1, 5)}
+    assert held(ran(gpus([0, 1]), PricedSpt())) == {0: (0, 3, 0, 2), 1: (0, 1, 1, 5)}
 
 
 def test_of_equals_the_one_with_less_choice_goes_first_to_the_cluster_with_more_room() -> None:
     choice = gpus([0, 0, 0], clusters=2, eligible=[[1, 1], [1, 0], [1, 1]])
-    runs = held(lived(choice, PricedSpt(pressure=0.0)))
+    runs = held(ran(choice, PricedSpt(pressure=0.0)))
     assert runs[1][:3] == (0, 3, 0)
     assert runs[0][:3] == (1, 3, 0)
     room = gpus([0], clusters=2, capacity=[[0, 4], [1, 4]])
-    assert held(lived(room, PricedSpt()))[0][0] == 1
-    assert held(lived(gpus([0], clusters=2), PricedSpt()))[0][0] == 0
+    assert held(ran(room, PricedSpt()))[0][0] == 1
+    assert held(ran(gpus([0], clusters=2), PricedSpt()))[0][0] == 0
 
 
 def test_the_heavier_task_goes_first() -> None:
-    runs = held(lived(gpus([0, 0, 0], weight=[1.0, 0.0, 2.0]), PricedSpt(pressure=0.0)))
+    runs = held(ran(gpus([0, 0, 0], weight=[1.0, 0.0, 2.0]), PricedSpt(pressure=0.0)))
     assert runs[2] == (0, 3, 0, 2)
     assert runs[0] == (0, 1, 0, 4)
     assert runs[1] == (0, 3, 2, 4)

@@ -15,7 +15,7 @@ from edgeopt.online.tapfinger.policies.estimates import estimates
 from edgeopt.online.tapfinger.policies.reservation import ReservationSpt
 from tests.draws import draws
 from tests.online.tapfinger.plain_schedulers import bundle_lists, reserved
-from tests.online.tapfinger.served import gpus, held, lived
+from tests.online.tapfinger.served import gpus, held, ran
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -48,25 +48,25 @@ def test_like_its_plain_twin(
 
 def test_a_task_waits_where_that_makes_it_complete_sooner() -> None:
     """In slot 1 there is one GPU, four are in slot 2: complete at 4 with three, not at 5."""
-    assert held(lived(gpus([0, 1]), ReservationSpt())) == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4)}
+    assert held(ran(gpus([0, 1]), ReservationSpt())) == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4)}
 
 
 def test_what_is_reserved_for_later_is_kept_free() -> None:
     """Task 0 waits for three GPUs at 2; task 1 behind it would need the fourth from 1 to 5."""
-    runs = held(lived(gpus([0, 1, 1]), ReservationSpt(pressure=0.0)))
+    runs = held(ran(gpus([0, 1, 1]), ReservationSpt(pressure=0.0)))
     assert runs == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4), 2: (0, 1, 1, 5)}
 
 
 def test_one_start_per_slot_makes_the_next_task_wait() -> None:
     two = gpus([0, 0], capacity=[[0, 6]])
-    assert held(lived(two, ReservationSpt())) == {0: (0, 3, 0, 2), 1: (0, 3, 0, 2)}
+    assert held(ran(two, ReservationSpt())) == {0: (0, 3, 0, 2), 1: (0, 3, 0, 2)}
     apart = gpus([0, 0], capacity=[[0, 6]], single_start=True)
-    assert held(lived(apart, ReservationSpt())) == {0: (0, 3, 0, 2), 1: (0, 3, 1, 3)}
+    assert held(ran(apart, ReservationSpt())) == {0: (0, 3, 0, 2), 1: (0, 3, 1, 3)}
 
 
 def test_a_plan_that_ends_too_soon_starts_nothing() -> None:
     """Within two slots only three GPUs complete a task, which are free from slot 2 on."""
-    assert held(lived(gpus([0, 1]), ReservationSpt(look=2)))[1] == (0, 3, 2, 4)
+    assert held(ran(gpus([0, 1]), ReservationSpt(look=2)))[1] == (0, 3, 2, 4)
     environment = TapFingerEnvironment(gpus([0]))
     seen = environment.episode(0).observe()
     assert seen is not None

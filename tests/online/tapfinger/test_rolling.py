@@ -16,7 +16,7 @@ from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.estimates import free_ahead
 from edgeopt.online.tapfinger.policies.rolling import RollingHorizon
 from tests.draws import draws
-from tests.online.tapfinger.served import gpus, held, lived
+from tests.online.tapfinger.served import gpus, held, ran
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerI
     """Every slot plans the rest of a best plan, next to what it has begun."""
     instance = instance.replace(arrival=np.zeros_like(instance.arrival), pending=10)
     best = optimal_schedule(scheduling_problem(instance)).objective
-    trajectory = lived(instance, RollingHorizon())
+    trajectory = ran(instance, RollingHorizon())
     assert trajectory.complete.all()
     assert trajectory.weighted_flow_time()[0] == pytest.approx(best, abs=1e-9)
 
@@ -40,7 +40,7 @@ def test_as_good_as_the_best_plan_where_all_tasks_are_known(instance: TapFingerI
 def test_all_tasks_are_complete_whatever_it_overlooks(
     instance: TapFingerInstance, tasks: int, echo: int
 ) -> None:
-    trajectory = lived(instance, RollingHorizon(tasks=tasks, echo=echo))
+    trajectory = ran(instance, RollingHorizon(tasks=tasks, echo=echo))
     assert trajectory.complete.all()
     if not instance.noise:
         best = optimal_schedule(scheduling_problem(instance)).objective
@@ -53,15 +53,15 @@ def test_only_the_oldest_are_planned() -> None:
         [0, 0], capacity=[[0, 1]], minimum=[[0, 1]] * 2, kind=[0, 1],
         speed=[[[0.0, 0.5]], [[0.0, 1.0]]],
     )  # fmt: skip
-    assert held(lived(short, RollingHorizon()))[1] == (0, 1, 0, 1)
-    assert held(lived(short, RollingHorizon(tasks=1)))[1] == (0, 1, 2, 3)
+    assert held(ran(short, RollingHorizon()))[1] == (0, 1, 0, 1)
+    assert held(ran(short, RollingHorizon(tasks=1)))[1] == (0, 1, 2, 3)
 
 
 def test_an_echo_saves_for_those_to_come() -> None:
     """Two GPUs take 4 slots and one takes 5; another task in the next slot would wait for 3."""
     slow = gpus([0], capacity=[[0, 2]], speed=[[[0.0, 0.2, 0.25]]])
-    assert held(lived(slow, RollingHorizon()))[0] == (0, 2, 0, 4)
-    assert held(lived(slow, RollingHorizon(echo=1)))[0] == (0, 1, 0, 5)
+    assert held(ran(slow, RollingHorizon()))[0] == (0, 2, 0, 4)
+    assert held(ran(slow, RollingHorizon(echo=1)))[0] == (0, 1, 0, 5)
 
 
 def test_a_plan_that_idles_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_a_plan_that_idles_is_begun_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         return replace(best, schedule=plan)
 
     monkeypatch.setattr("edgeopt.models.tapfinger.exact.optimal_schedule", late)
-    runs = held(lived(gpus([0, 1]), RollingHorizon()))
+    runs = held(ran(gpus([0, 1]), RollingHorizon()))
     assert runs == {0: (0, 3, 0, 2), 1: (0, 3, 2, 4)}
 
 
@@ -91,8 +91,8 @@ def test_a_cluster_that_has_started_a_task_starts_no_other_where_it_may_not() ->
 
 def test_tasks_without_weight_are_planned_as_well_if_there_are_no_others() -> None:
     alike, none = gpus([0] * 5), gpus([0] * 5, weight=[0.0] * 5)
-    total = lived(alike, RollingHorizon()).total[0]
-    assert lived(none, RollingHorizon()).total[0] == total
+    total = ran(alike, RollingHorizon()).total[0]
+    assert ran(none, RollingHorizon()).total[0] == total
 
 
 def test_a_task_is_planned_where_it_is_shown() -> None:
@@ -102,7 +102,7 @@ def test_a_task_is_planned_where_it_is_shown() -> None:
         minimum=[[0, 1]] * 2, kind=[0, 1],
         speed=[[[[0.0, 0.5]], [[0.0, 1.0]]], [[[0.0, 0.5]], [[0.0, 0.25]]]],
     )  # fmt: skip
-    assert held(lived(two, RollingHorizon())) == {0: (0, 1, 0, 2), 1: (1, 1, 0, 4)}
+    assert held(ran(two, RollingHorizon())) == {0: (0, 1, 0, 2), 1: (1, 1, 0, 4)}
 
 
 def test_options_and_names() -> None:

@@ -15,7 +15,7 @@ from edgeopt.online.tapfinger.policies.reservation import PricedSpt, Reservation
 from edgeopt.online.tapfinger.policies.rollout import Rollout
 from edgeopt.online.tapfinger.policies.uniform import RandomAllocation
 from tests.draws import draws
-from tests.online.tapfinger.served import gpus, held, lived
+from tests.online.tapfinger.served import gpus, held, ran
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_no_worse_than_the_best_where_all_tasks_are_known(
 ) -> None:
     instance = instance.replace(arrival=np.zeros_like(instance.arrival))
     policies = (ReservationSpt(), PricedSpt(), GENEROUS)
-    alone = [lived(instance, policy).weighted_flow_time()[0] for policy in policies]
+    alone = [ran(instance, policy).weighted_flow_time()[0] for policy in policies]
     rollout = Rollout(policies=policies, every=every)
     environment = TapFingerEnvironment(instance, preemption=False)
     seen = environment.episode(0).observe()
@@ -40,30 +40,30 @@ def test_no_worse_than_the_best_where_all_tasks_are_known(
     state = rollout.start(environment.instance)
     _, state = rollout.decide(state, seen, np.random.default_rng(0))
     assert state.followed == int(np.argmin(alone))
-    assert lived(instance, rollout).weighted_flow_time()[0] <= min(alone) + 1e-9
+    assert ran(instance, rollout).weighted_flow_time()[0] <= min(alone) + 1e-9
 
 
 def test_the_one_that_would_be_best_is_followed_until_it_is_not() -> None:
     """Priced gives task 1 one GPU in slot 1, to be complete at 5; reserved, it is at 4."""
     two = gpus([0, 1])
-    assert held(lived(two, Rollout()))[1] == (0, 3, 2, 4)
+    assert held(ran(two, Rollout()))[1] == (0, 3, 2, 4)
     other = Rollout(policies=(PricedSpt(), ReservationSpt()))
-    assert held(lived(two, other))[1] == (0, 3, 2, 4)
+    assert held(ran(two, other))[1] == (0, 3, 2, 4)
     # In slot 0 both are alike, and the first one stays for two slots.
     late = Rollout(policies=(PricedSpt(), ReservationSpt()), every=2)
-    assert held(lived(two, late))[1] == (0, 1, 1, 5)
+    assert held(ran(two, late))[1] == (0, 1, 1, 5)
 
 
 def test_flow_times_count_by_weight() -> None:
     """Priced, tasks 1 and 2 are complete at 5 and 4; reserved, at 4 and 5."""
     heavy = gpus([0, 1, 1], weight=[1.0, 2.0, 1.0])
     either = Rollout(policies=(PricedSpt(), ReservationSpt()))
-    assert held(lived(heavy, PricedSpt()))[1] == (0, 1, 1, 5)
-    assert held(lived(heavy, either))[1] == (0, 3, 2, 4)
+    assert held(ran(heavy, PricedSpt()))[1] == (0, 1, 1, 5)
+    assert held(ran(heavy, either))[1] == (0, 3, 2, 4)
 
 
 def test_who_leaves_tasks_behind_is_not_followed() -> None:
-    assert lived(gpus([0]), Rollout(policies=(STUCK, PricedSpt()))).complete.all()
+    assert ran(gpus([0]), Rollout(policies=(STUCK, PricedSpt()))).complete.all()
 
 
 def test_options_and_names() -> None:

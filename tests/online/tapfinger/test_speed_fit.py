@@ -126,10 +126,10 @@ def test_a_table_that_says_nothing_of_cpu_cores_stays_so() -> None:
 
 
 @pytest.mark.parametrize("shape", [(9, 9), (9, 5)])
-def test_the_printed_fit_mixes_cpu_cores_and_gpus_up(shape: tuple[int, int]) -> None:
+def test_the_published_fit_mixes_cpu_cores_and_gpus_up(shape: tuple[int, int]) -> None:
     cpu, gpu = np.indices(shape)
     speed = np.where((cpu >= 2) & (gpu >= 1), np.tanh(gpu / 16), 0.0)
-    fitted = fitted_slots(kinds(speed, (2, 1)), "printed")[0, 0]
+    fitted = fitted_slots(kinds(speed, (2, 1)), "published")[0, 0]
     # Bundles with the number of CPU cores first, against speeds with that of GPUs first.
     listed = [(max(p, 1e-3), max(w, 1e-3)) for w in range(shape[1]) for p in range(shape[0])]
     theta, _ = curve_fit(
@@ -160,5 +160,5 @@ def test_clusters_have_fits_of_their_own() -> None:
 
 
 def test_an_unknown_fit_is_refused() -> None:
-    with pytest.raises(OptionError, match="fit = 'other': must be one of 'correct', 'printed'"):
+    with pytest.raises(OptionError, match="fit = 'other': must be one of 'correct', 'published'"):
         fitted_slots(kinds(np.ones((2, 2))), "other")  # type: ignore[arg-type]

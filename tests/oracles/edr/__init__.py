@@ -5,12 +5,12 @@ sum, programs row by row for SciPy, no shared code with the package. Slow, and m
 instances.
 """
 
-from tests.oracles.edr import account, offline, policies, programs, relaxed, routing, step
+from tests.oracles.edr import log, offline, policies, programs, relaxed, routing, step
 from tests.oracles.edr.data import Plain, plain
 
 __all__ = [
     "Plain",
-    "account",
+    "log",
     "offline",
     "plain",
     "policies",

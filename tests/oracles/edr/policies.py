@@ -16,7 +16,7 @@ INFINITY = float("inf")
 
 
 def guard(
-    plain: Plain, t: int, wish: Sequence[int], remaining: Sequence[int], m: Number = 3
+    plain: Plain, t: int, requested_rounds: Sequence[int], remaining: Sequence[int], m: Number = 3
 ) -> list[int]:
     """Raise to what later frames could not make up for at m times the even rate."""
     raised = []
@@ -25,7 +25,7 @@ def guard(
             raised.append(0)
             continue
         later = (plain.deadline[i] - t) * math.ceil(m * plain.a(i))
-        raised.append(min(remaining[i], max(wish[i], remaining[i] - later)))
+        raised.append(min(remaining[i], max(requested_rounds[i], remaining[i] - later)))
     return raised
 
 

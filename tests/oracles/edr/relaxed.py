@@ -37,20 +37,22 @@ class Training:
 
 
 @dataclass
-class Play:
+class Run:
     """x[t] of every frame and lam[t] before its dual step; lam has one more."""
 
     x: list = field(default_factory=list)
     lam: list = field(default_factory=list)
 
 
-def play(problem: Training, start: Sequence[float], *, alpha: float, mu: float, index: str) -> Play:
+def run_policy(
+    problem: Training, start: Sequence[float], *, alpha: float, mu: float, index: str
+) -> Run:
     """Play all frames: x^0 is given; (6) with frame t, then (7) for frame t + 1.
 
     The gradient of (7) is that of frame t. Its energy row is that of frame t + 1 with the current
     index and that of frame t with the stale one.
     """
-    run = Play()
+    run = Run()
     x = np.array(start, dtype=float)
     lam = np.zeros(len(start))
     for t in range(problem.T):

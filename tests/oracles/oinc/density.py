@@ -122,6 +122,6 @@ def certificate(jobs: Jobs, found: Run, epsilon: Fraction, scale: Fraction | Non
     return Point(theta, eta, value)
 
 
-def printed(jobs: Jobs, point: Point) -> list[Fraction]:
+def published(jobs: Jobs, point: Point) -> list[Fraction]:
     """Return the prices of jobs that suit the printed program, beside the same prices of slots."""
     return [max(Fraction(0), v - w / 2) for v, w in zip(point.theta, jobs.weight, strict=True)]

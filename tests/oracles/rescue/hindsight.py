@@ -101,7 +101,7 @@ def duration_clairvoyant(plain: Plain) -> Number:
         for _, weight in combination:
             probability *= weight
         expectation += probability * optimum(
-            0, (0,) * plain.K, tuple(world for world, _ in combination)
+            0, (0,) * plain.K, tuple(scenario for scenario, _ in combination)
         )
     return expectation
 

@@ -126,10 +126,10 @@ def test_on_the_command_line_it_is_one_line(tmp_path: Path) -> None:
             assert client.poll() is None
             time.sleep(0.05)
         os.killpg(running[0].pid, signal.SIGKILL)
-        printed, said = client.communicate()
+        published, said = client.communicate()
     [line] = said.splitlines()
     assert line.startswith(f"edgeopt: error: the scheduler at {address} is lost")
-    assert (client.returncode, printed) == (2, "")
+    assert (client.returncode, published) == (2, "")
 
 
 def test_a_disk_that_is_not_shared_is_written_by_the_client_alone(

@@ -8,7 +8,12 @@ from edgeopt.bounds.rescue.exhaustive.optima import (
     offline_optimum,
     online_optimum,
 )
-from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, Decide, evaluate, require_enumerable
+from edgeopt.bounds.rescue.exhaustive.scenario import (
+    SIZE_LIMIT,
+    Decide,
+    evaluate,
+    require_enumerable,
+)
 
 __all__ = [
     "SIZE_LIMIT",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.bounds.rescue.exhaustive.programs import optimum_in_expectation
-from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, ServerStates, World
+from edgeopt.bounds.rescue.exhaustive.scenario import SIZE_LIMIT, Scenario, ServerStates
 from edgeopt.instances.edf import FEASIBLE
 
 if TYPE_CHECKING:
@@ -56,27 +56,27 @@ def online_optimum(
     NotApplicableError
         If the instance is too large.
     """
-    world = World(instance, reserved=reserved == "pathwise", tolerance=tolerance, limit=limit)
-    return _Program(world).value(0, world.idle, world.demands)
+    scenario = Scenario(instance, reserved=reserved == "pathwise", tolerance=tolerance, limit=limit)
+    return _Program(scenario).value(0, scenario.idle, scenario.demands)
 
 
 class _Program:
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
         self.known: dict[object, float] = {}
 
     def value(self, slot: int, states: ServerStates, remaining: tuple[float, ...]) -> float:
         """Best expected profit from the start of a slot on."""
-        world = self.world
-        if slot == world.horizon:
+        scenario = self.scenario
+        if slot == scenario.horizon:
             return 0.0
         key = (slot, states, remaining)
         if key not in self.known:
-            world.visit()
-            if world.exclusive:
+            scenario.visit()
+            if scenario.exclusive:
                 self.known[key] = sum(
-                    chance * self.answer(slot, arrived, world.devices, states, remaining)
-                    for chance, arrived in world.outcomes(slot)
+                    chance * self.answer(slot, arrived, scenario.devices, states, remaining)
+                    for chance, arrived in scenario.outcomes(slot)
                 )
             else:
                 self.known[key] = self.reveal(slot, 0, states, remaining)
@@ -86,9 +86,9 @@ class _Program:
         self, slot: int, device: int, states: ServerStates, remaining: tuple[float, ...]
     ) -> float:
         """Value before it is known whether a device of an independent slot has a task."""
-        if device == self.world.devices:
-            return self.world.pass_slot(slot, states, remaining, partial(self.value, slot + 1))
-        chance = self.world.arrival[slot][device]
+        if device == self.scenario.devices:
+            return self.scenario.pass_slot(slot, states, remaining, partial(self.value, slot + 1))
+        chance = self.scenario.arrival[slot][device]
         absent = self.reveal(slot, device + 1, states, remaining)
         if chance == 0:
             return absent
@@ -106,7 +106,7 @@ class _Program:
         """Value once at most one task waits, before the devices from `unseen` on show theirs."""
         best = self.reveal(slot, unseen, states, remaining)
         for device in arrived:
-            for reward, run in self.world.assignments(slot, device, states):
+            for reward, run in self.scenario.assignments(slot, device, states):
                 best = max(best, reward + self.reveal(slot, unseen, run, remaining))
         return best
 
@@ -148,11 +148,11 @@ def offline_optimum(
     """
     if reserved == "expected":
         return optimum_in_expectation(instance, limit=limit)
-    world = World(instance, reserved=reserved == "pathwise", tolerance=tolerance, limit=limit)
-    search = _Search(world)
-    start = (world.idle, world.demands)
+    scenario = Scenario(instance, reserved=reserved == "pathwise", tolerance=tolerance, limit=limit)
+    search = _Search(scenario)
+    start = (scenario.idle, scenario.demands)
     return math.fsum(
-        chance * search.value(0, arrivals, *start) for chance, arrivals in world.sequences()
+        chance * search.value(0, arrivals, *start) for chance, arrivals in scenario.sequences()
     )
 
 
@@ -178,19 +178,19 @@ def hindsight(
     NotApplicableError
         If the instance is too large.
     """
-    world = World(instance, reserved=False, limit=limit)
-    search = _Search(world)
+    scenario = Scenario(instance, reserved=False, limit=limit)
+    search = _Search(scenario)
     return [
-        (chance, arrivals, search.value(0, arrivals, world.idle, ()))
-        for chance, arrivals in world.sequences()
+        (chance, arrivals, search.value(0, arrivals, scenario.idle, ()))
+        for chance, arrivals in scenario.sequences()
     ]
 
 
 class _Search:
     """Memoised recursion over the rest of an arrival sequence."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
         self.known: dict[object, float] = {}
 
     def value(
@@ -201,11 +201,11 @@ class _Search:
         remaining: tuple[float, ...],
     ) -> float:
         """Best expected profit from the start of a slot on, given the arrivals still to come."""
-        if slot == self.world.horizon:
+        if slot == self.scenario.horizon:
             return 0.0
         key = (slot, arrivals, states, remaining)
         if key not in self.known:
-            self.world.visit()
+            self.scenario.visit()
             self.known[key] = self.assign(slot, arrivals[0], arrivals[1:], states, remaining)
         return self.known[key]
 
@@ -218,12 +218,12 @@ class _Search:
         remaining: tuple[float, ...],
     ) -> float:
         if not waiting:
-            return self.world.pass_slot(
+            return self.scenario.pass_slot(
                 slot, states, remaining, partial(self.value, slot + 1, later)
             )
         device, others = waiting[0], waiting[1:]
         best = self.assign(slot, others, later, states, remaining)
-        for reward, run in self.world.assignments(slot, device, states):
+        for reward, run in self.scenario.assignments(slot, device, states):
             best = max(best, reward + self.assign(slot, others, later, run, remaining))
         return best
 
@@ -258,23 +258,23 @@ def clairvoyant_optimum(instance: RescueInstance, *, limit: int = SCENARIO_LIMIT
     NotApplicableError
         If the instance is too large.
     """
-    world = World(instance, reserved=False, limit=limit)
-    drawn = _duration_vectors(world)
-    slots = [_scenarios(world, t, drawn) for t in range(world.horizon)]
-    world.require(math.prod(len(slot) for slot in slots))
+    scenario = Scenario(instance, reserved=False, limit=limit)
+    drawn = _duration_vectors(scenario)
+    slots = [_scenarios(scenario, t, drawn) for t in range(scenario.horizon)]
+    scenario.require(math.prod(len(slot) for slot in slots))
     earned: NDArray[np.float64] = np.broadcast_to(
-        instance.profit_block(slice(0, world.horizon)),
+        instance.profit_block(slice(0, scenario.horizon)),
         (*instance.expected_profit.shape, instance.max_duration),
     )
     known: dict[object, float] = {}
 
     def value(slot: int, later: tuple[tuple[Task, ...], ...], free_from: tuple[int, ...]) -> float:
-        if slot == world.horizon:
+        if slot == scenario.horizon:
             return 0.0
         free_from = tuple(max(slot, end) for end in free_from)
         key = (slot, later, free_from)
         if key not in known:
-            world.visit()
+            scenario.visit()
             known[key] = assign(slot, later[0], later[1:], free_from)
         return known[key]
 
@@ -298,15 +298,15 @@ def clairvoyant_optimum(instance: RescueInstance, *, limit: int = SCENARIO_LIMIT
 
     return math.fsum(
         math.prod(chance for chance, _ in path)
-        * value(0, tuple(tasks for _, tasks in path), (0,) * world.servers)
+        * value(0, tuple(tasks for _, tasks in path), (0,) * scenario.servers)
         for path in itertools.product(*slots)
     )
 
 
-def _duration_vectors(world: World) -> list[tuple[float, tuple[int, ...]]]:
+def _duration_vectors(scenario: Scenario) -> list[tuple[float, tuple[int, ...]]]:
     """Cut (0, 1) where any profile changes its duration; weight and durations of every piece."""
     steps = []
-    for law in world.law:
+    for law in scenario.law:
         total = 0.0
         for _, q in law[:-1]:
             total += q
@@ -314,7 +314,7 @@ def _duration_vectors(world: World) -> list[tuple[float, tuple[int, ...]]]:
     cuts = [0.0, *sorted(set(steps)), 1.0]
     vectors: dict[tuple[int, ...], float] = {}
     for low, high in itertools.pairwise(cuts):
-        durations = tuple(_quantile(law, (low + high) / 2) for law in world.law)
+        durations = tuple(_quantile(law, (low + high) / 2) for law in scenario.law)
         vectors[durations] = vectors.get(durations, 0.0) + high - low
     return [(weight, durations) for durations, weight in vectors.items() if weight > 0]
 
@@ -329,11 +329,11 @@ def _quantile(law: list[tuple[int, float]], u: float) -> int:
 
 
 def _scenarios(
-    world: World, slot: int, drawn: list[tuple[float, tuple[int, ...]]]
+    scenario: Scenario, slot: int, drawn: list[tuple[float, tuple[int, ...]]]
 ) -> list[tuple[float, tuple[Task, ...]]]:
     """Return every set of waiting tasks of a slot with their durations, and its probability."""
     found = []
-    for chance, arrived in world.outcomes(slot):
+    for chance, arrived in scenario.outcomes(slot):
         for pieces in itertools.product(drawn, repeat=len(arrived)):
             tasks = tuple((j, piece[1]) for j, piece in zip(arrived, pieces, strict=True))
             found.append((chance * math.prod(piece[0] for piece in pieces), tasks))

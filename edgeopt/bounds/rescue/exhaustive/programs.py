@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.rescue.exhaustive.world import SIZE_LIMIT, ServerStates, World
+from edgeopt.bounds.rescue.exhaustive.scenario import SIZE_LIMIT, Scenario, ServerStates
 
 if TYPE_CHECKING:
     from edgeopt.instances import RescueInstance
@@ -32,7 +32,7 @@ def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT)
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
-    rows = _Rows(World(instance, reserved=True, limit=limit))
+    rows = _Rows(Scenario(instance, reserved=True, limit=limit))
     equal, coupled = (
         csr_array((value, (row, column)), shape=(count, len(rows.cost)))
         for value, row, column, count in (rows.flow(), rows.shared())
@@ -54,21 +54,21 @@ def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT)
 class _Rows:
     """Rows of the program, gathered sequence by sequence."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
         self.cost: list[float] = []
         self.flow_side: list[float] = []
         self._flow: list[tuple[float, int, int]] = []
-        occupied = world.servers * world.horizon
+        occupied = scenario.servers * scenario.horizon
         self._shared: list[tuple[float, int, int]] = []
-        self.shared_side = [1.0] * occupied + [-1.0] * len(world.tasks)
-        for chance, arrivals in world.sequences():
+        self.shared_side = [1.0] * occupied + [-1.0] * len(scenario.tasks)
+        for chance, arrivals in scenario.sequences():
             self._follow(chance, arrivals)
-        for i, (k, start, end, demand) in enumerate(world.tasks):
+        for i, (k, start, end, demand) in enumerate(scenario.tasks):
             for t in range(start, end + 1):
                 column = self._column(0.0)
-                self._shared.append((1.0, k * world.horizon + t, column))
-                self._shared.append((-world.capacity[k][t] / demand, occupied + i, column))
+                self._shared.append((1.0, k * scenario.horizon + t, column))
+                self._shared.append((-scenario.capacity[k][t] / demand, occupied + i, column))
 
     def flow(self) -> tuple[list[float], list[int], list[int], int]:
         return *_columns(self._flow), len(self.flow_side)
@@ -78,13 +78,13 @@ class _Rows:
 
     def _column(self, cost: float) -> int:
         self.cost.append(cost)
-        self.world.require(len(self.cost))
+        self.scenario.require(len(self.cost))
         return len(self.cost) - 1
 
     def _follow(self, chance: float, arrivals: tuple[tuple[int, ...], ...]) -> None:
         """Add the flow of one arrival sequence, slot after slot."""
-        world = self.world
-        row_of = {world.idle: self._row(1.0)}
+        scenario = self.scenario
+        row_of = {scenario.idle: self._row(1.0)}
         for t, waiting in enumerate(arrivals):
             next_row: dict[ServerStates, int] = {}
             for states, row in row_of.items():
@@ -92,13 +92,13 @@ class _Rows:
                     column = self._column(chance * reward)
                     self._flow.append((1.0, row, column))
                     self._shared += [
-                        (chance, k * world.horizon + t, column)
+                        (chance, k * scenario.horizon + t, column)
                         for k, state in enumerate(run)
                         if state is not None
                     ]
-                    if t + 1 == world.horizon:
+                    if t + 1 == scenario.horizon:
                         continue
-                    for share, after in world.advance(run):
+                    for share, after in scenario.advance(run):
                         if after not in next_row:
                             next_row[after] = self._row(0.0)
                         self._flow.append((-share, next_row[after], column))
@@ -115,7 +115,7 @@ class _Rows:
         reached = {states: 0.0}
         for device in waiting:
             for before, earned in list(reached.items()):
-                for reward, run in self.world.assignments(slot, device, before):
+                for reward, run in self.scenario.assignments(slot, device, before):
                     reached[run] = max(reached.get(run, -math.inf), earned + reward)
         return reached
 

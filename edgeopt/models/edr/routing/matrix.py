@@ -1,4 +1,4 @@
-"""Routing as arrays, the compiled twin of the Pyomo model, in units that give numbers around 1."""
+"""Routing as arrays, the compiled form of the Pyomo model, in units that give numbers around 1."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Routing in mathematical notation, as a Pyomo model.
 
 This model is the specification and the door to every solver that Pyomo knows; `routing_matrix` is
-its compiled twin. Constraints carry the tags of the paper's equations, or the name of what they
+its compiled form. Constraints carry the tags of the paper's equations, or the name of what they
 limit where the paper writes something else.
 """
 

@@ -1,7 +1,7 @@
 r"""The linear programs of retraining in mathematical notation, as Pyomo models.
 
 These models are the specification and the door to every solver that Pyomo knows; `flow_matrix` and
-`dual_matrix` are their compiled twins. Constraints carry the tags of the paper's equations, or the
+`dual_matrix` are their compiled forms. Constraints carry the tags of the paper's equations, or the
 name of what they say where the paper has nothing like it.
 """
 

@@ -38,7 +38,7 @@ class EvenRate(EdrPolicy[None]):
     def begin(self, instance: EdrInstance) -> None:
         """Remember nothing."""
 
-    def wish(
+    def requested_rounds(
         self, memory: None, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], None]:
         """Wish for the even rate of what is left."""
@@ -92,7 +92,7 @@ class Greedy(EdrPolicy[Ladder]):
         room = self.training_room * instance.slots * instance.capacity
         return Ladder(first.astype(np.int64), np.concatenate(sites).astype(np.int64), room)
 
-    def wish(
+    def requested_rounds(
         self, memory: Ladder, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Ints, Ladder]:
         """Wish for all that fits, task after task by deadline."""
@@ -260,7 +260,7 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
         """Begin without a history."""
         return CostHistory(instance, np.empty((0, instance.tasks)))
 
-    def wish(
+    def requested_rounds(
         self, memory: CostHistory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Ints, CostHistory]:
         """Wish for full speed where a round is cheap."""

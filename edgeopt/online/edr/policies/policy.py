@@ -12,7 +12,7 @@ from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
 from edgeopt.online.edr import budget as budgets
 from edgeopt.online.edr.budget import BUDGETS, Budget, Terms
-from edgeopt.online.edr.events import Flows, Frame, Settled, Slot
+from edgeopt.online.edr.events import ClosedFrame, Flows, Frame, Slot
 from edgeopt.online.simulate import Deterministic, Titled
 from edgeopt.options import check_choice, check_real
 
@@ -181,11 +181,11 @@ class EdrState(Generic[MemoryT]):
 class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     """A policy that says how many rounds it wishes to train; the rest is taken care of.
 
-    A policy of your own extends this class with `wish`. The wish is cut to what is left of each
-    task, raised where a deadline would get out of reach, and cut again until it keeps the cap and
-    the sites; so training gives way to the cap, deadlines or not. Requests of a slot are routed by
-    the linear programme of the slot at the price that `terms` expects. On live events, step it by
-    hand: ``start`` once, then ``decide`` and ``learn`` for every `Frame` and `Slot`.
+    A policy of your own extends this class with `requested_rounds`. The wish is cut to what is left
+    of each task, raised where a deadline would get out of reach, and cut again until it keeps the
+    cap and the sites; so training gives way to the cap, deadlines or not. Requests of a slot are
+    routed by the linear programme of the slot at the price that `terms` expects. On live events,
+    step it by hand: ``start`` once, then ``decide`` and ``learn`` for every `Frame` and `Slot`.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         """Return the memory before the first frame."""
 
     @abstractmethod
-    def wish(
+    def requested_rounds(
         self, memory: MemoryT, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats | Ints, MemoryT]:
         """Say how many rounds to train.
@@ -262,7 +262,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         """Say what energy and delay cost in a frame; by default at the last known price."""
         return Terms(frame.price)
 
-    def settle(self, memory: MemoryT, frame: Frame, settled: Settled) -> MemoryT:
+    def close_frame(self, memory: MemoryT, frame: Frame, settled: ClosedFrame) -> MemoryT:
         """Return the memory after a frame, which tells its price and the rounds carried out."""
         return memory
 
@@ -298,12 +298,12 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         feedback: Feedback,
     ) -> EdrState[MemoryT]:
         """Take note of a frame that is over."""
-        if not isinstance(feedback, Settled):
+        if not isinstance(feedback, ClosedFrame):
             return state
         assert state.frame is not None
         return replace(
             state,
-            memory=self.settle(state.memory, state.frame, feedback),
+            memory=self.close_frame(state.memory, state.frame, feedback),
             requests=feedback.requests,
             energy=feedback.energy - feedback.training_energy,
         )
@@ -314,12 +314,12 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         cap = frame.cap
         if self.reserve == "last" and state.energy is not None:
             cap = max(cap - state.energy, 0.0)
-        wish, memory = self.wish(state.memory, frame, cap, rng)
-        rounds = self.feasible(state.instance, frame, cap, wish)
+        requested_rounds, memory = self.requested_rounds(state.memory, frame, cap, rng)
+        rounds = self.feasible(state.instance, frame, cap, requested_rounds)
         return rounds, replace(state, memory=memory, frame=frame, needs=None)
 
     def feasible(
-        self, instance: EdrInstance, frame: Frame, cap: float, wish: Floats | Ints
+        self, instance: EdrInstance, frame: Frame, cap: float, requested_rounds: Floats | Ints
     ) -> Ints:
         """Return the rounds nearest to a wish that a frame can carry out.
 
@@ -331,7 +331,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
             The frame.
         cap
             Energy that training may use, Wh.
-        wish
+        requested_rounds
             Rounds wished for, shape [I].
 
         Returns
@@ -343,9 +343,9 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         OptionError
             If the wish has another shape, or an entry is negative or no number.
         """
-        if wish.shape != frame.active.shape or not (wish >= 0).all():
+        if requested_rounds.shape != frame.active.shape or not (requested_rounds >= 0).all():
             raise OptionError(f"a wish must be numbers >= 0, one for each of {frame.active.size}")
-        rounds = np.ceil(np.minimum(wish, frame.remaining) - 1e-9).astype(np.int64)
+        rounds = np.ceil(np.minimum(requested_rounds, frame.remaining) - 1e-9).astype(np.int64)
         if self.guard is not None:
             left = frame.deadline - frame.frame
             least = deadline_guard(frame.remaining, frame.even_rate, left, self.guard)

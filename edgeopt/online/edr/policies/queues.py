@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from edgeopt.online.edr.budget import Terms, mean_need
-from edgeopt.online.edr.events import Served, Settled, Slot
+from edgeopt.online.edr.events import ClosedFrame, Served, Slot
 from edgeopt.online.edr.policies.policy import EdrPolicy
 from edgeopt.online.edr.relaxed import fill_cap, live, typical, unit_cost
 from edgeopt.options import check_real
@@ -73,7 +73,7 @@ def whole(rounds: Floats, cap: float) -> Floats:
     return np.floor(exact) if np.isfinite(cap) else np.ceil(exact)
 
 
-def owed_after(owed: Floats, frame: Frame, settled: Settled) -> Floats:
+def owed_after(owed: Floats, frame: Frame, settled: ClosedFrame) -> Floats:
     """Return the rounds that tasks are behind after a frame, 0 for those not live, shape [I]."""
     behind = np.maximum(owed + frame.even_rate - settled.rounds, 0.0)
     return np.where(live(frame), behind, 0.0)
@@ -139,7 +139,7 @@ class Lyapunov(_Queued):
 
     title: ClassVar[str] = "Lyapunov"
 
-    def wish(
+    def requested_rounds(
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats, QueueMemory]:
         """Wish for the rounds whose queues outweigh their cost."""
@@ -160,13 +160,13 @@ class Lyapunov(_Queued):
     ) -> EdrState[QueueMemory]:
         """Lengthen the energy queue after a slot, the queues of tasks after a frame."""
         state = super().learn(state, observation, decision, feedback)
-        if isinstance(observation, Slot) and isinstance(feedback, Served | Settled):
-            served = feedback.served if isinstance(feedback, Settled) else feedback
+        if isinstance(observation, Slot) and isinstance(feedback, Served | ClosedFrame):
+            served = feedback.served if isinstance(feedback, ClosedFrame) else feedback
             pressure = self._pressure(state.memory, observation, served)
             state = replace(state, memory=replace(state.memory, pressure=pressure))
         return state
 
-    def settle(self, memory: QueueMemory, frame: Frame, settled: Settled) -> QueueMemory:
+    def close_frame(self, memory: QueueMemory, frame: Frame, settled: ClosedFrame) -> QueueMemory:
         """Book the rounds of the frame."""
         return replace(memory, owed=owed_after(memory.owed, frame, settled))
 
@@ -222,7 +222,7 @@ class Oasdr(_Queued):
         super().__post_init__()
         check_real("spending", self.spending, "[0, inf)", none=True)
 
-    def wish(
+    def requested_rounds(
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats, QueueMemory]:
         """Wish for the rounds whose queues outweigh delay and dear energy."""
@@ -237,7 +237,7 @@ class Oasdr(_Queued):
         weight = memory.pressure * memory.instance.energy_weight
         return Terms(frame.price, energy_weight=weight)
 
-    def settle(self, memory: QueueMemory, frame: Frame, settled: Settled) -> QueueMemory:
+    def close_frame(self, memory: QueueMemory, frame: Frame, settled: ClosedFrame) -> QueueMemory:
         """Book energy and rounds of the frame."""
         instance = memory.instance
         dollar = instance.energy_weight * settled.price

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.online.edr.events import Frame, Settled
+    from edgeopt.online.edr.events import ClosedFrame, Frame
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -165,7 +165,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         saddle = SaddleState(nothing, nothing)
         return SaddleMemory(instance, saddle, nothing, nothing, np.zeros(instance.tasks, np.bool_))
 
-    def wish(
+    def requested_rounds(
         self, memory: SaddleMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Ints, SaddleMemory]:
         """Step to the frame's fractions, and round them."""
@@ -242,7 +242,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         # With a margin the fractions have left room for whatever the last coin adds.
         return pairwise(point, energy, rng=rng, residual=self.residual), memory
 
-    def settle(self, memory: SaddleMemory, frame: Frame, settled: Settled) -> SaddleMemory:
+    def close_frame(self, memory: SaddleMemory, frame: Frame, settled: ClosedFrame) -> SaddleMemory:
         """Raise the multipliers by what the fractions lacked, and note the true cost."""
         cost = unit_cost(memory.instance, frame, settled.price)
         past = RelaxedFrame(cost, frame.even_rate, live(frame))

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.kernels import compiled
 from edgeopt.models.idn.kernels import supergradient_kernel
-from edgeopt.online.idn.rates import NodeConstants, node_constants, printed_rate, theory_rates
+from edgeopt.online.idn.rates import NodeConstants, node_constants, published_rate, theory_rates
 from edgeopt.online.mirror_ascent import AdaptiveStep, AscentState, MirrorAscent, StepRule
 from edgeopt.online.mirror_ascent.maps import EntropyRows
 from edgeopt.options import check_choice, check_real, check_text, check_whole
@@ -139,7 +139,7 @@ class Infida:
     step
         Learning rate: a number for all nodes (MB/ms), ``"theory"`` (per node, of least proven
         regret), ``"adaptive"`` (per node, from the gradients seen so far; needs no horizon and no
-        bound on gradients) or ``"printed"`` (that of Theorem V.1).
+        bound on gradients) or ``"published"`` (that of Theorem V.1).
     refresh
         A new deployment is drawn every so many slots, or by a `Stretching`; learning goes on in
         every slot.
@@ -159,7 +159,7 @@ class Infida:
         ``"mirror"``: steps from the last point. ``"leader"``: from the start along the sum of all
         gradients, the variant of the adaptive step with a proof for every horizon.
     peak
-        Most requests of a type in a slot, where known, for ``"theory"`` and ``"printed"``.
+        Most requests of a type in a slot, where known, for ``"theory"`` and ``"published"``.
     label
         Name in tables; INFIDA by default.
 
@@ -173,7 +173,7 @@ class Infida:
     Si Salem et al., Toward inference delivery networks, Algorithm 1 and Theorem V.1.
     """
 
-    step: float | Literal["theory", "adaptive", "printed"] = "adaptive"
+    step: float | Literal["theory", "adaptive", "published"] = "adaptive"
     refresh: int | Stretching = 1
     coins: Literal["fresh", "common"] = "fresh"
     residual: Literal["bernoulli", "drop", "fill", "half"] = "bernoulli"
@@ -188,7 +188,9 @@ class Infida:
         check_choice("credit", self.credit, ("own", "shared"))
         check_choice("ascent", self.ascent, ("mirror", "leader"))
         if isinstance(self.step, str):
-            check_choice("step", self.step, ("theory", "adaptive", "printed"), otherwise="a number")
+            check_choice(
+                "step", self.step, ("theory", "adaptive", "published"), otherwise="a number"
+            )
         else:
             check_real("step", self.step, "[0, inf)")
         if not isinstance(self.refresh, Stretching):
@@ -223,8 +225,8 @@ class Infida:
             return AdaptiveStep(ADAPTIVE)
         if self.step == "theory":
             return NodeRates(theory_rates(instance, constants, horizon=horizon))
-        if self.step == "printed":
-            return NodeRates(printed_rate(instance, constants, horizon=horizon, peak=self.peak))
+        if self.step == "published":
+            return NodeRates(published_rate(instance, constants, horizon=horizon, peak=self.peak))
         return NodeRates(np.where(constants.free, float(self.step), 0.0))
 
     def decide(

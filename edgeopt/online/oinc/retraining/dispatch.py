@@ -43,7 +43,7 @@ class Rules(NamedTuple):
     """Whether a site wastes what a job leaves of a slot."""
     lightest: bool
     """Whether a site serves the job of least residual density instead of the densest."""
-    printed: bool
+    published: bool
     """Whether a job ahead is said to delay another one by the other's own work."""
     late: bool
     """Whether jobs that have not been served are dispatched anew when others arrive."""
@@ -128,7 +128,7 @@ def density_of(state: State, job: int) -> float:
 @compiled
 def delay_of(state: State, rules: Rules, job: int) -> float:
     """Return what a job is said to lose by one that is put ahead of it."""
-    return float(state.job[job].weight * (state.job[job].left if rules.printed else 1.0))
+    return float(state.job[job].weight * (state.job[job].left if rules.published else 1.0))
 
 
 @compiled
@@ -384,4 +384,4 @@ def _cost(state: State, rules: Rules, job: int, site: int) -> float:
             ahead += state.job[served].left
         else:
             behind += delay_of(state, rules, served)
-    return float(weight * (ahead + length) + (behind if rules.printed else length * behind))
+    return float(weight * (ahead + length) + (behind if rules.published else length * behind))

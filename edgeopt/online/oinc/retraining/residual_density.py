@@ -33,7 +33,7 @@ __all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]
 Serve: TypeAlias = Literal["argmax", "argmin"]
 """Which job a site serves: that of largest residual density, or of least."""
 
-Formula: TypeAlias = Literal["corrected", "printed"]
+Formula: TypeAlias = Literal["corrected", "published"]
 """By what a new job is said to delay those behind it: by its own length, or each by theirs."""
 
 
@@ -153,7 +153,7 @@ def run_density(
         ``"argmax"``: a site serves the job of largest residual density. ``"argmin"``: the one of
         least, chosen anew as each slot begins and as a job ends.
     formula
-        ``"corrected"``: the costs above. ``"printed"``: with :math:`\sum_{Q_2} l_{k'} h_{k'j}` as
+        ``"corrected"``: the costs above. ``"published"``: with :math:`\sum_{Q_2} l_{k'} h_{k'j}` as
         the third sum.
     late_binding
         When jobs have arrived, all jobs that have not been served are dispatched anew, the least
@@ -195,7 +195,7 @@ def run_density(
     for name, value, known in (("serve", serve, Serve), ("formula", formula, Formula)):
         if value not in get_args(known):
             raise OptionError(f"{name} = {value!r}: must be one of {get_args(known)}")
-    if late_binding and formula == "printed":
+    if late_binding and formula == "published":
         raise OptionError(
             "late_binding: moves are told by what all cost: needs formula='corrected'"
         )
@@ -205,7 +205,7 @@ def run_density(
         speed=1.0 + epsilon,
         whole=service == "slot",
         lightest=serve == "argmin",
-        printed=formula == "printed",
+        published=formula == "published",
         late=bool(late_binding),
     )
     given = problem.arrival, problem.duration, np.asarray(problem.weight)
@@ -288,7 +288,9 @@ class ResidualDensity(Titled):
             duration = jobs.remaining[:, np.newaxis] / queues.speed
         state = new_state(jobs.arrival, duration, self._weight(jobs))
         state.job["started"] = jobs.started
-        rules = Rules(speed=1.0, whole=False, lightest=False, printed=False, late=self.late_binding)
+        rules = Rules(
+            speed=1.0, whole=False, lightest=False, published=False, late=self.late_binding
+        )
         dispatch_new(state, rules, jobs.site)
         return _column(state.job, "site"), None
 

@@ -96,7 +96,8 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
         Parameters
         ----------
         seed
-            Seed of the instance, where it is drawn, and of the world; None goes on with the last.
+            Seed of the instance, where it is drawn, and of the scenario; None goes on with the
+            last.
         options
             Of no effect.
 

@@ -108,7 +108,7 @@ class Session:
         Parameters
         ----------
         rng
-            Draws the instance, unless it is fixed, and then the world.
+            Draws the instance, unless it is fixed, and then the scenario.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Session:
                 raise OptionError(f"{name}: must be the same in every instance that is drawn")
         self.environment = self._environment(truth)
         self._tasks, self._complete = truth.tasks, 0
-        self._episode = self.environment.episode(int(self.environment.worlds(rng, 1)[0]))
+        self._episode = self.environment.episode(int(self.environment.scenarios(rng, 1)[0]))
         self._seen = self._episode.observe()
         self._observation = self._look(self._seen)
         nobody = np.full(truth.clusters, -1)

@@ -47,7 +47,7 @@ class OptimusContainers(Settled, Deterministic):
     ----------
     fit
         How the formula for the time of a task is fitted to the table of speeds, ``"correct"`` or
-        ``"printed"``.
+        ``"published"``.
 
     Raises
     ------

@@ -38,7 +38,7 @@ __all__ = [
     "sharers",
 ]
 
-Fit = Literal["correct", "printed"]
+Fit = Literal["correct", "published"]
 """How the formula is fitted: properly, or as in the program behind the paper's figures."""
 
 NOTHING: Final = 1e-3
@@ -69,7 +69,7 @@ def fitted_slots(instance: TapFingerInstance, fit: Fit = "correct") -> Floats:
     for n, k in np.ndindex(gain.shape[:2]):
         key = gain[n, k].tobytes()
         if key not in known:
-            known[key] = _printed(gain[n, k]) if fit == "printed" else _correct(gain[n, k])
+            known[key] = _published(gain[n, k]) if fit == "published" else _correct(gain[n, k])
         slots[n, k] = known[key]
     return slots
 
@@ -96,7 +96,7 @@ def _correct(gain: Floats) -> Floats:
     return slots
 
 
-def _printed(gain: Floats) -> Floats:
+def _published(gain: Floats) -> Floats:
     from scipy.optimize import least_squares
 
     cpus, gpus = gain.shape
@@ -260,7 +260,7 @@ class Optimus(Reassigning):
     ----------
     fit
         How the formula for the time of a task is fitted to the table of speeds: ``"correct"``, or
-        ``"printed"`` as behind the paper's figures, where CPU cores and GPUs are mixed up.
+        ``"published"`` as behind the paper's figures, where CPU cores and GPUs are mixed up.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.simulate import Deterministic, play
+from edgeopt.online.simulate import Deterministic, run_policy
 from edgeopt.online.tapfinger.episode import TapFingerEpisode
 from edgeopt.online.tapfinger.policies.reservation import PricedSpt, ReservationSpt
 from edgeopt.options import check_able, check_choice, check_whole, refused
@@ -168,7 +168,7 @@ class Rollout(Deterministic):
         run = TapFingerEpisode.resumed(
             instance, seen, refill=self.refill, preemption=policy.preemptive
         )
-        play(run, policy, own, np.random.default_rng(0))
+        run_policy(run, policy, own, np.random.default_rng(0))
         completion = run.state.completion.astype(np.float64)
         completion[completion < 0] = np.inf
         weight = seen.tasks.weight

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.simulate import play
+from edgeopt.online.simulate import run_policy
 from edgeopt.online.tapfinger.conflicts import Orders, carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
@@ -75,12 +75,12 @@ _ROUNDS: Final = 1024
 def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
     """Return a stand-in for the plain loop, with the same trajectories."""
 
-    def run(worlds: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
+    def run(scenarios: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
         seconds, episodes = 0.0, []
-        for world, stream in zip(worlds, rng.spawn(len(worlds)), strict=True):
-            episode = environment.episode(world, record=record)
+        for scenario, stream in zip(scenarios, rng.spawn(len(scenarios)), strict=True):
+            episode = environment.episode(scenario, record=record)
             if record:  # what is held is kept by the plain loop alone
-                seconds += play(episode, policy, policy.start(environment.instance), stream)
+                seconds += run_policy(episode, policy, policy.start(environment.instance), stream)
             else:
                 began = time.perf_counter()
                 _live(episode, policy, environment.truth.largest, stream)

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgeopt import simulate
 from edgeopt.bounds.claim import Claim, Measurement, NotApplicableError
-from edgeopt.bounds.search import Family, Parameter
+from edgeopt.bounds.search import Parameter, ParameterSpace
 from edgeopt.bounds.verdict import Relation, Source
 from sixth_system.instance import BatchInstance, generate
 from sixth_system.offline import optimum
@@ -55,7 +55,7 @@ CLAIMS = (
         measure=partial(ratio, BALANCE),
         relation=Relation.AT_MOST,
         instance_type=BatchInstance,
-        family={
+        test_instances={
             "one_request": partial(one_request, 20),
             **{f"drawn_{seed}": partial(generate, slots=80, rng=seed) for seed in range(5)},
         },
@@ -67,7 +67,7 @@ CLAIMS = (
         measure=partial(ratio, TIMER),
         relation=Relation.AT_MOST,
         instance_type=BatchInstance,
-        family={"two_at_once": two_at_once},
+        test_instances={"two_at_once": two_at_once},
         counterexample="two_at_once",
         corrected_by=("sixth.balance",),
     ),
@@ -82,8 +82,8 @@ def two_moments(point: Mapping[str, Any]) -> BatchInstance:
     return BatchInstance(requests, point["launch"])
 
 
-FAMILIES = (
-    Family(
+PARAMETER_SPACES = (
+    ParameterSpace(
         "two_moments",
         (
             Parameter("first", 1, 12, whole=True),

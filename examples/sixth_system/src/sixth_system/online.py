@@ -27,7 +27,7 @@ class Waiting(NamedTuple):
 
 
 class Day:
-    """One day being lived through: a policy is asked in every slot in which somebody waits."""
+    """One day being simulated: a policy is asked in every slot in which somebody waits."""
 
     def __init__(self, instance: BatchInstance) -> None:
         self.cost, self.asked = np.zeros((2, instance.requests.size))
@@ -70,10 +70,10 @@ class Waking:
         """All that a policy may know beforehand: the price of a batch."""
         return self.given.launch
 
-    def worlds(self, rng: np.random.Generator, runs: int) -> Sequence[None]:
+    def scenarios(self, rng: np.random.Generator, runs: int) -> Sequence[None]:
         return [None] * runs
 
-    def episode(self, world: None, *, record: bool = False) -> Day:
+    def episode(self, scenario: None, *, record: bool = False) -> Day:
         return Day(self.given)
 
     def trajectory(

@@ -19,10 +19,10 @@ from edgeopt.studies import (
     System,
 )
 from edgeopt.studies.pictures.values import RATIOS, VALUE_OVER_TIME
-from sixth_system.exhibits import EXHIBITS
 from sixth_system.instance import BatchInstance, generate
 from sixth_system.offline import optimum
 from sixth_system.online import ALONE, BALANCE, TIMER, RandomBalance, Waking
+from sixth_system.paper_figures import PAPER_FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +70,6 @@ SYSTEM = System(
         bound_of=lambda _policy: "opt",
     ),
     claims=Claims("sixth"),
-    figures=EXHIBITS,
+    figures=PAPER_FIGURES,
     reporting=Reporting(pictures=(RATIOS, VALUE_OVER_TIME)),
 )

@@ -1,0 +1,64 @@
+"""``{paper_figure} SYSTEM figure N``: printed, ours, and why they may differ, at quick sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from kept import kept
+from shown import paragraph, picture, table
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+class FigureDirective(SphinxDirective):
+    """A figure or table of a paper's evaluation, computed by the build from few and small cells."""
+
+    required_arguments = 3
+
+    def run(self) -> list[nodes.Node]:
+        system, kind, number = self.arguments
+        made = kept(["paper_figure", system, kind, number], lambda: compute(system, kind, number))
+        result = [paragraph(nodes.strong(made["heading"], made["heading"]))]
+        if made["lines"]:
+            headings = ["what", "published", "computed", *(["why"] if made["reasons"] else [])]
+            result.append(table(headings, made["lines"], left=1, classes=["made"]))
+        caveats = nodes.bullet_list()
+        for sentence in made["caveats"]:
+            caveats += nodes.list_item("", paragraph(sentence))
+        if made["caveats"]:
+            result += [paragraph("Left open in print, or why ours may differ:"), caveats]
+        return [*result, *picture(made["svg"], made["takeaway"], made["caption"])]
+
+
+def compute(system: str, kind: str, number: str) -> dict[str, Any]:
+    from edgeopt.studies.figures import reproduce
+    from edgeopt.studies.figures.report import figure, in_words
+    from edgeopt.studies.pictures.canvas import inline_svg
+
+    [outcome] = reproduce(system, **{kind: number}, quick=True, progress=False).outcomes
+    paper_figure, takeaway = outcome.paper_figure, outcome.paper_figure.takeaway(outcome.rows)
+    lines = outcome.lines
+    reasons = any(line["why"] for line in lines)
+    return {
+        "heading": f"{paper_figure.heading}: {paper_figure.title}.",
+        "lines": [
+            [line["what"], *in_words(line), *([line["why"]] if reasons else [])] for line in lines
+        ],
+        "reasons": reasons,
+        "caveats": list(paper_figure.caveats),
+        "takeaway": takeaway,
+        "svg": inline_svg(figure(outcome), prefix=f"{system}-{paper_figure.name}-", label=takeaway),
+        "caption": (
+            f"{paper_figure.caption} Computed from few and small cells, {outcome.cells} in all, "
+            f"when this page was built; edgeopt reproduce {system} --{kind} {number} takes the "
+            "sizes of the paper."
+        ).strip(),
+    }
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("paper_figure", FigureDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,123 @@
+"""Algorithm 1 against an oblivious adversary: the fractional allocations, slot by slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.bounds.idn.evaluation import centre, free
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.idn.evaluation import Evaluation
+    from edgeopt.bounds.idn.slot import Slot
+
+__all__ = ["Logs", "Step", "average_run", "logs", "run_policy"]
+
+
+class Step(NamedTuple):
+    """One slot of play.
+
+    Attributes
+    ----------
+    slot
+        What the adversary chose.
+    point
+        Fractional allocation in the slot, shape [V, M].
+    gradient
+        Supergradient of the gain there, shape [V, M], 0 at nodes without a choice.
+    """
+
+    slot: Slot
+    point: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+
+
+def run_policy(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Iterator[Step]:
+    """Ascend along supergradients with a rate per node."""
+    point, choice = centre(view.instance), free(view.instance)
+    for t in range(slots):
+        slot = view.slot(t % view.instance.horizon)
+        gradient = slot.supergradient(point.ravel()).reshape(point.shape)
+        gradient[~choice] = 0
+        yield Step(slot, point.copy(), gradient)
+        _ascend(view, point, gradient, rates)
+
+
+def average_run(
+    view: Evaluation, rates: NDArray[np.float64], iterations: int
+) -> NDArray[np.float64]:
+    """Ascend on the gain averaged over all slots and average the allocations, shape [V, M]."""
+    point, choice = centre(view.instance), free(view.instance)
+    total = np.zeros(point.shape)
+    for _ in range(iterations):
+        total += point
+        gradient = np.zeros(point.shape)
+        for slot, share in view.distinct:
+            gradient += share * slot.supergradient(point.ravel()).reshape(point.shape)
+        gradient[~choice] = 0
+        _ascend(view, point, gradient, rates)
+    return total / iterations
+
+
+def _ascend(
+    view: Evaluation,
+    point: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    rates: NDArray[np.float64],
+) -> None:
+    from edgeopt.online.knapsack_projection import ascend_in_place
+
+    size, budget = view.instance.size, view.instance.budget
+    for v in np.flatnonzero(rates > 0):
+        ascend_in_place(point[v], gradient[v], size[v], rates[v], budget[v])
+
+
+class Logs(NamedTuple):
+    """Sums over a play that the regret bounds need.
+
+    Attributes
+    ----------
+    linear_regret
+        Largest of the sums of g (y - y_t) over allocations y that fill the budgets.
+    squared_range
+        Sum over the slots of the squared range of g / s at each node, shape [V].
+    squared_norm
+        Sum over the slots of the squared largest g / s.
+    gain, bounding
+        Sums over the slots of the fractional gain and of the bounding function (116), ms.
+    """
+
+    linear_regret: float
+    squared_range: NDArray[np.float64]
+    squared_norm: float
+    gain: float
+    bounding: float
+
+
+def logs(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Logs:
+    """Play and add up."""
+    size = view.instance.size
+    total, earned = np.zeros(size.shape), 0.0
+    spread, norm = np.zeros(len(size)), 0.0
+    gain, bounding = 0.0, 0.0
+    for step in run_policy(view, rates, slots):
+        density = step.gradient / size
+        total += step.gradient
+        earned += float((step.gradient * step.point).sum())
+        spread += np.ptp(density, axis=1) ** 2
+        norm += float(density.max()) ** 2
+        row = step.point.reshape(1, -1)
+        gain += float(step.slot.ranked(row)[0])
+        bounding += float(step.slot.bounding(row)[0])
+    best = 0.0
+    for v in np.flatnonzero(free(view.instance)):
+        order = np.argsort(-total[v] / size[v], kind="stable")
+        before = np.cumsum(size[v, order]) - size[v, order]
+        share = np.clip((view.instance.budget[v] - before) / size[v, order], 0, 1)
+        best += float(share @ total[v, order])
+    return Logs(best - earned, spread, norm, gain, bounding)

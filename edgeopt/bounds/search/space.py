@@ -1,0 +1,212 @@
+"""Instances by parameters: a box of numbers, and what is built from a point of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.claim import Claim
+
+__all__ = ["Parameter", "ParameterSpace", "Point", "of_seeds"]
+
+
+def row(name: str, count: int, low: float, high: float, **options: Any) -> tuple[Parameter, ...]:
+    """Return several parameters of one kind."""
+    return tuple(Parameter(f"{name}_{place}", low, high, **options) for place in range(count))
+
+
+def values(point: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the numbers of a row."""
+    found: list[Any] = []
+    while f"{name}_{len(found)}" in point:
+        found.append(point[f"{name}_{len(found)}"])
+    return found
+
+
+Point = tuple[float, ...]
+
+_DIGITS = 6
+"""Numbers have so many digits of the size of their range: smaller ones only upset the solvers."""
+
+_SEEDS = 99999
+"""The largest seed."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that an instance is built from.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    low, high
+        Its range, both ends included.
+    whole
+        Whether it is a whole number.
+    simple
+        The value that it takes in the simplest instance, towards which a find is shrunk; the lower
+        end by default.
+    log
+        Whether it ranges over orders of magnitude: it is drawn and moved by its logarithm.
+
+    Raises
+    ------
+    OptionError
+        If the range is empty or holds no whole number, the simple value lies outside it, or it is
+        to range over orders of magnitude and reaches down to 0.
+    """
+
+    name: str
+    low: float
+    high: float
+    whole: bool = False
+    simple: float | None = None
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        said = f"parameter {self.name}:"
+        ends = (self.low, self.high)
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
+            raise OptionError(f"{said} the range {self.low} to {self.high} is empty or endless")
+        if self.whole and math.ceil(self.low) > math.floor(self.high):
+            raise OptionError(f"{said} no whole number lies in {self.low} to {self.high}")
+        if self.log and (self.low <= 0.0 or self.whole):
+            raise OptionError(f"{said} a range of magnitudes {ends} is positive and not whole")
+        if self.simple is not None and not self.low <= self.simple <= self.high:
+            raise OptionError(f"{said} the simple value lies outside the range")
+
+    @property
+    def target(self) -> float:
+        """Value in the simplest instance."""
+        return self.settled(self.low if self.simple is None else self.simple)
+
+    def settled(self, value: float) -> float:
+        """Return the allowed value nearest to a number."""
+        value = min(max(float(value), self.low), self.high)
+        if self.whole:
+            return float(min(max(np.rint(value), math.ceil(self.low)), math.floor(self.high)))
+        if self.log:
+            return value
+        # Decimals, so that plain numbers stay plain.
+        decimals = _DIGITS - math.floor(math.log10(self.high - self.low or 1.0))
+        return min(max(round(value, decimals), self.low), self.high)
+
+    def at(self, share: float) -> float:
+        """Return the allowed value at a share of the range, from 0 at its low end to 1."""
+        if self.log:
+            return self.settled(self.low * math.exp(share * math.log(self.high / self.low)))
+        return self.settled(self.low + share * (self.high - self.low))
+
+    def share(self, value: float) -> float:
+        """Return the share of the range at which a value stands."""
+        if self.low == self.high:
+            return 0.0
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class ParameterSpace:
+    """Instances that depend on a few numbers.
+
+    Parameters
+    ----------
+    name
+        Name of the family.
+    parameters
+        The numbers.
+    build
+        Returns the instance for the numbers by name, whole ones as ``int``. It may raise an
+        `EdgeOptError` where there is none.
+    instance_type
+        Type of the instances; left out, any claim may be looked at.
+
+    Raises
+    ------
+    OptionError
+        If there is no parameter, or two have one name.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    build: Callable[[Mapping[str, Any]], Any]
+    instance_type: type = object
+
+    def __post_init__(self) -> None:
+        names = [parameter.name for parameter in self.parameters]
+        if not names or len(set(names)) < len(names):
+            raise OptionError(f"family {self.name}: needs parameters, each of a name of its own")
+
+    def fits(self, claim: Claim) -> bool:
+        """Return whether a claim speaks about instances of this type."""
+        spoken_of = claim.instance_type
+        several = spoken_of if isinstance(spoken_of, tuple) else (spoken_of,)
+        return self.instance_type is object or issubclass(self.instance_type, several)
+
+    def settled(self, point: Iterable[float]) -> Point:
+        """Return the allowed point nearest to a point."""
+        return tuple(
+            parameter.settled(value)
+            for parameter, value in zip(self.parameters, point, strict=True)
+        )
+
+    def at(self, shares: NDArray[np.float64]) -> Point:
+        """Return the allowed point at shares of the ranges."""
+        return tuple(
+            parameter.at(min(max(share, 0.0), 1.0))
+            for parameter, share in zip(self.parameters, shares.tolist(), strict=True)
+        )
+
+    def shares(self, point: Point) -> NDArray[np.float64]:
+        """Return the shares of the ranges at which a point stands."""
+        return np.array(
+            [
+                parameter.share(value)
+                for parameter, value in zip(self.parameters, point, strict=True)
+            ]
+        )
+
+    def named(self, point: Point) -> dict[str, Any]:
+        """Return the numbers of a point by name."""
+        return {
+            parameter.name: int(value) if parameter.whole else value
+            for parameter, value in zip(self.parameters, point, strict=True)
+        }
+
+    def drawn(self, rng: np.random.Generator) -> Point:
+        """Draw a point: three of four values anywhere, the others at an end of their range."""
+        count = len(self.parameters)
+        inside = rng.random(count)
+        ends = np.where(rng.random(count) < 0.5, 0.0, 1.0)
+        return self.at(np.where(rng.random(count) < 0.75, inside, ends))
+
+
+def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpace:
+    """Return a family whose instances are drawn at random, one per seed.
+
+    Parameters
+    ----------
+    name
+        Of the family.
+    draw
+        Draws an instance from a seed.
+    kind
+        Class of the instances.
+    """
+
+    def build(point: Mapping[str, Any]) -> Any:
+        return draw(point["seed"])
+
+    return ParameterSpace(name, (Parameter("seed", 0, _SEEDS, whole=True),), build, kind)

@@ -1,0 +1,12 @@
+"""The figures of EDR's evaluation."""
+
+from __future__ import annotations
+
+from edgeopt.studies.edr.figures import costs, proposed, varied
+
+__all__ = ["PAPER_FIGURES"]
+
+PAPER_FIGURES = tuple(
+    sorted((*costs.FIGURES, *proposed.FIGURES, *varied.FIGURES), key=lambda one: one.number)
+)
+"""In the order of the paper."""

@@ -1,0 +1,209 @@
+"""Figures 4f, 4g, 6 and 7: regret, fit and cost over the horizon and the noise."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import gt
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.edr.figures.weeks import BASELINES, ONLINE, OPEN, OWN, weeks
+from edgeopt.studies.edr.growth import exponent
+from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
+from edgeopt.studies.figures import PaperFigure, Published, found, means, said
+from edgeopt.studies.figures.drawing import curves
+from edgeopt.studies.figures.reading import beside, extreme, overall, span, where
+from edgeopt.studies.wording import interval, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from edgeopt.studies.sweeps import Cell
+
+__all__ = ["FIGURES"]
+
+_BANDS: Final = "Bands: 95 % intervals over the drawn weeks."
+
+
+def _horizons(quick: bool) -> list[Cell]:
+    shares = (1 / 8, 1 / 4, 1 / 2, 3 / 4, 1.0)
+    return [cell for share in shares for cell in weeks(quick, (*ONLINE, FRAMEWISE), share=share)]
+
+
+def _regrets(table: pd.DataFrame) -> pd.DataFrame:
+    best = where(table, policy=FRAMEWISE).set_index(["draw", "frames"])["paid"]
+    own = table[table["policy"] != FRAMEWISE].copy()
+    own["regret"] = own["paid"] - best.loc[list(zip(own["draw"], own["frames"], strict=True))].array
+    return means(own, ("regret", "fit"), ("frames", "policy"))
+
+
+def _growth(metric: str) -> Callable[[pd.DataFrame], str]:
+    """Say how a measure of PROPOSED grows, as far as a power of the horizon can be fitted."""
+
+    def read(rows: pd.DataFrame) -> str:
+        own = where(rows, policy=OWN).sort_values("frames")
+        values = own[metric].to_numpy(dtype=float)
+        growth = exponent(own["frames"].to_numpy(dtype=np.int64), values, 0.95)
+        if growth is None:
+            return f"goes from {number(values[0], 3)} to {number(values[-1], 3)}"
+        limits = interval(growth.low, growth.high, digits=2)
+        return f"grows like T to the power of {number(growth.exponent, 2)} ({limits})"
+
+    return read
+
+
+def _growing(
+    number: str, metric: str, unit: str, more: list[Published], caption: str
+) -> PaperFigure:
+    return PaperFigure(
+        number=number,
+        title=f"dynamic {metric} over the length of the horizon",
+        cells=_horizons,
+        rows=_regrets,
+        columns={
+            "frames": "Frames T", "policy": "Policy", "regret": "Regret (points)",
+            "fit": "Fit (rounds)",
+        },
+        draw=partial(
+            curves, x="frames", metrics={metric: f"{metric} ({unit})"}, xlabel="frames T",
+            titles=ONLINE,
+        ),
+        takeaway=said(
+            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames the least is "
+            "{least:3}, with {least.title}",
+            growth=_growth(metric),
+            frames=overall("max", "frames"),
+            least=extreme("min", metric, ONLINE, frames=max),
+        ),
+        published=[Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric)), *more],
+        caveats=(
+            "The horizons are the first eighth, quarter, half, three quarters and all of a week; a "
+            "task whose window is cut keeps its even rate.",
+            *OPEN,
+        ),
+        caption=f"{caption} Exponents are fitted to positive values over these horizons, and "
+        f"speak about them alone. {_BANDS}",
+    )  # fmt: skip
+
+
+_FIGURE_4F = _growing(
+    "4f",
+    "regret",
+    "points",
+    [
+        Published(
+            "PROPOSED's regret beside others",
+            "below GREEDY, OASDR, LYNO",
+            beside("regret", OWN, BASELINES, {"below": gt}, frames=max),
+        ),
+        Published("PROPOSED's regret beside RL", "below", None),
+    ],
+    "Cost, late rounds aside, beyond that of the best plan of every frame for itself which trains "
+    "at the even rate; below zero where a policy trains less, or at better times.",
+)
+_FIGURE_4G = _growing(
+    "4g", "fit", "rounds", [],
+    "Norm of the rounds by which tasks lag behind their even rates at the end.",
+)  # fmt: skip
+
+_NOISE: Final = (-174.0, -169.0, -164.0, -159.0, -154.0)
+_READINGS: Final = {
+    "group": "one set of sites shares a band",
+    "none": "nobody shares a band",
+    "per_receiver": "each receiver hears sites of its own",
+}
+_SMALLER: Final[dict[str, Any]] = {"sites": 20, "tasks": 40, "frames": 48, "accuracy": 0.02}
+
+
+def _noisy(quick: bool) -> list[Cell]:
+    return [
+        cell
+        for reuse in _READINGS
+        for noise in (_NOISE[::4] if quick else _NOISE)
+        for cell in weeks(
+            quick, (OWN, OFFLINE), draws=3 if quick else 4, reuse=reuse, noise=noise,
+            **({} if quick else _SMALLER),
+        )
+    ]  # fmt: skip
+
+
+def _under_noise(table: pd.DataFrame) -> pd.DataFrame:
+    table = table.assign(cost=[total[-1] for total in table["total"]])
+    place = ["draw", "reuse", "noise"]
+    bound = where(table, policy=OFFLINE)[[*place, "bound"]]
+    own = table[table["policy"] != OFFLINE].drop(columns="bound").merge(bound, on=place)
+    quiet = where(own, noise=min)[["draw", "reuse", "cost"]].rename(columns={"cost": "least"})
+    own = own.merge(quiet, on=["draw", "reuse"])
+    own = own.assign(ratio=own["cost"] / own["bound"], change=own["cost"] / own["least"] - 1.0)
+    metrics = ("cost", "change", "ratio", "served_share")
+    return means(own, metrics, ("reuse", "noise"), shares=("served_share",))
+
+
+def _noise(
+    number: str, title: str, axis: tuple[str, str, float], takeaway: Callable[[pd.DataFrame], str],
+    published: list[Published],
+) -> PaperFigure:  # fmt: skip
+    metric, label, scale = axis
+    return PaperFigure(
+        number=number,
+        title=f"{title} over the noise",
+        cells=_noisy,
+        rows=_under_noise,
+        columns={
+            "reuse": "Who hears whom", "noise": "Noise (dBm/Hz)", "cost": "Total cost",
+            "change": "Against the least noise", "ratio": "In terms of OFFLINE",
+            "served_share": "Requests served",
+        },
+        percent=("change", "served_share"),
+        draw=partial(
+            curves, x="noise", metrics={metric: label}, xlabel="noise (dBm/Hz)",
+            titles=_READINGS, series="reuse", scale=scale,
+        ),
+        takeaway=takeaway,
+        published=published,
+        caveats=(
+            "Who disturbs whom is not given; here are three readings. Where each receiver hears "
+            "sites of its own, links are so slow that many requests stay unserved.",
+            "Smaller than in the paper: 20 sites, 40 tasks, 48 frames, and an accuracy of 0.02.",
+            OPEN[1],
+            *OPEN[3:],
+        ),
+        caption=f"PROPOSED. {_BANDS}",
+    )  # fmt: skip
+
+
+_FIGURE_6 = _noise(
+    "6",
+    "total cost",
+    ("change", "change of the total cost (%)", 100.0),
+    said(
+        "From the least to the most noise the cost changes by "
+        + ", ".join(f"{{{reuse}:%}} where {title}" for reuse, title in _READINGS.items()),
+        **{reuse: found("change", reuse=reuse, noise=max) for reuse in _READINGS},
+    ),
+    [
+        Published(f"cost at the most noise against the least, where {title}", "varies marginally",
+                found("change", reuse=reuse, noise=max), percent=True)
+        for reuse, title in _READINGS.items()
+    ],
+)  # fmt: skip
+_FIGURE_7 = _noise(
+    "7",
+    "competitive ratio",
+    ("ratio", "total cost in terms of OFFLINE", 1.0),
+    said(
+        "PROPOSED costs, in terms of OFFLINE, "
+        + ", ".join(f"{{{reuse}}} where {title}" for reuse, title in _READINGS.items()),
+        **{reuse: span("ratio", reuse=reuse) for reuse in _READINGS},
+    ),
+    [
+        Published(f"{which} ratio, where {title}", value, overall(how, "ratio", reuse=reuse))
+        for reuse, title in _READINGS.items()
+        for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
+    ],
+)
+
+FIGURES: Final = (_FIGURE_4F, _FIGURE_4G, _FIGURE_6, _FIGURE_7)

@@ -1,0 +1,259 @@
+"""The setting of EDR's evaluation: drawn weeks, and a policy or an optimum on one of them."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.instances.edr import generate
+from edgeopt.studies.edr.growth import cut, lost
+from edgeopt.studies.edr.policies import FRAMEWISE, OFFLINE
+from edgeopt.studies.figures import InstanceSpec
+from edgeopt.studies.sweeps import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.edr import EdrInstance
+    from edgeopt.online.edr import EdrTrajectory
+    from edgeopt.online.edr.events import Decision, Slot
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["BASELINES", "ONLINE", "OPEN", "OWN", "STEPS", "TITLES", "loss_bound", "weeks"]
+
+ONLINE: Final = {
+    "saddle_point": "PROPOSED",
+    "saddle_point+published": "PROPOSED (as printed)",
+    "oasdr": "OASDR",
+    "lyapunov": "LYNO",
+    "greedy": "GREEDY",
+}
+"""The policies of the paper's figures that are built."""
+
+OWN: Final = "saddle_point"
+BASELINES: Final = {name: ONLINE[name] for name in ("greedy", "oasdr", "lyapunov")}
+
+TITLES: Final = {**ONLINE, OFFLINE: "OFFLINE"}
+"""With the offline optimum."""
+
+STEPS: Final = 20
+"""Steps of a window, and of a distribution of run times."""
+
+OPEN: Final = (
+    "The paper names 1000 sites and, elsewhere, 50; here are 50 at random places, 100 tasks, and "
+    "168 frames of 12 slots.",
+    "Requests, prices, caps and arrivals of tasks are drawn in place of its traces, and windows, "
+    "objectives, speeds and batches, which are not given, are made up.",
+    "Who shares a band is not given; here one set of a tenth to a fifth of the sites does so in "
+    "each frame.",
+    "A site does three times the largest load that arrives at it, not once: not every site can "
+    "serve every type, and training takes room, too.",
+    "Dollars and seconds are added with weights under which training and serving at an even rate "
+    "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
+    "requests are priced on top.",
+    "PROPOSED is the method with its index and rounding corrected, a guard on deadlines and a "
+    "reserve for requests; where it is compared, it stands beside as printed, too. OASDR and LYNO "
+    "are readings of one line each.",
+)
+"""Why figures of all figures may differ."""
+
+_FULL: Final[dict[str, Any]] = {
+    "sites": 50,
+    "tasks": 100,
+    "frames": 168,
+    "slots": 12,
+    "accuracy": 0.01,
+}
+_QUICK: Final[dict[str, Any]] = {"sites": 8, "tasks": 8, "frames": 24, "slots": 3, "accuracy": 0.1}
+_WARM_UP: Final[dict[str, Any]] = {
+    "sites": 3, "tasks": 2, "frames": 2, "slots": 2, "accuracy": 0.5,
+}  # fmt: skip
+
+
+def weeks(
+    quick: bool,
+    names: Iterable[str] = TITLES,
+    *,
+    share: float = 1.0,
+    draws: int | None = None,
+    **changes: Any,
+) -> list[Cell]:
+    """List a cell for each policy or benchmark on the first share of each of the drawn weeks."""
+    from edgeopt.instances.edr.channel import NOISE
+
+    own = {"reuse": "group", "noise": NOISE, **(_QUICK if quick else _FULL), "capable_share": 0.25}
+    own |= changes
+    frames = round(own["frames"] * share)
+    listed = []
+    for draw in range((3 if quick else 5) if draws is None else draws):
+        spec = InstanceSpec.of(week, rng=draw, first=frames, **own)
+        for name in names:
+            work, seeds = (_simulated, (draw,)) if name in ONLINE else (_planned, ())
+            identity = {
+                "draw": draw,
+                "frames": frames,
+                "reuse": own["reuse"],
+                "noise": own["noise"],
+                "system": "edr",
+                "instance": spec.fingerprint(),
+                "policy": name,
+                "reading": f"{work.__module__}.{work.__qualname__}",
+            }
+            listed.append(Cell(identity, work, (spec, name, *seeds)))
+    return listed
+
+
+def week(*, first: int, **settings: Any) -> EdrInstance:
+    """Draw an instance and keep its first frames."""
+    return cut(_whole(tuple(sorted(settings.items()))), first)
+
+
+@lru_cache(maxsize=2)
+def _whole(settings: tuple[tuple[str, Any], ...]) -> EdrInstance:
+    return generate(**dict(settings))
+
+
+class _Watched:
+    """A policy that decides as another one, and notes how long that takes and what types cost."""
+
+    def __init__(self, policy: Any, instance: EdrInstance) -> None:
+        self.policy, self.instance = policy, instance
+        self.name, self.start = policy.name, policy.start
+        self.frame_seconds: list[float] = []
+        self.slot_seconds: list[float] = []
+        self.type_cost = np.zeros(instance.types)
+        self.unserved = np.zeros(instance.types)
+
+    def decide(self, state: Any, observation: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Decide as the policy does, and take its time."""
+        from edgeopt.online.edr import Slot
+
+        began = time.perf_counter()
+        decision, state = self.policy.decide(state, observation, rng)
+        seconds = time.perf_counter() - began
+        if isinstance(observation, Slot):
+            self.slot_seconds.append(seconds)
+            self._add_cost(observation, decision)
+        else:
+            self.frame_seconds.append(seconds)
+        return decision, state
+
+    def learn(self, state: Any, observation: Any, decision: Any, feedback: Any) -> Any:
+        """Learn as the policy does, and note what a frame left unserved."""
+        from edgeopt.online.edr import ClosedFrame
+
+        if isinstance(feedback, ClosedFrame):
+            self.unserved += feedback.unserved
+        return self.policy.learn(state, observation, decision, feedback)
+
+    def _add_cost(self, slot: Slot, decision: Decision) -> None:
+        from edgeopt.online.edr.settlement import flows_of
+
+        instance = self.instance
+        origin, site, kind, amount = flows_of(decision, instance.sites, instance.types)
+        seconds = instance.request_seconds(slot.frame, slot.slot)[origin, site, kind]
+        dollars = instance.price[slot.frame] * instance.request_energy[site, kind]
+        unit = instance.energy_weight * dollars + instance.delay_weight * seconds
+        self.type_cost += np.bincount(kind, amount * unit, instance.types)
+
+
+def _simulated(spec: InstanceSpec, name: str, seed: int) -> dict[str, Any]:
+    """Simulate a policy on a week, and return all that the figures show of it."""
+    from edgeopt.models.edr import unserved_price
+    from edgeopt.online import simulate
+    from edgeopt.online.edr import EdrEnvironment
+    from edgeopt.studies.registry import choose, find_system
+
+    [entry] = choose(find_system("edr"), [name])
+    instance: EdrInstance = spec.instance()
+    policy = entry.make(instance, {})
+    simulate(EdrEnvironment(generate(**_WARM_UP)), policy, rng=seed, runs=1)  # what compiles
+    watched: Any = _Watched(policy, instance)
+    found: EdrTrajectory = simulate(EdrEnvironment(instance), watched, rng=seed, runs=1)
+    asked = float(found.asked.sum())
+    _, fit = lost(instance, found, np.zeros(instance.frames))
+    return {
+        "total": np.cumsum(found.reward[0]).tolist(),
+        "energy": np.cumsum(found.energy_cost[0]).tolist(),
+        "task_cost": _by_task_kind(instance, found.rounds[0], found.missing[0]),
+        "type_cost": (watched.type_cost + watched.unserved * unserved_price(instance)).tolist(),
+        "request_cost": float(watched.type_cost.sum()),
+        **_served(asked, float(found.unserved.sum())),
+        "completion": float(found.completion()[0]),
+        "excess": float(found.excess_share()[0]),
+        "paid": float((found.cost + found.unserved_cost).sum()),
+        "fit": fit,
+        "loss": loss_bound(instance, found.rounds[0], dict(spec.settings)["accuracy"]),
+        "frame_ms": _steps(watched.frame_seconds),
+        "slot_ms": _steps(watched.slot_seconds),
+        "quality": found.quality[0].tolist(),
+    }
+
+
+def _planned(spec: InstanceSpec, name: str) -> dict[str, Any]:
+    """Solve a benchmark on a week, and return what the figures show of it."""
+    from edgeopt.models.edr import late_price, unserved_price
+    from edgeopt.studies.registry import find_system
+
+    instance: EdrInstance = spec.instance()
+    solved = find_system("edr").offline.bounds[name].compute(instance)
+    if name == FRAMEWISE:
+        return {"paid": solved.value}
+    assert name == OFFLINE
+    found = solved.plan
+    late = np.bincount(instance.deadline, found.missing * late_price(instance), instance.frames)
+    lost_requests = found.unserved @ unserved_price(instance)
+    total = found.training_cost + found.request_cost + late + lost_requests
+    spent = instance.energy_weight * instance.price * found.energy
+    asked = float(instance.requests.sum())
+    rounds = float(instance.rounds.sum())
+    return {
+        "bound": solved.bound,
+        "total": np.cumsum(total).tolist(),
+        "energy": np.cumsum(spent).tolist(),
+        "task_cost": _by_task_kind(instance, found.rounds, found.missing),
+        "request_cost": float(found.request_cost.sum()),
+        **_served(asked, float(found.unserved.sum())),
+        "completion": 1.0 - float(found.missing.sum()) / rounds if rounds else 1.0,
+    }
+
+
+def _served(asked: float, unserved: float) -> dict[str, float]:
+    served = asked - unserved
+    return {"served": served, "served_share": served / asked if asked else 1.0}
+
+
+def _by_task_kind(instance: EdrInstance, rounds: Floats, missing: Floats) -> list[float]:
+    """Return what each kind of task costs, rounds that miss their deadline at their price."""
+    from edgeopt.models.edr import late_price
+
+    assert instance.task_kind is not None
+    cost = (rounds * instance.round_cost).sum(axis=0) + missing * late_price(instance)
+    return list(map(float, np.bincount(instance.task_kind, cost)))
+
+
+def loss_bound(instance: EdrInstance, rounds: Floats, accuracy: float) -> list[list[float]]:
+    """Bound how far each kind of task is from its least loss as its windows pass.
+
+    The bound from which the rounds of a task follow falls like 1 / (q + E) with the rounds q done,
+    where E are local steps, and is the accuracy when all rounds are.
+    """
+    assert instance.task_kind is not None
+    done = np.vstack([np.zeros(instance.tasks), np.cumsum(rounds, axis=0)])
+    passed = np.rint(np.linspace(0.0, 1.0, STEPS + 1)[:, None] * instance.window).astype(np.int64)
+    so_far = np.take_along_axis(done, instance.arrival + passed, axis=0)
+    steps = instance.local_steps
+    bound = accuracy * (instance.rounds + steps) / (so_far + steps)
+    kinds = range(int(instance.task_kind.max(initial=-1)) + 1)
+    return [bound[:, instance.task_kind == kind].mean(axis=1).tolist() for kind in kinds]
+
+
+def _steps(seconds: list[float]) -> list[float]:
+    """Return how long the fastest, each further twentieth and the slowest take, ms."""
+    return list(map(float, 1e3 * np.quantile(seconds, np.linspace(0.0, 1.0, STEPS + 1))))

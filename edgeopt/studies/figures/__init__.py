@@ -1,0 +1,25 @@
+"""Figures and tables of the papers' evaluations, computed here and set beside what is printed."""
+
+from __future__ import annotations
+
+from edgeopt.studies.figures.cells import InstanceSpec, simulated, swept
+from edgeopt.studies.figures.paper_figure import NOT_BUILT, Estimate, PaperFigure, Published
+from edgeopt.studies.figures.reading import found, lead, means, said
+from edgeopt.studies.figures.reproduce import Outcome, Reproduction, reproduce
+
+__all__ = [
+    "NOT_BUILT",
+    "Estimate",
+    "InstanceSpec",
+    "Outcome",
+    "PaperFigure",
+    "Published",
+    "Reproduction",
+    "found",
+    "lead",
+    "means",
+    "reproduce",
+    "said",
+    "simulated",
+    "swept",
+]

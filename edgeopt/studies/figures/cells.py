@@ -1,0 +1,247 @@
+"""The cells that most figures consist of: policies on drawn instances, over swept parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.studies.entries import Benchmark
+from edgeopt.studies.registry import choose, find_system
+from edgeopt.studies.run import study
+from edgeopt.studies.sweeps import Cell, modules_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from edgeopt.studies.entries import PolicyEntry
+    from edgeopt.studies.result import Case
+    from edgeopt.studies.system import System
+
+__all__ = ["InstanceSpec", "Sweep", "figures", "simulated", "swept"]
+
+_TEXTS = ("instance", "policy", "group", "variant", "runs", "bound", "reference")
+
+
+@dataclass(frozen=True)
+class InstanceSpec:
+    """How to make an instance anew wherever a cell is computed.
+
+    Parameters
+    ----------
+    make
+        Function of a module, such as a generator.
+    settings
+        Pairs of keywords and values; see `of`.
+    """
+
+    make: Callable[..., Any]
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, make: Callable[..., Any], **settings: Any) -> InstanceSpec:
+        """Return the recipe for ``make(**settings)``; values have to be hashable."""
+        return cls(make, tuple(sorted(settings.items())))
+
+    def instance(self) -> Any:
+        """Return the instance; the last few are remembered by each process."""
+        return _made(self)
+
+    def fingerprint(self) -> str:
+        """Return the fingerprint of the instance; each process draws it once for that."""
+        return _fingerprint(self)
+
+
+@cache
+def _fingerprint(spec: InstanceSpec) -> str:
+    return str(spec.instance().fingerprint())
+
+
+@lru_cache(maxsize=4)
+def _made(spec: InstanceSpec) -> Any:
+    return spec.make(**dict(spec.settings))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A parameter of the instances that a figure varies.
+
+    Its `name` is the column of the table and, unless `keyword` is given, the keyword of the
+    generator, whose value at a place is `value` of it. A first look takes the `few` places, by
+    default the first and the last.
+    """
+
+    name: str
+    title: str
+    places: tuple[Any, ...]
+    few: tuple[Any, ...] = ()
+    each: str = ""
+    keyword: str = ""
+    value: Callable[[Any], Any] = lambda place: place
+    percent: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, quick: bool) -> tuple[Any, ...]:
+        """Return the places taken."""
+        return (self.few or (self.places[0], self.places[-1])) if quick else self.places
+
+    def settings(self, place: Any) -> dict[str, Any]:
+        """Return what the generator is given at a place."""
+        return {self.keyword or self.name: self.value(place)}
+
+
+def swept(
+    system: str,
+    spec: Callable[..., InstanceSpec],
+    policies: Collection[str],
+    over: Mapping[str, Iterable[Any]],
+    seeds: Iterable[int],
+    **options: Any,
+) -> list[Cell]:
+    """List the cells of policies on instances drawn at every combination of swept values.
+
+    Parameters
+    ----------
+    system
+        Name of the system.
+    spec
+        ``spec(seed, **values)`` returns how to draw an instance.
+    policies
+        Names of its policies.
+    over
+        The values that are swept, by name, which is that of their column too.
+    seeds
+        Of the instances drawn at each place.
+    **options
+        For :func:`simulated`: runs, seed, reading, bounded.
+    """
+    places = [dict(zip(over, values, strict=True)) for values in product(*over.values())]
+    return [
+        cell
+        for place in places
+        for seed in seeds
+        for cell in simulated(system, spec(seed, **place), policies, at=place, **options)
+    ]
+
+
+def simulated(
+    system: str,
+    spec: InstanceSpec,
+    policies: Iterable[str | PolicyEntry],
+    *,
+    runs: int,
+    seed: int = 0,
+    at: Mapping[str, Any] | None = None,
+    reading: Callable[[Case], Mapping[str, Any]] | None = None,
+    bounded: bool = True,
+) -> list[Cell]:
+    """List one cell for each policy on an instance.
+
+    Parameters
+    ----------
+    system
+        Name of the system.
+    spec
+        The instance.
+    policies
+        Names of its policies, or entries of one's own; an entry has to do the same whenever it
+        bears the same name and the same values in `at`.
+    runs
+        Simulated runs, at least 2.
+    seed
+        Of the scenarios.
+    at
+        Where the cell stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
+    reading
+        Function of a module that maps the case of one policy to numbers, texts or lists of them;
+        by default :func:`figures`.
+    bounded
+        Whether to compute the reference bound and the benchmark that bounds the policy. Where a
+        figure has no use for them and they take long: False, and ratios are NaN.
+
+    Returns
+    -------
+    list of Cell
+        Their table has the columns of `at`, ``system, instance, policy, reading, seed, runs``, then
+        what was read.
+    """
+    record = find_system(system)
+    read = figures if reading is None else reading
+    about = modules_in(record)
+    listed = []
+    for entry in choose(record, policies):
+        identity = {
+            **(at or {}),
+            "system": system,
+            "instance": spec.fingerprint(),
+            "policy": entry.name,
+            "reading": f"{read.__module__}.{read.__qualname__}",
+            "seed": seed,
+            "runs": runs,
+            **({} if bounded else {"bounded": False}),
+        }
+        chosen = entry if bounded else replace(entry, bound="")
+        arguments = (system, spec, chosen, runs, seed, read, bounded)
+        listed.append(Cell(identity, _run_policy, arguments, about))
+    return listed
+
+
+def figures(case: Case) -> dict[str, float]:
+    """Return the numbers in the table of a case of one policy, see `edgeopt.studies.table`."""
+    [row] = case.table.to_dict("records")
+    kept = {str(name): value for name, value in row.items() if name not in _TEXTS}
+    return {name: value for name, value in kept.items() if not name.startswith("difference")}
+
+
+def _run_policy(
+    system: str,
+    spec: InstanceSpec,
+    entry: PolicyEntry,
+    runs: int,
+    seed: int,
+    reading: Callable[[Case], Mapping[str, Any]],
+    bounded: bool,
+) -> Mapping[str, Any]:
+    record = find_system(system)
+    record = _narrowed(record, spec, {entry.bound, record.offline.reference} if bounded else set())
+    named = {"instance": spec.instance()}
+    compared = study(named, [entry], system=record, runs=runs, rng=seed, progress=False)
+    return reading(compared.cases[0])
+
+
+def _narrowed(record: System, spec: InstanceSpec, wanted: set[str]) -> System:
+    """Leave a record what one policy is measured by, computed once per instance."""
+    kept = {
+        name: replace(
+            known,
+            compute=_remembered(record.name, name, spec) if name in wanted else _unknown,
+        )
+        for name, known in record.offline.bounds.items()
+        if name in wanted or name == record.offline.reference
+    }
+    others = tuple(
+        one if one.bound in kept else replace(one, bound="") for one in record.policies.entries
+    )
+    return replace(
+        record,
+        policies=replace(record.policies, entries=others, reference=""),
+        offline=replace(record.offline, bounds=kept),
+        claims=None,
+    )
+
+
+def _unknown(_instance: Any) -> Benchmark:
+    """Stand in for a benchmark that nobody asked for."""
+    return Benchmark(value=np.nan, bound=np.nan, gap=np.nan, seconds=0.0, solver="none")
+
+
+def _remembered(system: str, name: str, spec: InstanceSpec) -> Callable[[Any], Benchmark]:
+    return lambda _instance: _benchmark(system, name, spec)
+
+
+@lru_cache(maxsize=8)
+def _benchmark(system: str, name: str, spec: InstanceSpec) -> Benchmark:
+    return find_system(system).offline.bounds[name].compute(spec.instance())

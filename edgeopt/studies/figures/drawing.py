@@ -1,0 +1,230 @@
+"""The pictures that most figures are: curves over a swept parameter, bars, and shaded tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["HOLLOW", "bars", "curves", "groups", "logarithmic", "rows_of_bars", "shaded"]
+
+HOLLOW: Final[dict[str, Any]] = {
+    "linestyle": "none", "marker": "D", "markersize": 6, "color": INK, "markerfacecolor": PAPER,
+    "zorder": 4,
+}  # fmt: skip
+"""Look of what is printed or recorded."""
+
+_MARKS: Final = "osD^vP*Xh"
+
+_MANY: Final = 16
+"""Points of a curve from which on they are not marked."""
+
+_SHORT: Final = 22
+"""Letters of a name, three of which fit side by side."""
+
+
+def curves(
+    rows: pd.DataFrame,
+    x: str,
+    metrics: Mapping[str, str],
+    *,
+    xlabel: str,
+    titles: Mapping[Any, str],
+    series: str = "policy",
+    panels: tuple[str, Mapping[Any, str]] | None = None,
+    along: str = "",
+    scale: float = 1.0,
+    top: float | None = None,
+    zero: bool = False,
+    ticks: Sequence[float] = (),
+    logx: bool = False,
+    logy: bool = False,
+    handles: Iterable[Any] = (),
+) -> Figure:
+    """Draw a panel per measure, or per value of a column, with one curve and band per series.
+
+    Curves go from point to point in the order of the column `along`, by default `x`; only then
+    they have bands. The legend ends with further `handles`.
+    """
+    from matplotlib.lines import Line2D
+
+    column, places = panels or ("", {})
+    count = len(places) or len(metrics)
+    figure = blank(height=(3.5 if count == 1 else 3.2) + 0.18 * ((len(titles) + 2) // 3))
+    shades = colours(titles)
+    many = rows[along or x].nunique() >= _MANY
+    marks = {name: "" if many else _MARKS[place % len(_MARKS)] for place, name in enumerate(titles)}
+    grid = figure.subplots(1, count, squeeze=False, sharey=bool(panels), sharex=bool(panels))[0]
+    shown = [(rows[rows[column] == place], title, *next(iter(metrics.items())))
+             for place, title in places.items()]  # fmt: skip
+    shown = shown or [(rows, "", metric, label) for metric, label in metrics.items()]
+    for axes, (chosen, title, metric, label) in zip(grid, shown, strict=True):
+        for name in titles:
+            own = chosen[chosen[series] == name].sort_values(along or x)
+            _curve(axes, own, x, metric, scale, shades[name], marks[name], band=not along)
+        if logx:
+            logarithmic(axes.xaxis)
+        if ticks or not (logx or many or along):
+            axes.set_xticks(ticks or np.unique(rows[x].to_numpy()))
+        if logy:
+            logarithmic(axes.yaxis)
+        axes.set_xlabel(xlabel)
+        if axes is grid[0] or not panels:
+            axes.set_ylabel(label)
+        axes.set_title(title, fontsize=9)
+        if zero:
+            axes.set_ylim(bottom=0)
+        if top is not None:
+            least = min(axes.get_ylim()[0], 0.95 * top)
+            axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
+    legend = [
+        Line2D([], [], color=shades[name], marker=marks[name], markersize=4.5, label=title)
+        for name, title in titles.items()
+    ]
+    legend += handles
+    longest = max(map(len, titles.values()), default=0)
+    figure.legend(handles=legend, loc="outside lower center", ncols=3 if longest <= _SHORT else 2)
+    return figure
+
+
+def _curve(
+    axes: Axes, own: pd.DataFrame, x: str, metric: str, scale: float, shade: str, mark: str,
+    *, band: bool,
+) -> None:  # fmt: skip
+    axes.plot(own[x], scale * own[metric], marker=mark, markersize=4.5, color=shade)
+    if band and f"{metric}_low" in own:
+        low, high = (scale * own[f"{metric}_{end}"] for end in ("low", "high"))
+        axes.fill_between(own[x], low, high, color=shade, alpha=BAND, linewidth=0)
+
+
+def bars(
+    rows: pd.DataFrame,
+    metrics: Mapping[str, str],
+    *,
+    titles: Mapping[str, str],
+    series: str = "policy",
+    published: Mapping[str, Mapping[str, float]] | None = None,
+    scale: float = 1.0,
+) -> Figure:
+    """Draw measures as bars, one panel each, one bar per series in all of them."""
+    from matplotlib.lines import Line2D
+
+    figure = blank(height=1.2 + 0.3 * len(titles))
+    places = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+    shades = colours(titles)
+    known = {row[series]: row for row in rows.to_dict("records")}
+    beside = {} if published is None else published
+    for axes, (metric, label) in zip(places, metrics.items(), strict=True):
+        for place, name in enumerate(titles):
+            row = known.get(name, {})
+            ends = [scale * row.get(f"{metric}{end}", np.nan) for end in ("", "_low", "_high")]
+            if np.isfinite(ends[0]):
+                axes.barh(place, ends[0], 0.62, color=shades[name], alpha=0.85, linewidth=0)
+            if np.isfinite(ends).all():
+                axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
+            if name in beside.get(metric, {}):
+                axes.plot([scale * beside[metric][name]], [place], **HOLLOW)
+        axes.set_xlabel(label)
+        rows_of_bars(axes, titles.values())
+    if beside:
+        figure.legend(handles=[Line2D([], [], label="published", **HOLLOW)],
+                      loc="outside lower center")  # fmt: skip
+    return figure
+
+
+def rows_of_bars(axes: Axes, titles: Iterable[str]) -> None:
+    """Name rows 0, 1, ... of horizontal bars, the first at the top."""
+    names = list(titles)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def groups(
+    rows: pd.DataFrame,
+    column: str,
+    places: Mapping[Any, str],
+    metric: str,
+    *,
+    label: str,
+    titles: Mapping[str, str],
+) -> Figure:
+    """Draw a group of horizontal bars per value of a column, one bar per policy."""
+    from matplotlib.patches import Patch
+
+    figure = blank(height=1.5 + 0.17 * len(places) * (len(titles) + 1))
+    axes = figure.subplots()
+    shades = colours(titles)
+    thick = 0.86 / len(titles)
+    for place, name in enumerate(titles):
+        own = rows[rows["policy"] == name].set_index(column).loc[list(places)]
+        at = np.arange(len(places)) + (place - (len(titles) - 1) / 2) * thick
+        axes.barh(at, own[metric], thick, color=shades[name], alpha=0.85, linewidth=0)
+        axes.hlines(at, own[f"{metric}_low"], own[f"{metric}_high"], color=INK, linewidth=1.0)
+    rows_of_bars(axes, places.values())
+    axes.set_xlabel(label)
+    handles = [Patch(color=shades[n], alpha=0.85, label=title) for n, title in titles.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    return figure
+
+
+def shaded(
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    metric: str,
+    *,
+    panels: tuple[str, Mapping[Any, str]],
+    labels: tuple[str, str, str],
+    top: float | None = None,
+    below: bool = False,
+) -> Figure:
+    """Draw a measure over two columns as shades, one panel per value of a third one.
+
+    Labels are those of `x`, of `y` and of the shades. Panels stand side by side, or one below the
+    other, with the first row at the top.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    column, places = panels
+    figure = blank(height=1.8 * len(places) if below else 3.4)
+    shape = (len(places), 1) if below else (1, len(places))
+    grid = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False).ravel()
+    top = float(rows[metric].max()) if top is None else top
+    for axes, (place, title) in zip(grid, places.items(), strict=True):
+        shades = rows[rows[column] == place].pivot_table(index=y, columns=x, values=metric)
+        mesh = axes.pcolormesh(shades.columns, shades.index, shades, cmap="Blues", vmin=0, vmax=top)
+        axes.set_title(title, fontsize=9)
+        axes.grid(visible=False)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        if below or axes is grid[0]:
+            axes.set_ylabel(labels[1])
+        if not below or axes is grid[-1]:
+            axes.set_xlabel(labels[0])
+    if below:
+        grid[0].invert_yaxis()
+    figure.colorbar(mesh, ax=grid, label=labels[2], pad=0.02)
+    return figure
+
+
+def logarithmic(axis: Any, linear_below: float | None = None) -> None:
+    """Make an axis logarithmic, its ticks plain numbers."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
+    if linear_below is None:
+        set_scale("log")
+    else:
+        set_scale("symlog", linthresh=linear_below)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_minor_formatter(NullFormatter())

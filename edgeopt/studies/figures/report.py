@@ -1,0 +1,97 @@
+"""Figures on paper: a page, and beside it their pictures and rows as files."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from edgeopt.studies.files import csv_text, plain
+from edgeopt.studies.pages.rendering import render
+from edgeopt.studies.pictures.canvas import entitle, in_style, inline_svg, standalone_svg
+from edgeopt.studies.wording import interval, number, percent
+from edgeopt.writing import Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from edgeopt.studies.figures.reproduce import Outcome, Reproduction
+
+__all__ = ["figure", "in_words", "record", "write"]
+
+
+def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
+    """Write the page, and for every figure its picture, its rows and the printed lines."""
+    folder = Folder(out, "reproduce", force=force)
+    shown = []
+    for outcome in found.outcomes:
+        paper_figure, takeaway = outcome.paper_figure, outcome.takeaway
+        drawing = figure(outcome)
+        svg = inline_svg(drawing, prefix=f"{paper_figure.name}-", label=takeaway)
+        entitle(drawing, takeaway)
+        folder.write(f"{paper_figure.name}.svg", standalone_svg(drawing))
+        folder.write(f"{paper_figure.name}.csv", csv_text(outcome.rows))
+        shown.append(
+            {
+                "paper_figure": paper_figure,
+                "takeaway": takeaway,
+                "svg": svg,
+                "rows": outcome.rows.to_dict("records"),
+                "cells": outcome.cells,
+                "lines": [(line, *in_words(line)) for line in outcome.lines],
+                "own_reasons": any(line["why"] for line in outcome.lines),
+                "caveats": [one for one in paper_figure.caveats if one not in found.shared],
+            }
+        )
+    folder.write("published.csv", csv_text(found.lines))
+    document = json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False)
+    folder.write("reproduction.json", document + "\n")
+    return folder.write("index.html", render("reproduction.html.j2", found=found, shown=shown))
+
+
+def figure(outcome: Outcome) -> Figure:
+    """Draw a figure in the common style, without title."""
+    return in_style(lambda: outcome.paper_figure.draw(outcome.rows))
+
+
+def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the printed figure of a line and ours, with its interval, as people read them."""
+
+    def said(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        return percent(value) if line["percent"] else number(float(value), 4)
+
+    computed = said(line["computed"])
+    if not math.isnan(line["low"]):
+        computed += f" ({interval(line['low'], line['high'], share=line['percent'], digits=3)})"
+    return said(line["published"]), computed
+
+
+def record(found: Reproduction) -> dict[str, Any]:
+    """Return everything that is printed, in what JSON knows."""
+    return {
+        "system": found.system.name,
+        "version": found.version,
+        "quick": found.quick,
+        "paper_figures": [
+            {
+                "kind": outcome.paper_figure.kind,
+                "number": outcome.paper_figure.number,
+                "title": outcome.paper_figure.title,
+                "cells": outcome.cells,
+                "caveats": list(outcome.paper_figure.caveats),
+                "published": plain(
+                    [
+                        {name: line[name] for name in line if name != "paper_figure"}
+                        for line in outcome.lines
+                    ]
+                ),
+                "rows": plain(outcome.rows.to_dict("records")),
+            }
+            for outcome in found.outcomes
+        ],
+    }

@@ -1,0 +1,146 @@
+"""Figures of OINC against simulations of the same instances, counted by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from edgeopt.instances.oinc import generate
+from edgeopt.online import simulate
+from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
+from edgeopt.studies.figures import NOT_BUILT, Outcome, PaperFigure, reproduce
+from edgeopt.studies.figures.reading import ahead, largest, needed, trend
+from edgeopt.studies.oinc.figures import PAPER_FIGURES
+from edgeopt.studies.oinc.figures.policies import mean_reward
+from edgeopt.studies.sweeps import run_cells
+
+if TYPE_CHECKING:
+    from edgeopt.online.oinc import OincTrajectory
+    from edgeopt.studies.figures import Reproduction
+
+NUMBERS = ["2", "3", "I", "4", "5", "6", "7", "8", "9", "10", "11"]
+"""What the evaluation has, in its order."""
+
+LEARNED = {"2", "3"}
+"""What it shows of a policy that learns."""
+
+FULL = {paper_figure.cells: paper_figure for paper_figure in PAPER_FIGURES}
+"""A figure for each way to list cells; others share them."""
+
+
+@pytest.fixture(scope="module")
+def devices() -> Reproduction:
+    return reproduce("oinc", figure="4", quick=True, progress=False)
+
+
+def played(seed: int, devices: int, policy: Ekya | Kalmia) -> OincTrajectory:
+    instance = generate(rng=seed, devices=devices, slots=30, jobs=6, duty=0.45)
+    return simulate(OincEnvironment(instance), policy, rng=0, runs=1)
+
+
+def test_the_whole_evaluation_is_there() -> None:
+    assert [paper_figure.number for paper_figure in PAPER_FIGURES] == NUMBERS
+
+
+@pytest.mark.parametrize("paper_figure", FULL.values(), ids=lambda paper_figure: paper_figure.name)
+def test_full_size_lists_every_cell_once(paper_figure: PaperFigure) -> None:
+    full, quick = paper_figure.cells(False), paper_figure.cells(True)
+    assert len({cell.key for cell in full}) == len(full) > len(quick)
+    assert not {cell.key for cell in full} & {cell.key for cell in quick}
+
+
+def test_only_what_needs_a_learned_policy_is_not_built() -> None:
+    missing = {
+        (one.number, line.computed is None) for one in PAPER_FIGURES for line in one.published
+    }
+    assert missing == {(number, number in LEARNED) for number in NUMBERS}
+
+
+def test_a_learned_policy_shows_that_it_is_not_built() -> None:
+    cells = PAPER_FIGURES[0].cells(True)[:2]
+    outcome = Outcome(PAPER_FIGURES[0], PAPER_FIGURES[0].rows(run_cells(cells, progress=False)), 2)
+    assert [line["computed"] for line in outcome.lines] == [NOT_BUILT] * 2
+    assert np.isfinite(outcome.rows["reward"]).all()
+    assert "not built yet" in outcome.paper_figure.takeaway(outcome.rows)
+
+
+def test_published_times_of_the_table_add_up() -> None:
+    [table] = [one for one in PAPER_FIGURES if one.kind == "table"]
+    published = {line.what: line.value for line in table.published}
+    assert len(published) == 7 * 3
+    for what, value in published.items():
+        if what.endswith("sum (s)"):
+            parts = (what.replace("sum", part) for part in ("latency", "completion"))
+            assert value == pytest.approx(sum(published[part] for part in parts), abs=1e-9)
+
+
+@pytest.mark.parametrize("policy", [Ekya(), Kalmia()], ids=["ekya", "kalmia"])
+def test_rows_are_means_over_simulated_instances(
+    devices: Reproduction, policy: Ekya | Kalmia
+) -> None:
+    rows = devices.outcomes[0].rows
+    name = type(policy).__name__.lower()
+    [row] = rows[(rows["policy"] == name) & (rows["devices"] == 50)].to_dict("records")
+    runs = [played(seed, 50, policy) for seed in range(4)]
+    sums, met = [], []
+    for run in runs:
+        jobs = run.completion[0]
+        sums.append(run.latency[0].sum() / 0.25 + jobs.sum() / 100)
+        late = (run.latency[0] > run.slo * (1 + 1e-9)).sum() + (jobs > run.instance.deadline).sum()
+        met.append(1 - late / (run.slo.size + jobs.size))
+    assert row["value"] == pytest.approx(np.mean(sums), rel=1e-9)
+    assert row["success"] == pytest.approx(np.mean(met), rel=1e-9)
+    assert row["latency"] == pytest.approx(np.mean([run.latency[0].mean() for run in runs]))
+    assert row["instances"] == 4
+
+
+def test_published_lines_stand_beside_what_the_rows_say(devices: Reproduction) -> None:
+    [outcome] = devices.outcomes
+    lines = {line["what"]: line for line in outcome.lines}
+    for metric, words in (("scaled", "sum of scaled means"), ("value", "weighted sum")):
+        found = {
+            (row["devices"], row["policy"]): row[metric] for row in outcome.rows.to_dict("records")
+        }
+        savings = [
+            1 - found[place, "oinc"] / found[place, other]
+            for place in (20, 50)
+            for other in ("ekya", "kalmia")
+        ]
+        line = lines[f"largest saving of OINC in the {words}"]
+        assert line["published"] == 0.237
+        assert line["computed"] == pytest.approx(max(savings), rel=1e-12)
+
+
+def test_reward_is_counted_per_slot() -> None:
+    run = played(3, 50, Kalmia())
+    assert not run.met.all()
+    slots: dict[int, list[float]] = {}
+    for slot, latency, slo in zip(run.slot, run.latency[0], run.slo, strict=True):
+        slots.setdefault(int(slot), []).append(-latency - 3 * (latency > slo * (1 + 1e-9)))
+    expected = np.mean([np.mean(earned) for earned in slots.values()])
+    assert mean_reward(run) == pytest.approx(expected, rel=1e-12)
+
+
+def test_statements_hold_for_any_outcome() -> None:
+    values = {"oinc": [5.0, 4.0, 3.0], "ekya": [4.0, 4.0, 6.0], "kalmia": [7.0, 6.0, 5.0]}
+    rows = pd.DataFrame(
+        [
+            {"edges": 10 + place, "policy": policy, "sum": value}
+            for policy, own in values.items()
+            for place, value in enumerate(own)
+        ]
+    )
+    titles = {"oinc": "OINC", "ekya": "Ekya", "kalmia": "Kalmia"}
+    least = needed("edges", "sum", "min", "oinc", titles)
+    assert ahead("edges", "sum", "min", "oinc")(rows) == (2, 3)
+    assert ahead("edges", "sum", "max", "oinc")(rows) == (0, 3)
+    assert largest("edges", "sum", "min", "oinc")(rows) == pytest.approx(0.5)
+    assert least(rows) == "as OINC with 10: Ekya with 10 and Kalmia with 12"
+    most = needed("edges", "sum", "max", "oinc", titles)
+    assert most(rows).startswith("as OINC with 10: Ekya with 12")
+    assert trend("edges", "sum", titles)(rows) == "falls with OINC and Kalmia; rises with Ekya"
+    beyond = rows.assign(sum=rows["sum"].where(rows["policy"] != "oinc", 1.0))
+    assert "Kalmia with more than 12" in least(beyond)

@@ -1,0 +1,204 @@
+"""The way from cells to page, on a figure whose numbers can be computed in the head."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from edgeopt.errors import OptionError
+from edgeopt.studies.figures import (
+    NOT_BUILT,
+    InstanceSpec,
+    PaperFigure,
+    Published,
+    found,
+    lead,
+    means,
+    reproduce,
+    said,
+    simulated,
+)
+from edgeopt.studies.figures.drawing import bars, curves
+from edgeopt.studies.figures.reading import by, extreme
+from edgeopt.studies.sweeps import Cell, StoreWarning, run_cells
+from tests.studies.stopping import SYSTEM, Offers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+TITLES = {"twice": "Twice", "thrice": "Thrice"}
+
+
+def times(factor: int, x: int) -> dict[str, Any]:
+    return {"value": float(factor * x)}
+
+
+def cells(quick: bool) -> list[Cell]:
+    return [
+        Cell({"policy": policy, "x": x, "seed": seed}, times, (factor, x + seed))
+        for policy, factor in (("twice", 2), ("thrice", 3))
+        for x in ((1,) if quick else (1, 2, 3))
+        for seed in range(2)
+    ]
+
+
+def draw(rows: pd.DataFrame) -> Figure:
+    return curves(rows, "x", {"value": "value (s)"}, xlabel="x (s)", titles=TITLES)
+
+
+PAPER_FIGURE = PaperFigure(
+    kind="figure",
+    number="3b",
+    title="multiples",
+    cells=cells,
+    rows=lambda table: means(table, ("value",), ("policy", "x")),
+    columns={"policy": "Policy", "x": "x (s)", "value": "Value (s)"},
+    draw=draw,
+    takeaway=lambda rows: f"At most {rows['value'].max():g} s",
+    published=(
+        Published(what="twice 1 (s)", value=2.5, computed=found("value", policy="twice", x=1)),
+        Published(
+            what="thrice above twice", value=0.4, percent=True,
+            computed=lead("value", "thrice", "twice", x=1),
+        ),
+        Published(what="learned (s)", value=1.0, computed=None),
+        Published("grows", "yes", lambda rows: f"{len(rows)} rows", why="Counted."),
+    ),
+    caveats=("Everything is left open.",),
+)  # fmt: skip
+
+
+RECORD = replace(SYSTEM, figures=(PAPER_FIGURE,))
+
+
+def test_lines_set_published_beside_computed() -> None:
+    result = reproduce(RECORD)
+    [outcome] = result.outcomes
+    assert outcome.cells == 12
+    assert len(outcome.rows) == 6
+    first, second, third, fourth = outcome.lines
+    # Values 2 and 4 of two seeds: mean 3, Student's t with one degree of freedom.
+    reach = float(stats.t.ppf(0.975, 1))
+    assert (first["published"], first["computed"]) == (2.5, 3.0)
+    assert (first["low"], first["high"]) == pytest.approx((3.0 - reach, 3.0 + reach))
+    assert second["computed"] == pytest.approx(0.5)
+    assert math.isnan(second["low"])
+    assert third["computed"] == NOT_BUILT
+    assert fourth["computed"] == "6 rows"
+    assert result.lines["why"].tolist() == [*["Everything is left open."] * 3,
+                                            "Counted. Everything is left open."]  # fmt: skip
+    assert len(reproduce(RECORD, quick=True).outcomes[0].rows) == 2
+
+
+def test_page_and_files(tmp_path: Path) -> None:
+    result = reproduce(RECORD, out=tmp_path, quick=True)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "quick look"):
+        assert text in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    rows = pd.read_csv(tmp_path / "figure-3b.csv")
+    pd.testing.assert_frame_equal(rows, result.outcomes[0].rows)
+    assert "At most 4.5 s" in (tmp_path / "figure-3b.svg").read_text(encoding="utf-8")
+    document = json.loads((tmp_path / "reproduction.json").read_text(encoding="utf-8"))
+    [one] = document["paper_figures"]
+    assert (one["kind"], one["number"], one["cells"]) == ("figure", "3b", 4)
+    assert one["published"][2]["computed"] == NOT_BUILT
+    assert pd.read_csv(tmp_path / "published.csv")["paper_figure"].unique().tolist() == [
+        "figure-3b"
+    ]
+
+
+def test_a_page_says_once_what_several_figures_share(tmp_path: Path) -> None:
+    more = ("Everything is left open.", "Also this.")
+    other = replace(PAPER_FIGURE, number="4", caveats=more)
+    third = replace(PAPER_FIGURE, number="5", caveats=more[1:])
+    result = reproduce(replace(SYSTEM, figures=(PAPER_FIGURE, other)), out=tmp_path, quick=True)
+    assert result.shared == {"Everything is left open.": "all"}
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert page.count("Everything is left open.") == page.count("Also this.") == 1
+    found = reproduce(replace(SYSTEM, figures=(PAPER_FIGURE, other, third)), quick=True)
+    assert found.shared == {more[0]: "all but Figure 5", more[1]: "all but Figure 3b"}
+
+
+def test_a_pattern_is_filled_as_people_read_numbers() -> None:
+    rows = pd.DataFrame({"policy": ["twice", "thrice"], "value": [2.0, 2.0], "share": [0.123, 0.5]})
+    write = said(
+        "{most.title}: {most:3}; {share[twice]:%}, {share[thrice]:0%}; {words}, {count:d}",
+        most=extreme("max", "value", TITLES),
+        share=by("share"),
+        words="as is",
+        count=2,
+    )
+    assert (
+        write(rows)
+        == "Twice and Thrice: 2.00; 12.3\N{NO-BREAK SPACE}%, 50\N{NO-BREAK SPACE}%; as is, 2"
+    )
+
+
+def test_finished_cells_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path) -> None:
+    reproduce(RECORD, out=tmp_path)
+    kept = sorted((tmp_path / "cells").glob("*.json"))
+    assert len(kept) == 12
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    kept[0].write_text(kept[0].read_text(encoding="utf-8")[:40], encoding="utf-8")
+    with pytest.warns(StoreWarning, match=f"{kept[0].name} is torn"):
+        again = reproduce(RECORD, out=tmp_path)
+    pd.testing.assert_frame_equal(again.outcomes[0].rows, reproduce(RECORD).outcomes[0].rows)
+    assert all(path.stat().st_mtime_ns == before[path] for path in kept[1:])
+
+
+def test_numbers_are_found_as_people_type_them() -> None:
+    assert len(reproduce(RECORD, figure="3", quick=True).outcomes) == 1
+    assert len(reproduce(RECORD, figure="3B", quick=True).outcomes) == 1
+    for figure, table in (("4", None), (None, "3b"), ("33", None)):
+        with pytest.raises(OptionError, match="choose from Figure 3b"):
+            reproduce(RECORD, figure=figure, table=table)
+    with pytest.raises(OptionError, match="no figures or tables"):
+        reproduce(SYSTEM)
+
+
+def test_an_paper_figure_has_to_say_why_and_a_number_of_its_own() -> None:
+    with pytest.raises(OptionError, match="may differ"):
+        replace(PAPER_FIGURE, caveats=())
+    with pytest.raises(OptionError, match="number"):
+        replace(PAPER_FIGURE, number="")
+    with pytest.raises(OptionError, match="two figures"):
+        replace(SYSTEM, figures=(PAPER_FIGURE, PAPER_FIGURE))
+
+
+def test_one_row_is_asked_for() -> None:
+    rows = reproduce(RECORD).outcomes[0].rows
+    with pytest.raises(OptionError, match="3 rows"):
+        found("value", policy="twice")(rows)
+
+
+@pytest.mark.usefixtures("offering")
+def test_cells_of_policies_agree_with_a_study() -> None:
+    from edgeopt import study
+
+    spec = InstanceSpec.of(Offers.generate, slots=6)
+    assert isinstance(spec.instance(), Offers)
+    table = run_cells(simulated("stopping", spec, ["*"], runs=30, seed=5, at={"x": 1}))
+    expected = study(Offers(6), ["*"], system=SYSTEM, runs=30, rng=5).table
+    assert table["policy"].tolist() == expected["policy"].tolist()
+    for column in ("value", "value_se", "ratio", "ratio_low", "violated"):
+        assert np.array_equal(table[column], expected[column], equal_nan=True), column
+    assert table["instance"].unique().tolist() == [spec.instance().fingerprint()]
+
+
+def test_bars_show_what_has_no_computed_figure() -> None:
+    rows = pd.DataFrame({"policy": ["twice"], "value": [2.0]})
+    figure = bars(rows, {"value": "value (s)"}, titles=TITLES, published={"value": {"thrice": 3.0}})
+    [axes] = figure.axes
+    assert len(axes.patches) == 1
+    assert [np.asarray(line.get_xdata()).tolist() for line in axes.lines] == [[3.0]]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Twice", "Thrice"]

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from edgeopt.instances.rescue import generate
+from edgeopt.studies import study
+from edgeopt.studies.figures import NOT_BUILT, reproduce
+from edgeopt.studies.rescue import SYSTEM
+from edgeopt.studies.rescue.figures import PAPER_FIGURES
+from edgeopt.studies.rescue.figures.examples import placed
+from edgeopt.studies.rescue.figures.profits import BASELINES
+from edgeopt.studies.rescue.figures.setting import QUICK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from edgeopt.studies.figures import Outcome
+
+NO_CLAIMS = replace(SYSTEM, claims=None)
+NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
+
+
+def quick(number: str) -> Outcome:
+    return reproduce(replace(SYSTEM, figures=(NAMED[number],)), quick=True).outcomes[0]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Outcome:
+    return quick("9")
+
+
+def one(rows: pd.DataFrame, **at: Any) -> dict[Any, Any]:
+    for name, value in at.items():
+        rows = rows[rows[name] == value]
+    [row] = rows.to_dict("records")
+    return row
+
+
+def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
+    assert [paper_figure.heading for paper_figure in PAPER_FIGURES] == [
+        f"Figure {n}" for n in (1, *range(3, 10))
+    ]
+    assert [paper_figure.name for paper_figure in SYSTEM.figures] == [
+        paper_figure.name for paper_figure in PAPER_FIGURES
+    ]
+
+
+@pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda one: one.name)
+def test_cells_of_full_size_can_be_told_apart(paper_figure: Any) -> None:
+    cells = paper_figure.cells(False)
+    assert len({cell.key for cell in cells}) == len(cells) > 0
+
+
+def test_profits_of_a_sweep_are_those_of_a_study(servers: Outcome) -> None:
+    policies = ["rescue+guard", *(f"{name}+guard" for name in BASELINES)]
+    instances = {str(n): generate(**(QUICK | {"servers": 6}), rng=n) for n in range(3)}
+    table = study(instances, policies, system=NO_CLAIMS, runs=20, progress=False).table
+    for policy, group in table.groupby("policy"):
+        row = one(servers.rows, sweep="servers", place=6, policy=policy)
+        for computed, theirs in (
+            ("profit", "value"),
+            ("ratio", "ratio"),
+            ("own_ratio", "bound_ratio"),
+        ):
+            assert row[computed] == pytest.approx(group[theirs].mean(), rel=1e-12)
+        assert row["failed"] == 0
+    values = table.pivot(index="instance", columns="policy", values="value")
+    best = values.drop(columns="rescue+guard").mean().idxmax()
+    leads = values["rescue+guard"] / values[best] - 1
+    [line] = [each for each in servers.lines if "6 servers, guarded" in each["what"]]
+    assert line["computed"] == pytest.approx(leads.mean(), rel=1e-9)
+    assert line["published"] == 0.83
+    assert line["low"] < line["computed"] < line["high"]
+
+
+def test_what_is_noticed_follows_the_rows(servers: Outcome) -> None:
+    rows = servers.rows.copy()
+    rows.loc[(rows["variant"] == "guarded") & (rows["group"] == "rescue"), "lead"] = 0.25
+    said = NAMED["9"].takeaway(rows)
+    assert "by 25\N{NO-BREAK SPACE}% to 25\N{NO-BREAK SPACE}% guarded" in said
+    rows["lead"] = np.nan
+    assert NAMED["9"].takeaway(rows) == "Some baseline earns nothing: no lead can be told"
+
+
+def test_every_line_of_a_sweep_has_a_figure(servers: Outcome) -> None:
+    for line in servers.lines:
+        assert line["computed"] != NOT_BUILT
+        assert isinstance(line["computed"], str) or np.isfinite(line["computed"])
+
+
+def test_reservations_fit_and_exceed_loads_by_what_is_asked_for() -> None:
+    rows = quick("1").rows
+    unused = []
+    for draw in range(5):
+        load, reserved = placed(36, 0.1, draw)
+        assert reserved.max() <= 1 + 1e-9
+        np.testing.assert_allclose(reserved, 1.1 * load, atol=1e-12)
+        unused.append(1 - load.sum() / load.size)
+    row = one(rows, sweep="over", over=0.1)
+    assert row["unused"] == pytest.approx(np.mean(unused))
+    assert row["gaps"] + row["over_provisioned"] == pytest.approx(row["unused"])
+    assert one(rows, sweep="over", over=0.0)["over_provisioned"] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_example_adds_to_what_reserved_tasks_use() -> None:
+    found = quick("3")
+    used = {
+        policy: float((own["reserved"] + own["retraining"]).sum()) / 60
+        for policy, own in found.rows.groupby("policy")
+    }
+    assert used["none"] == pytest.approx(0.3)
+    for line, policy in zip(found.lines, ("rescue", "rescue+guard"), strict=True):
+        assert line["computed"] == pytest.approx(used[policy] - 0.3)
+    guarded = found.rows[found.rows["policy"] == "rescue+guard"]
+    assert guarded["failed"].eq(0).all()
+    assert guarded["reserved"].sum() == pytest.approx(18)
+
+
+def test_the_variation_that_a_curve_explains() -> None:
+    rows = quick("4").rows
+    for _, own in rows.groupby("device"):
+        measured, fitted = (own[name].to_numpy(dtype=float) for name in ("measured", "fitted"))
+        left = ((measured - fitted) ** 2).sum() / ((measured - measured.mean()) ** 2).sum()
+        assert own["explained"].iloc[0] == pytest.approx(1 - left)
+        assert np.argmin(own["true"]) == 0
+
+
+def test_shares_over_time_end_where_a_study_does() -> None:
+    rows = quick("5").rows
+    instances = {str(n): generate(**QUICK, rng=n) for n in range(3)}
+    policies = ["rescue", "rescueplus+guard"]
+    table = study(instances, policies, system=NO_CLAIMS, runs=20, progress=False).table
+    for policy, group in table.groupby("policy"):
+        last = one(rows, policy=policy, slot=QUICK["horizon"])
+        assert last["earned"] == pytest.approx(group["ratio"].mean())
+        assert last["utilisation"] == pytest.approx(group["utilisation"].mean())
+        earned = rows[rows["policy"] == policy]["earned"]
+        assert earned.is_monotonic_increasing

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from edgeopt.instances.tapfinger import from_bundled, generate
+from edgeopt.online import simulate
+from edgeopt.online.tapfinger import TapFingerEnvironment
+from edgeopt.online.tapfinger.policies.uniform import Min
+from edgeopt.studies.figures import NOT_BUILT, reproduce
+from edgeopt.studies.tapfinger import SYSTEM
+from edgeopt.studies.tapfinger.figures import PAPER_FIGURES
+from edgeopt.studies.tapfinger.figures.measured import communication
+from edgeopt.studies.tapfinger.figures.recorded import LEARNED, RECORDED
+from edgeopt.studies.tapfinger.figures.setting import windows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from edgeopt.studies.figures import Outcome
+
+NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
+NUMBERS = ["2", "4", "II", "5ab", "5cd", "6", "7", "8", "9ab", "9cd", *map(str, range(10, 16))]
+
+
+def quick(number: str) -> Outcome:
+    return reproduce(replace(SYSTEM, figures=(NAMED[number],)), quick=True).outcomes[0]
+
+
+def values(rows: pd.DataFrame, policy: str, part: str) -> list[float]:
+    return rows[(rows["policy"] == policy) & (rows["part"] == part)]["value"].tolist()
+
+
+@pytest.fixture(scope="module")
+def three() -> Outcome:
+    return quick("5ab")
+
+
+def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
+    assert [paper_figure.number for paper_figure in PAPER_FIGURES] == NUMBERS
+    assert [paper_figure.name for paper_figure in SYSTEM.figures] == [
+        paper_figure.name for paper_figure in PAPER_FIGURES
+    ]
+
+
+def test_a_figure_is_found_by_its_number_and_by_one_of_its_parts() -> None:
+    meant = {
+        asked: [one.number for one in PAPER_FIGURES if one.is_called("figure", asked)]
+        for asked in ("5", "5a", "5AB", "5bd", "5e", "1", "ab", "")
+    }
+    assert meant == {
+        "5": ["5ab", "5cd"], "5a": ["5ab"], "5AB": ["5ab"], "5bd": [], "5e": [], "1": [], "ab": [],
+        "": [],
+    }  # fmt: skip
+    assert not any(one.is_called("table", "5") for one in PAPER_FIGURES)
+
+
+@pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda one: one.name)
+def test_cells_of_full_size_can_be_told_apart(paper_figure: Any) -> None:
+    cells = paper_figure.cells(False)
+    assert len({cell.key for cell in cells}) == len(cells) > 0
+
+
+@pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda one: one.name)
+def test_what_is_not_built_yet_are_the_learned_policies(paper_figure: Any) -> None:
+    for line in paper_figure.published:
+        about = line.what.split(",")[0].split(" below")[0]
+        learned = about in LEARNED.values() or about in {
+            "one inference of TapFinger (ms)",
+            "the same",
+            "scheduling one task with TapFinger",
+        }
+        assert (line.computed is None) == learned, line.what
+
+
+def test_figures_are_those_of_tasks_counted_one_by_one(three: Outcome) -> None:
+    means, medians, waiting, inside = [], [], [], []
+    for draw in range(3):
+        instance = generate(rng=draw, single_start=True, tasks=24)
+        run = simulate(TapFingerEnvironment(instance), Min(), rng=0, runs=1)
+        begin, end = instance.arrival, run.completion[0]
+        means.append(np.mean(end - begin))
+        medians.append(np.median(end - begin))
+        slots = np.arange(int(end.max()))[:, None]
+        here = ((begin <= slots) & (slots < end)).sum(axis=1)
+        waiting.append(here.mean())
+        inside.append(here)
+    assert values(three.rows, "min", "mean") == pytest.approx([np.mean(means)])
+    assert values(three.rows, "min", "median") == pytest.approx([np.mean(medians)])
+    assert values(three.rows, "min", "waiting") == pytest.approx([np.mean(waiting)])
+    longest = max(map(len, inside))
+    mean = np.mean([np.pad(one, (0, longest - len(one))) for one in inside], axis=0)
+    drawn = values(three.rows, "min", "tasks_over_time")
+    assert drawn[:longest] == pytest.approx(mean.tolist())
+    assert sum(drawn[longest:]) == 0
+
+
+def test_lines_hold_recorded_figures_ours_and_what_is_not_built(three: Outcome) -> None:
+    lines = {line["what"]: line for line in three.lines}
+    mean = lines["Tiresias, mean completion time (slots)"]
+    assert mean["published"] == 14.661
+    assert mean["computed"] == pytest.approx(values(three.rows, "tiresias", "mean")[0])
+    assert mean["low"] < mean["computed"] < mean["high"]
+    claim = lines["TapFinger below Optimus, mean completion time"]
+    assert (claim["published"], claim["computed"]) == (0.251, NOT_BUILT)
+    instead = lines["Reservation in its place below Optimus, mean completion time"]
+    mine, theirs = (
+        values(three.rows, name, "mean")[0] for name in ("reservation", "optimus+swapped")
+    )
+    assert instead["computed"] == pytest.approx(1 - mine / theirs)
+
+
+def test_what_is_noticed_follows_the_rows(three: Outcome) -> None:
+    rows = three.rows.copy()
+    rows.loc[(rows["policy"] == "min") & (rows["part"] == "mean"), "value"] = 0.5
+    assert "between 0.500 slots (Min) and" in NAMED["5ab"].takeaway(rows)
+    rows.loc[(rows["policy"] == "min") & (rows["part"] == "mean"), "value"] = np.inf
+    assert "and ∞ (Min)" in NAMED["5ab"].takeaway(rows)
+
+
+@pytest.mark.parametrize(
+    ("setting", "other", "part", "published"),
+    [
+        ("three", "optimus", "mean", 0.251),
+        ("three", "optimus", "median", 0.286),
+        ("six", "optimus", "mean", 0.205),
+        ("several", "tiresias", "mean", 0.432),
+        ("several", "optimus", "mean", 0.445),
+        ("mixed", "optimus", "mean", 0.401),
+        ("mixed", "tiresias", "mean", 0.549),
+        ("test-bed three, 1000", "optimus", "mean", 0.137),
+        ("test-bed six, 2000", "optimus", "mean", 0.104),
+    ],
+)
+def test_recorded_figures_come_to_what_the_paper_claims(
+    setting: str, other: str, part: str, published: float
+) -> None:
+    mine, theirs = (getattr(RECORDED[setting][name], part) for name in ("tapfinger", other))
+    assert 1 - mine / theirs == pytest.approx(published, abs=6e-4)
+    claims = {
+        line.value
+        for one in PAPER_FIGURES
+        for line in one.published
+        if line.computed is None and line.percent
+    }
+    assert published in claims
+
+
+def test_long_workloads_are_claimed_in_the_mean() -> None:
+    for other, published in (("tiresias", 0.145), ("optimus", 0.10)):
+        runs = [RECORDED[f"test-bed six, {tasks}"] for tasks in (2000, 4000, 8000)]
+        below = [1 - run["tapfinger"].mean / run[other].mean for run in runs]
+        assert np.mean(below) == pytest.approx(published, abs=5e-4)
+
+
+def test_stretches_keep_the_mean_of_what_they_hold() -> None:
+    series = [np.arange(1.0, 8.0), np.full(3, 6.0)]
+    kept = windows(series, 7, 3)
+    assert kept.tolist() == [[2, 5, 7], [6, 0, 0]]
+
+
+def test_measured_times_are_those_of_instances() -> None:
+    rows = quick("2").rows
+    instance = from_bundled(figures="testbed", tasks=1)
+    lasts = instance.duration[0, instance.kinds.index("lm")]
+    for row in rows[rows["cpus"] >= 2].to_dict("records"):
+        assert lasts[row["cpus"], row["gpus"]] == np.ceil(row["seconds"] / 10 - 1e-9)
+
+
+def test_measured_tasks_have_their_fastest_bundle_where_it_is() -> None:
+    rows = quick("II").rows.set_index("task")
+    instance = from_bundled(figures="testbed", tasks=1)
+    for kind, task in enumerate(instance.kinds):
+        lasts = instance.duration[0, kind]
+        row = rows.loc[task]
+        assert lasts[2, 1] == np.ceil(row["smallest"] / 10 - 1e-9)
+        assert lasts[lasts > 0].min() == np.ceil(row["fastest"] / 10 - 1e-9)
+        assert lasts[row["cpus"], row["gpus"]] == lasts[lasts > 0].min()
+        assert lasts.max() == np.ceil(row["slowest"] / 10 - 1e-9)
+
+
+def test_every_task_of_the_example_starts_once() -> None:
+    rows = quick("4").rows
+    for mode, own in rows.groupby("mode"):
+        letters = "".join(own["tasks"]).replace("-", "").replace(" ", "")
+        assert sorted(letters) == list("abcdefghijklmn")
+        assert own["started"].sum() == len(letters)
+        assert mode == "several" or own["started"].max() == 1
+
+
+def test_communication_is_bits_over_rate_and_distance_over_speed() -> None:
+    assert communication(1000.0)["communication"] == pytest.approx(22.4 + 10.0)
+
+
+def test_rates_have_places_of_their_own() -> None:
+    found = quick("6")
+    assert sorted(found.rows["rate"].unique()) == [2, 3, 4]
+    [line] = [one for one in found.lines if one["what"].startswith("Min, mean completion time (sl")
+              and one["what"].endswith("rate 3")]  # fmt: skip
+    assert line["published"] == RECORDED["six, rate 3"]["min"].mean
+    own = found.rows[found.rows["rate"] == 3]
+    assert line["computed"] == pytest.approx(values(own, "min", "mean")[0])

@@ -1,0 +1,82 @@
+"""Every policy with its options, and a life of one in a scenario, with all that it was shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgeopt.online.simulate import run_policy
+from edgeopt.online.tapfinger import (
+    Min,
+    Optimus,
+    OptimusContainers,
+    PricedSpt,
+    RandomAllocation,
+    ReservationSpt,
+    RollingHorizon,
+    Rollout,
+    TapFingerEnvironment,
+    Tiresias,
+    TiresiasContainers,
+)
+
+if TYPE_CHECKING:
+    from edgeopt.instances.tapfinger import TapFingerInstance
+    from edgeopt.online.tapfinger import TapFingerTrajectory
+
+STEADY = (
+    Min(),
+    RandomAllocation(),
+    OptimusContainers(),
+    TiresiasContainers(),
+    PricedSpt(),
+    ReservationSpt(),
+    Rollout(),
+    RollingHorizon(),
+)
+"""Policies that leave running tasks alone."""
+
+CHANGING = (
+    Optimus(),
+    Optimus(fit="published"),
+    Tiresias(target="minimum"),
+    Tiresias(target="elastic"),
+)
+"""Policies that change their bundles."""
+
+
+@dataclass
+class Watched:
+    """A policy whose rounds are kept."""
+
+    policy: Any
+    rounds: list[Any] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.policy.name
+
+    def start(self, instance: TapFingerInstance) -> Any:
+        return self.policy.start(instance)
+
+    def decide(self, state: Any, observation: Any, rng: np.random.Generator) -> Any:
+        self.rounds.append(observation)
+        return self.policy.decide(state, observation, rng)
+
+    def learn(self, *seen: Any) -> Any:
+        return self.policy.learn(*seen)
+
+
+def live(
+    instance: TapFingerInstance, policy: Any, seed: int, **options: Any
+) -> tuple[TapFingerTrajectory, list[Any]]:
+    """Live through one scenario; return the trajectory and all rounds."""
+    environment = TapFingerEnvironment(instance, **options)
+    scenario = environment.scenarios(np.random.default_rng(seed), 1)[0]
+    episode, watched = environment.episode(scenario, record=True), Watched(policy)
+    state = watched.start(environment.instance)
+    seconds = run_policy(episode, watched, state, np.random.default_rng(seed))
+    trajectory = environment.trajectory(policy.name, [episode], seconds=seconds, record=True)
+    return trajectory, watched.rounds

@@ -193,7 +193,8 @@ class _KernelCache(NullCache):
         # A full disk, or a folder that another process has just removed, stops no computation.
         with contextlib.suppress(OSError):
             self._kept.save_overload(sig, data)
-            _remove_old(Path(self._kept.cache_path))
+            if (folder := self._kept.cache_path) is not None:
+                _remove_old(Path(folder))
 
     def flush(self) -> None:
         self._kept.flush()

@@ -269,3 +269,22 @@ def test_a_kernel_of_kernels_is_compiled_for_python_when_python_calls_it(copy: P
     shutil.rmtree(folder)
     run(copy, CALLS)
     assert run(copy, INNER.replace("FIRST", "False")).stdout.split() == ["1", "0"]
+
+
+TOUCHED = """
+import numpy as np
+from pathlib import Path
+from edgeopt import kernels
+from edgeopt.rounding import depround
+Path("edgeopt/rounding/kernels.py").touch()
+assert kernels.kernel_folder("edgeopt.rounding.kernels") is None
+print(int(depround(np.array([1.0]), rng=1)[0]))
+"""
+
+
+def test_what_is_touched_while_it_runs_is_compiled_and_not_kept(copy: Path) -> None:
+    folder = copy / "edgeopt/__pycache__/kernels"
+    shutil.rmtree(folder, ignore_errors=True)
+    assert run(copy, TOUCHED).stdout == "1\n"
+    kept = {path.name.rpartition("-")[0] for path in folder.glob("edgeopt.*")}
+    assert not kept & {"edgeopt.rounding.kernels", "edgeopt.rounding.rows"}

@@ -211,19 +211,7 @@ CASES: Final[tuple[Case, ...]] = (
 
 
 def conformance(solver: str | Backend, **arguments: Any) -> dict[str, list[str]]:
-    """Run a backend through all cases of the kinds that it takes.
-
-    Parameters
-    ----------
-    solver
-        Its name, or itself.
-    **arguments
-        Further arguments of `solve`.
-
-    Returns
-    -------
-    For each case what went wrong, in words; empty lists if nothing did.
-    """
+    """Run a backend through all cases of the kinds that it takes."""
     takes = find_backend(solver).routes
     failures = {}
     for case in CASES:
@@ -240,12 +228,7 @@ def conformance(solver: str | Backend, **arguments: Any) -> dict[str, list[str]]
 
 
 def check_solution(case: Case, solution: Solution) -> list[str]:
-    """Compare a solution with what is known.
-
-    Returns
-    -------
-    Differences in words: status, objective, certificate, duals.
-    """
+    """Compare a solution with what is known."""
     found = []
     if solution.status not in case.statuses:
         found.append(f"ended with {solution.status}, not with one of {case.statuses}")
@@ -280,19 +263,6 @@ def check_derivatives(
 
     Each row's sides, and each column's bounds, are moved up and down together, and the program is
     solved again. Only meaningful where the optimum is differentiable there.
-
-    Parameters
-    ----------
-    program
-        A linear program.
-    solution
-        Its solution, with duals.
-    solver, **arguments
-        With what to solve the neighbours.
-
-    Returns
-    -------
-    Differences in words.
     """
     found = []
     reduced = solution.reduced_costs()

@@ -60,27 +60,10 @@ class StandardForm(Protocol):
         """Return the price of every column under row multipliers: the transpose of `rows`."""
 
     def factorise(self, weight: Floats) -> None:
-        """Prepare `solve` for positive column weights, shape [n].
-
-        Raises
-        ------
-        FloatingPointError
-            If the normal matrix is no longer positive definite in floating point.
-        """
+        """Prepare `solve` for positive column weights, shape [n]."""
 
     def solve(self, right: Floats) -> tuple[Floats, Floats]:
-        r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`.
-
-        Returns
-        -------
-        multipliers
-            :math:`\pi`, shape [m].
-        prices
-            :math:`A^\top \pi`, shape [n]. Towards the optimum weights grow without bound, and a
-            difference of multipliers times a huge weight has no digits left. A column that was
-            eliminated by hand has its price from the elimination, to full accuracy; for all others
-            `prices` is as good.
-        """
+        r"""Solve :math:`A\,\mathrm{diag}(weight)\,A^\top \pi = right`."""
 
 
 @compiled(writes="primal_step dual_step", fastmath={"contract", "reassoc", "nsz"})
@@ -198,13 +181,7 @@ class InteriorPoint:
         return own, float(np.abs(form.right) @ np.abs(point.multipliers))
 
     def step(self, point: Point) -> Point:
-        """Return the next point: predictor, corrector, centrality correctors while they help.
-
-        Raises
-        ------
-        FloatingPointError
-            If the normal equations have become unsolvable; the last point stands.
-        """
+        """Return the next point: predictor, corrector, centrality correctors while they help."""
         newton = _Newton(self, point)
         product = point.primal * point.slack
         newton.direct(-product)
@@ -321,19 +298,6 @@ def approach(
 
     The walk ends as well when time or iterations are used up, or when the normal equations have
     become unsolvable: the last point yielded is then the best there is.
-
-    Parameters
-    ----------
-    method
-        The method.
-    point
-        Where to start.
-    gap
-        Relative gap of the two objectives to reach, with the rows nearly met: `relative_gap`.
-    max_iterations
-        Largest number of steps.
-    time_limit
-        Seconds after which no further step is begun.
     """
     began = time.perf_counter()
     missed = np.inf

@@ -41,7 +41,7 @@ variations: $(DEV) ## the suite on other processors, orders, users and versions 
 mutants: $(DEV) ## small changes of the package that tests must notice (hours; MUTANT_ARGS="--sample 30")
 	@$(BIN)/python tests/mutants.py $(MUTANT_ARGS)
 
-lint: $(DEV) ## style, format, types and the layering of the rooms
+lint: $(DEV) ## style, format, types and the order of the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

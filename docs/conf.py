@@ -50,7 +50,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
-# The tree of a room is on the page of that room; a copy of it beside each of its many pages would
+# The tree of a subpackage is on its page; a copy of it beside each of its many pages would
 # take more time than all else.
 html_sidebars = {"**": []}
 html_theme_options = {

@@ -1,6 +1,6 @@
 """Optimization-modelling toolkit for edge AI.
 
-Importing this package is cheap: rooms and shortest names are loaded on first use.
+Importing this package is cheap: subpackages and short names are loaded on first use.
 """
 
 from __future__ import annotations

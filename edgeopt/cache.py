@@ -18,8 +18,6 @@ from edgeopt.errors import CacheWarning
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["cache_folder"]
-
 VARIABLE: Final = "NUMBA_CACHE_DIR"
 """Name of the variable with which users choose the folder."""
 

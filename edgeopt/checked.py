@@ -20,8 +20,6 @@ from edgeopt.options import (
     generator,
 )
 
-__all__ = ["checked"]
-
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 _SPANS: Final = {"gap": "(0, inf]", "time_limit": "[0, inf]", "confidence": "(0, 1)"}

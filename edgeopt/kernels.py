@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Kernel", "compiled", "kernel_folder", "put"]
-
 ReturnedT = TypeVar("ReturnedT", covariant=True)
 
 _OPTIONS: Final = {"nopython": True, "boundscheck": None, "no_cfunc_wrapper": True}

@@ -22,28 +22,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from numpy.typing import NDArray
 
-__all__ = [
-    "ENTRIES",
-    "LARGEST",
-    "MOST_DRAWS",
-    "SMALLEST",
-    "check_able",
-    "check_choice",
-    "check_fields",
-    "check_flag",
-    "check_kind",
-    "check_real",
-    "check_room",
-    "check_text",
-    "check_whole",
-    "check_workers",
-    "generator",
-    "listed",
-    "plain_array",
-    "real_array",
-    "refused",
-]
-
 LARGEST: Final = 1e50
 SMALLEST: Final = 1e-50
 """Real options that are not 0 lie between these in magnitude: products of a few stay finite."""

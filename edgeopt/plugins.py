@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from types import FrameType
 
-__all__ = ["described", "leave_out", "load", "only", "refusal"]
-
 OfferedT = TypeVar("OfferedT")
 
 

@@ -22,8 +22,6 @@ from edgeopt.errors import WorkerError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Call", "Pool", "pool"]
-
 Call = tuple["Callable[..., Any]", tuple[Any, ...]]
 """A function and its arguments; both have to be picklable where several processes compute."""
 

@@ -12,19 +12,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CLAIMS",
-    "ERRATA",
-    "FIGURES",
-    "GROUPS",
-    "INSTANCES",
-    "PARAMETER_SPACES",
-    "POLICIES",
-    "SYSTEMS",
-    "built_in",
-    "offered",
-]  # fmt: skip
-
 SYSTEMS: Final = "edgeopt.systems"
 """Group of the `System` records."""
 

@@ -33,7 +33,7 @@ from tests.mutations import Coverage, Mutant, kinship, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "edgeopt"
-ROOMS = ("rounding", "bounds", "online", "solvers", "models", "instances")
+LAYERS = ("rounding", "bounds", "online", "solvers", "models", "instances")
 MARGIN = 10
 """A time-out counts as a kill if the tests take less than this share of the limit without it."""
 LONGEST = 7200.0
@@ -42,7 +42,7 @@ LONGEST = 7200.0
 TESTS = (*(f"tests/{name}" for name in (
     "rounding", "bounds", "online", "solvers", "models", "instances", "rescue", "idn", "oinc",
     "tapfinger", "edr", "test_kernels.py",
-)), *(f"{PACKAGE}/{room}" for room in ROOMS))  # fmt: skip
+)), *(f"{PACKAGE}/{layer}" for layer in LAYERS))  # fmt: skip
 """Folders of tests that may meet a mutant."""
 
 KERNELS = "__pycache__/kernels"
@@ -205,17 +205,17 @@ def _end(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def drawn(root: Path, rooms: tuple[str, ...], sample: int, seed: int) -> list[Mutant]:
+def drawn(root: Path, layers: tuple[str, ...], sample: int, seed: int) -> list[Mutant]:
     """Draw as many mutants of each subpackage; one stays drawn as long as its text stays."""
     found = []
-    for number, room in enumerate(rooms):
+    for number, layer in enumerate(layers):
         every = [
             mutant
-            for path in sorted((root / PACKAGE / room).rglob("*.py"))
+            for path in sorted((root / PACKAGE / layer).rglob("*.py"))
             for mutant in mutants_of(root, path)
         ]
         every.sort(key=lambda m: hashlib.sha256(f"{seed} {m.key}".encode()).digest())
-        found += every[: (sample + number) // len(rooms)]
+        found += every[: (sample + number) // len(layers)]
     return found
 
 
@@ -227,18 +227,18 @@ def equivalents(root: Path) -> dict[str, str]:
     return {key.strip(): proof.strip() for key, proof in pairs}
 
 
-def report(outcomes: list[Outcome], rooms: tuple[str, ...]) -> bool:
+def report(outcomes: list[Outcome], layers: tuple[str, ...]) -> bool:
     """Print a table; tell whether each subpackage reaches nine of ten."""
     print(f"\n{'':12}{'drawn':>7}{'killed':>8}{'timed out':>11}{'survived':>10}{'equivalent':>12}")
     good = True
-    for room in (*rooms, "all"):
-        inside = [o for o in outcomes if room in ("all", o.mutant.room)]
+    for layer in (*layers, "all"):
+        inside = [o for o in outcomes if layer in ("all", o.mutant.layer)]
         n = Counter(o.verdict for o in inside)
         caught, rest = n["killed"] + n["timed out"], len(inside) - n["equivalent"]
         share = caught / rest if rest else 1.0
         good &= share >= 0.9
         print(
-            f"{room:12}{len(inside):7}{n['killed']:8}{n['timed out']:11}"
+            f"{layer:12}{len(inside):7}{n['killed']:8}{n['timed out']:11}"
             f"{n['survived'] + n['undecided']:10}{n['equivalent']:12}{share:9.1%}"
         )
     return good
@@ -249,23 +249,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--sample", type=int, default=300, help="mutants to draw in all")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
-    parser.add_argument("--room", choices=ROOMS, action="append", help="only this subpackage")
+    parser.add_argument("--layer", choices=LAYERS, action="append", help="only this subpackage")
     parser.add_argument("--only", metavar="FILE:LINE", action="append", help="all mutants there")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests for a mutant")
     parser.add_argument("--limit", type=float, default=40.0, help="least time limit in seconds")
     parser.add_argument("--place", type=Path, default=ROOT / ".mutants", help="of the copies")
     given = parser.parse_args()
-    rooms = tuple(given.room or ROOMS)
+    layers = tuple(given.layer or LAYERS)
     if given.only:
         mutants = []
         for spot in given.only:
             name, _, line = spot.partition(":")
             here = mutants_of(ROOT, ROOT / name)
             mutants += [m for m in here if not line or m.line == int(line)]
-        rooms = tuple(sorted({mutant.room for mutant in mutants}))
+        layers = tuple(sorted({mutant.layer for mutant in mutants}))
     else:
-        mutants = drawn(ROOT, rooms, given.sample, given.seed)
+        mutants = drawn(ROOT, layers, given.sample, given.seed)
     known = equivalents(ROOT)
     bench = Bench(ROOT, given.place, given.jobs, given.limit, given.budget)
 
@@ -296,7 +296,7 @@ def main() -> int:
 
     with ThreadPoolExecutor(given.jobs) as pool:
         outcomes = list(pool.map(judge, mutants))
-    return 0 if report(outcomes, rooms) else 1
+    return 0 if report(outcomes, layers) else 1
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Mutant:
     key: str
 
     @property
-    def room(self) -> str:
+    def layer(self) -> str:
         """Return the subpackage."""
         return self.path.split("/")[1]
 

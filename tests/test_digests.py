@@ -114,8 +114,10 @@ def test_a_closure_of_one_system_leaves_the_others_out(system: str) -> None:
     assert systems() == {"rescue", "idn", "oinc", "edr", "tapfinger"}
     found = closure(frozenset({"edgeopt.studies.figures.cells"}), frozenset({system}))
     assert {f"edgeopt.studies.{system}.record", "edgeopt.studies.run"} <= set(found)
-    rooms = ("bounds", "instances", "models", "online")
-    assert all(any(one.startswith(f"edgeopt.{room}.{system}") for one in found) for room in rooms)
+    layers = ("bounds", "instances", "models", "online")
+    assert all(
+        any(one.startswith(f"edgeopt.{layer}.{system}") for one in found) for layer in layers
+    )
     assert [one for one in found if set(one.split(".")) & (systems() - {system})] == []
 
 

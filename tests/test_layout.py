@@ -1,4 +1,4 @@
-"""The shape of the package: rooms import downwards, importing is cheap, files stay short."""
+"""The shape of the package: layers import downwards, importing is cheap, files stay short."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_rooms_import_only_downwards() -> None:
+def test_layers_import_only_downwards() -> None:
     # In a process of its own: it switches the loggers off that it finds.
     code = (
         "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
@@ -52,7 +52,7 @@ def test_importing_loads_nothing_heavy(statement: str, absent: set[str]) -> None
     assert modules_after(statement) & absent == set()
 
 
-def test_short_names_lead_to_their_rooms() -> None:
+def test_short_names_lead_to_their_subpackages() -> None:
     import edgeopt
 
     for name in edgeopt.__all__:

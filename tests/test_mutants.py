@@ -69,7 +69,7 @@ def toy(tmp_path: Path) -> Path:
 
 
 def driver(toy: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "tests/mutants.py", "--room", "rounding", "--jobs", "1", *options]
+    command = [sys.executable, "tests/mutants.py", "--layer", "rounding", "--jobs", "1", *options]
     return subprocess.run(command, cwd=toy, capture_output=True, text=True, check=False)
 
 

@@ -26,9 +26,10 @@ def found(system: str) -> dict[str, dict[str, Any]]:
     """Verdicts on all claims of a system by identifier, each on the claim's own instances."""
 
     def compute() -> dict[str, dict[str, Any]]:
-        from edgeopt.bounds import check
+        from edgeopt.bounds import check, stored_verdicts
         from edgeopt.studies.wording import number
 
+        stored = stored_verdicts(system)
         return {
             verdict.claim: {
                 "verdict": str(verdict.verdict),
@@ -36,7 +37,7 @@ def found(system: str) -> dict[str, dict[str, Any]]:
                 "guaranteed": number(verdict.guaranteed, 4),
                 "instance": verdict.instance,
             }
-            for verdict in check(system)
+            for verdict in (stored.verdicts.values() if stored else check(system))
         }
 
     verdicts: dict[str, dict[str, Any]] = kept(["claims", system], compute)

@@ -16,15 +16,6 @@ from edgeopt.solvers.tolerance import rounding_floor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = [
-    "Assumption",
-    "Claim",
-    "Measurement",
-    "NotApplicableError",
-    "instance_label",
-    "worst",
-]
-
 
 class NotApplicableError(EdgeOptError):
     """Raised inside a measurement that cannot be made: the claim is empty or too large here.

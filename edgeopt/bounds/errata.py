@@ -13,8 +13,6 @@ from edgeopt.options import check_fields, check_kind, check_real
 if TYPE_CHECKING:
     from edgeopt.bounds.verdict import Source
 
-__all__ = ["Erratum", "errata"]
-
 TOLERANCE = 1e-6
 """Share of the larger number up to which a corrected one equals the true one."""
 

@@ -20,8 +20,6 @@ from edgeopt.options import check_flag, check_real
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Growth", "growth_exponent"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:

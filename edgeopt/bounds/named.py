@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-__all__ = ["ParameterSpace", "kept", "one"]
-
 ParameterSpace = dict[str, Callable[[], Any]]
 """Builders of instances by what they are called."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Measurement
 
-__all__ = ["Paper"]
-
 
 @dataclass(frozen=True)
 class Paper:

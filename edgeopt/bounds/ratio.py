@@ -23,14 +23,6 @@ from edgeopt.options import check_real, real_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Difference",
-    "Ratio",
-    "competitive_ratio",
-    "mean_with_interval",
-    "paired_difference",
-]
-
 Estimate = Any
 """A float for one series of runs, an array over the leading axes for several."""
 

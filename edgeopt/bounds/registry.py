@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.verdict import Verdict
 
-__all__ = ["Views", "check", "claims", "resolve"]
-
 
 def claims(pattern: str | Iterable[str] | None = None) -> Mapping[str, Claim]:
     """Return the claims whose identifiers match.

@@ -22,8 +22,6 @@ from edgeopt.digests import digest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["StoredVerdicts", "stored_verdicts"]
-
 FORMAT: Final = 1
 """Number of the way in which verdicts are written."""
 

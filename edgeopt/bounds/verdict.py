@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Finding", "Relation", "Source", "Verdict", "in_json", "worst_verdict"]
-
 
 class Finding(StrEnum):
     """What the check of a claim found."""

@@ -1,4 +1,4 @@
-"""The command line: thin commands over the rooms below."""
+"""The command line: thin commands over the layers below."""
 
 from __future__ import annotations
 

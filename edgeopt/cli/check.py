@@ -12,8 +12,6 @@ from edgeopt.writing import Folder
 if TYPE_CHECKING:
     from edgeopt.studies import Checked
 
-__all__ = ["check"]
-
 
 def check(
     claim: Annotated[

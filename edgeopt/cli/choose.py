@@ -12,19 +12,6 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from edgeopt.studies import Source, System
 
-__all__ = [
-    "DataOption",
-    "DrawsOption",
-    "ForceOption",
-    "InstanceOption",
-    "JsonOption",
-    "SeedOption",
-    "SystemArgument",
-    "chosen_instance",
-    "chosen_instances",
-    "chosen_system",
-]
-
 SystemArgument = Annotated[
     str,
     typer.Argument(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies import Checked, CheckedClaim
 
-__all__ = ["counterexamples", "table"]
-
 _WIDE: Final = 400
 """Columns to write when nobody watches: a line per claim."""
 

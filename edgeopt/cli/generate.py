@@ -16,8 +16,6 @@ from edgeopt.writing import placed, target_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["generate"]
-
 
 def generate(
     system: SystemArgument,

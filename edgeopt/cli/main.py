@@ -24,8 +24,6 @@ from edgeopt.writing import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["app", "main", "run"]
-
 _BAD_INPUT, _BUG, _INTERRUPTED = 2, 70, 130
 
 app = typer.Typer(

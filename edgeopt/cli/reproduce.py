@@ -9,8 +9,6 @@ from edgeopt.cli import show
 from edgeopt.cli.choose import ForceOption, JsonOption, SystemArgument
 from edgeopt.errors import OptionError
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     system: SystemArgument,

@@ -12,8 +12,6 @@ from edgeopt.writing import placed, target_of
 if TYPE_CHECKING:
     from edgeopt.bounds.search import Found
 
-__all__ = ["search"]
-
 
 def search(
     claim: Annotated[str, typer.Argument(help="Identifier of the claim.", show_default=False)],

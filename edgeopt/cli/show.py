@@ -11,8 +11,6 @@ from edgeopt.writing import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["document", "note", "table"]
-
 _WIDE = 1000
 """Columns to write when nobody watches, so that a table is never cut."""
 

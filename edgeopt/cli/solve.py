@@ -22,8 +22,6 @@ from edgeopt.writing import placed, target_of
 if TYPE_CHECKING:
     from edgeopt.studies import System
 
-__all__ = ["solve"]
-
 
 def solve(
     system: SystemArgument,

@@ -3,8 +3,6 @@
 from edgeopt.cli import show
 from edgeopt.cli.choose import JsonOption
 
-__all__ = ["solvers"]
-
 
 def solvers(as_json: JsonOption = False) -> None:
     """List the solvers that can be reached, and what each of them takes."""

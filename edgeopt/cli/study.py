@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies import Case, Comparison, Study
 
-__all__ = ["study"]
-
 
 def study(
     system: SystemArgument,

@@ -20,17 +20,6 @@ from edgeopt.digests.source import OWN, Facts, hash_of, read_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "changed",
-    "closure",
-    "digest",
-    "facts_of",
-    "facts_of_package",
-    "modules_within",
-    "systems",
-    "table_of",
-]
-
 FORMAT: Final = 1
 """Number of the way in which facts are found and written; counted up when it changes."""
 
@@ -208,9 +197,9 @@ def closure(
 
 @cache
 def systems() -> frozenset[str]:
-    """Return the names of the package's own systems: they have a folder in several rooms."""
-    rooms = [PACKAGE / room for room in ("instances", "studies")]
-    there = [{file.parent.name for file in room.glob("*/__init__.py")} for room in rooms]
+    """Return the names of the package's own systems: they have a folder in several subpackages."""
+    layers = [PACKAGE / layer for layer in ("instances", "studies")]
+    there = [{file.parent.name for file in layer.glob("*/__init__.py")} for layer in layers]
     return frozenset.intersection(*map(frozenset, there))
 
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Facts", "hash_of", "read_facts"]
-
 OWN: Final = __name__.partition(".")[0]
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["count_per_slot", "read_timestamps"]
-
 
 def read_timestamps(
     path: str | os.PathLike[str], column: str = "TIMESTAMP"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Labelled", "Layout", "Variable", "content_hash", "read", "write"]
-
 _KIND, _VERSION, _HASH = "edgeopt_kind", "edgeopt_format", "edgeopt_fingerprint"
 _UNREADABLE = (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError)
 # What h5py raises on damaged files, depending on which byte is damaged.

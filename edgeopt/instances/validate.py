@@ -21,25 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "check_choice",
-    "check_names",
-    "check_probabilities",
-    "check_sizes",
-    "check_span",
-    "check_text",
-    "frozen",
-    "frozen_array",
-    "frozen_flags",
-    "frozen_integers",
-    "frozen_number",
-    "path_of",
-    "real_numbers",
-    "require",
-    "require_positive",
-    "told",
-]
-
 _ROUNDING = 1e-12
 
 

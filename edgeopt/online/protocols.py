@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "CompilablePolicy",
-    "Environment",
-    "Episode",
-    "Kernel",
-    "Policy",
-    "Trajectory",
-]
-
 InstanceT_co = TypeVar("InstanceT_co", covariant=True)
 InstanceT_contra = TypeVar("InstanceT_contra", contravariant=True)
 ScenarioT = TypeVar("ScenarioT")

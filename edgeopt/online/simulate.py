@@ -37,9 +37,6 @@ if TYPE_CHECKING:
         TrajectoryT_co,
     )
 
-__all__ = ["Deterministic", "Titled", "padded", "run_policy", "simulate", "stacked"]
-
-
 MOST_RUNS: Final = 10**7
 """More scenarios than this are a slip of the hand."""
 

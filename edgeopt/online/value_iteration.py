@@ -31,8 +31,6 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Offers", "RenewalValues", "renewal_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class Offers:

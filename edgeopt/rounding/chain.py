@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["HIGH", "SNAP", "chain_row", "chain_rows", "count_fractional"]
-
 SNAP = 1e-9
 """An entry this close to 0 or 1 is integral."""
 

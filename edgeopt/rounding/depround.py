@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FITS", "depround"]
-
 _RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
 
 

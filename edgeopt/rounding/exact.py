@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Law", "chain_law", "depround_law", "pairwise_law"]
-
 Numbers: TypeAlias = Iterable[Fraction] | Iterable[float]
 
 _SLACK = Fraction(1, 10**9)

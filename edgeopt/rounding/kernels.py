@@ -12,17 +12,6 @@ from edgeopt.rounding.chain import HIGH, SNAP, chain_row, count_fractional
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BERNOULLI",
-    "DROP",
-    "HALF",
-    "depround_row",
-    "depround_shuffled",
-    "fill_row",
-    "finish",
-    "pairwise_row",
-]
-
 BERNOULLI, DROP, HALF = 0, 1, 2
 """What becomes of the last fractional entry; see `edgeopt.rounding.depround`."""
 

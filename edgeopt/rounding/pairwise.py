@@ -14,8 +14,6 @@ from edgeopt.rounding.validate import as_rows, check_range, fraction_rows, weigh
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["independent", "pairwise", "reduced_limit"]
-
 
 def independent(y: ArrayLike, *, rng: int | np.random.Generator) -> NDArray[np.bool_]:
     r"""Round every entry on its own: 1 with probability `y`.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["depround_rows", "depround_rows_with", "pairwise_rows"]
-
 _BLOCK = 2**16
 """Entries that share one draw of coins: their coins stay in the processor's cache."""
 

@@ -13,16 +13,6 @@ from edgeopt.rounding.chain import SNAP
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "HEAVIEST",
-    "LIGHTEST",
-    "as_rows",
-    "budget_rows",
-    "check_range",
-    "fraction_rows",
-    "weight_rows",
-]
-
 LIGHTEST, HEAVIEST = 1e-100, 1e100
 """Weights between these can be added and multiplied without overflow or loss of digits."""
 

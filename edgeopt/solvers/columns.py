@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.reusable import Reusable
     from edgeopt.solvers.tolerance import Sum
 
-__all__ = [
-    "GeneratedProgram",
-    "InteriorMaster",
-    "Priced",
-    "Restricted",
-    "ReusableMaster",
-    "generate_columns",
-]
-
 Columns = TypeVar("Columns")
 FormT = TypeVar("FormT", bound="StandardForm")
 Contra = TypeVar("Contra", contravariant=True)

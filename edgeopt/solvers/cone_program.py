@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["ConePair", "cone_pair", "search_bound"]
-
 
 @dataclass(frozen=True, eq=False)
 class ConePair:

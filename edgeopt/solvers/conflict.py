@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Bound",
-    "cheapest_point",
-    "find_conflict",
-    "is_infeasible",
-    "is_irreducible",
-    "restricted",
-    "shrink",
-]
-
 Member = TypeVar("Member")
 
 

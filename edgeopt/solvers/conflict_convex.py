@@ -18,8 +18,6 @@ from edgeopt.solvers.tolerance import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["explain_convex"]
-
 _INFEASIBLE = (cvxpy.INFEASIBLE, cvxpy.INFEASIBLE_INACCURATE, "infeasible_or_unbounded")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["CASES", "Case", "check_derivatives", "check_solution", "conformance"]
-
 INF: Final = np.inf
 
 

@@ -18,8 +18,6 @@ from edgeopt.solvers.tolerance import DEFAULT
 if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["settle", "solve"]
-
 
 def solve(
     problem: Any,

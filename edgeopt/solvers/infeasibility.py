@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import LinearProgram
 
-__all__ = ["Explanation", "Side", "explain"]
-
 
 @dataclass(frozen=True)
 class Side:

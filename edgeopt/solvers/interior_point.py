@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["InteriorPoint", "Point", "StandardForm", "approach"]
-
 
 class StandardForm(Protocol):
     """A linear program in standard form, known by what it does to vectors.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import Sense
 
-__all__ = ["CasadiNlp"]
-
 
 @dataclass(frozen=True, eq=False)
 class CasadiNlp:

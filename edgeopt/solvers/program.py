@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelBlock", "Labels", "LinearProgram", "Sense"]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelBlock:

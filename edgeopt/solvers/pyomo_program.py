@@ -21,8 +21,6 @@ from edgeopt.solvers.program import LinearProgram
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PyomoProgram", "compile_model", "flat_model"]
-
 
 @dataclass(frozen=True, eq=False)
 class PyomoProgram:

@@ -20,16 +20,6 @@ from edgeopt.solvers.request import Kind, Request
 if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
 
-__all__ = [
-    "ENTRY_POINTS",
-    "Backend",
-    "BackendSolve",
-    "backends",
-    "find_backend",
-    "route",
-]
-
-
 ENTRY_POINTS: Final = "edgeopt.solvers"
 
 BackendSolve = Callable[[Any, Request], "Solution"]

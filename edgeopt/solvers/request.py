@@ -12,8 +12,6 @@ from edgeopt.errors import OptionError, ProblemTypeError
 from edgeopt.options import check_flag, check_text, check_whole
 from edgeopt.solvers.program import LinearProgram
 
-__all__ = ["Kind", "Progress", "ProgressCallback", "Request", "kind_of"]
-
 _UNKNOWN = float("nan")
 _INFINITE = 1e20
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["Reusable"]
-
 
 class Reusable:
     """Solve a program again and again with new data, without building it again.

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int32]
 
-__all__ = [
-    "LARGEST_RATIO",
-    "OBJECTIVE_OPTIONS",
-    "Scaling",
-    "coefficient_ranges",
-    "solve_scaled",
-    "warn_if_badly_scaled",
-]
-
 LARGEST_RATIO: Final = 1e9
 """Largest over smallest coefficient beyond which double precision leaves a feasibility tolerance
 of 1e-6 fewer than one safe digit."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import Sense
 
-__all__ = ["Quality", "Seconds", "Solution", "Status", "recomputed_objective"]
-
 
 class Status(Enum):
     """Why the solver stopped."""

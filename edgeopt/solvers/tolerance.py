@@ -11,18 +11,6 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
-__all__ = [
-    "DEFAULT",
-    "EPSILON",
-    "LOOSE",
-    "ROUNDING_UNITS",
-    "TIGHT",
-    "Sum",
-    "gap_closed",
-    "relative_gap",
-    "rounding_floor",
-]
-
 LOOSE: Final = 1e-4
 """For first-order methods, simulations and what a person reads off a picture."""
 

@@ -17,8 +17,6 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Network", "Tree", "attach", "detach", "new_tree", "optimise"]
-
 NOBODY = -1
 
 

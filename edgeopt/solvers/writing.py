@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.program import Labels, LinearProgram
 
-__all__ = ["write_program"]
-
 _LIKE_A_NUMBER = re.compile(r"[0-9.]|[eE][0-9]")
 
 

@@ -21,22 +21,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case, Study
 
-__all__ = [
-    "Benchmark",
-    "BenchmarkEntry",
-    "Comparison",
-    "Log",
-    "Metric",
-    "Named",
-    "Picture",
-    "PolicyEntry",
-    "Source",
-    "licences",
-    "made",
-    "on",
-    "origin",
-]
-
 ItemT = TypeVar("ItemT")
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.entries import Benchmark
 
-__all__ = ["SUFFIXES", "csv_text", "plain", "write_plan"]
-
 
 def plain(value: Any) -> Any:
     """Turn nested mappings, sequences and NumPy scalars into what JSON knows; NaN becomes None."""

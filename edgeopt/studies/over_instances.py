@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Study
     from edgeopt.studies.system import System
 
-__all__ = ["mean_columns", "over_instances", "study_drawn"]
-
 
 def mean_columns(
     name: str, series: NDArray[np.float64], confidence: float = 0.95, *, share: bool = False

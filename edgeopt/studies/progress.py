@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Step", "progress_bar"]
-
 
 class Step(Protocol):
     """Called after each finished cell of work."""

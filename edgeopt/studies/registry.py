@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
-__all__ = ["choose", "find_system", "policies", "system_of", "systems"]
-
 _PARTS = ("start", "decide", "learn")
 """Methods of every policy."""
 

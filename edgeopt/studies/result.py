@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Benchmark, PolicyEntry
     from edgeopt.studies.system import Constraint, Objective, System
 
-__all__ = ["Case", "Settings", "Study"]
-
 
 @dataclass(frozen=True)
 class Settings:

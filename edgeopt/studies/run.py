@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from edgeopt.online.protocols import Trajectory
     from edgeopt.studies.entries import Benchmark, PolicyEntry
 
-__all__ = ["study"]
-
 
 def study(
     instances: Any,

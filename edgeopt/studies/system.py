@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.result import Case
 
-__all__ = [
-    "Claims",
-    "Constraint",
-    "Instances",
-    "Objective",
-    "Offline",
-    "Paper",
-    "Policies",
-    "Reporting",
-    "System",
-]
-
 DIMENSIONLESS = "dimensionless"
 """The unit that is not written behind a number."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["tidy"]
-
 _ROUNDING = 1e-14
 """Relative spread of the runs that is taken for rounding."""
 

@@ -22,17 +22,6 @@ from edgeopt.errors import OutputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "PREFIX",
-    "place",
-    "placed",
-    "printable",
-    "refused",
-    "remove_drafts",
-    "target_of",
-    "write_file",
-]
-
 _SORTS: Final = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISLNK, "a link that leads to itself"),

@@ -14,8 +14,6 @@ from edgeopt.writing.files import PREFIX, place, refused, remove_drafts, target_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MARKER", "Folder", "checked_name"]
-
 MARKER: Final = ".edgeopt"
 """File that says which command a folder belongs to."""
 

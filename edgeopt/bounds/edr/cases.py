@@ -16,23 +16,6 @@ from edgeopt.instances.edr.named_instances import small
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "AFFORDABLE",
-    "ALWAYS",
-    "CAPPED",
-    "DRAWN",
-    "INTERIOR",
-    "MOVING",
-    "NONNEGATIVE",
-    "PRICED",
-    "STEADY",
-    "TASKS",
-    "moving",
-    "steady",
-    "tiled",
-    "whole",
-]
-
 Given = EdrInstance | Planned | Relaxed
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.edr.evaluation import Evaluation, Run
 
-__all__ = ["CLAIMS"]
-
 FEW = 30
 """Frames in which a linear program is solved."""
 

@@ -19,26 +19,6 @@ from edgeopt.instances.edr.named_instances import jensen, never_trained, uneven_
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "alternating_price",
-    "always_dropped",
-    "arriving",
-    "cheap_requests",
-    "dear_requests",
-    "departed",
-    "few_frames",
-    "hand",
-    "jensen_half",
-    "late_start",
-    "local_peaks",
-    "no_room",
-    "overtrained",
-    "rounded_up",
-    "spread_training",
-    "sudden_cap",
-    "uncapped",
-]
-
 PLENTY = 1e6
 """Capacity of a site that is never short of it, GFLOP."""
 

@@ -16,8 +16,6 @@ from edgeopt.bounds.verdict import Relation
 if TYPE_CHECKING:
     from edgeopt.bounds.edr.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
-
 
 def _step_of_multipliers(view: Evaluation) -> Measurement:
     """Largest excess over (22) in any frame, which is to be at most 0."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Ends = tuple[Fraction, Fraction]
 
-__all__ = ["errata"]
-
 COPIES = 4
 
 

@@ -30,21 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "EXACT",
-    "INDICES",
-    "PAPER",
-    "SOLVED",
-    "Constants",
-    "Evaluation",
-    "Planned",
-    "Run",
-    "claim",
-    "erratum",
-    "run_policy",
-    "theory_sizes",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Planned:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.instances.edr import EdrInstance
 
-__all__ = ["CLAIMS"]
-
 LONGEST = 200
 """Most frames that are served."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.models.edr.routing import RoutingPlan
 
-__all__ = ["CLAIMS"]
-
 
 def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
     """Serve all slots of the first frames, without training."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Relaxed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:

@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 
     from edgeopt.rounding import Law
 
-__all__ = [
-    "ALIKE",
-    "HAND",
-    "ON_FRAMES",
-    "ROUNDED",
-    "SMALLEST",
-    "WIDEST",
-    "Frame",
-    "frames_of",
-    "half",
-    "mean",
-    "product",
-    "three",
-    "three_alike",
-    "two",
-]
-
 WIDEST = 8
 """Most fractional entries whose exact law is found."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.rounding import Law
 
-__all__ = ["CLAIMS"]
-
 
 def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Measurement:
     """Compare the expected rounds with the fractional ones, at the task where they differ most."""

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "ALIKE",
-    "DRAWN",
-    "FEW_FRAMES",
-    "FRAMES",
-    "PARAMETER_SPACES",
-    "PLANNED",
-    "STEADY",
-]  # fmt: skip
-
 _UNCAPPED = 5.0
 """A cap as large as this one is none, Wh."""
 

@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "BOUNDED",
-    "CAPPED_INSTANCES",
-    "CLAIMS",
-    "SEPARATE_INSTANCES",
-    "Parts",
-    "corrected_constant",
-    "parts",
-    "published_constant",
-    "route_spread",
-]
-
 
 class Parts(NamedTuple):
     """Maxima and minima that the constants are made of.

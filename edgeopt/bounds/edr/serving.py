@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Served", "Serving", "require_whole"]
-
 MOST_ROUTES = 20_000
 """Routes of a frame beyond which nothing is compared."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.edr.evaluation import Evaluation
 
-__all__ = ["CLAIMS", "fractions_of"]
-
 LONGEST = 120
 """Most frames whose laws are found."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["CLAIMS", "FEW", "compared", "frame_problem"]
-
 FEW = 3
 """Frames that are looked at."""
 

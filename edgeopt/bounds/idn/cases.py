@@ -14,23 +14,6 @@ from edgeopt.instances.idn.named_instances import adversarial, small
 if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = [
-    "CHOICE",
-    "COVERED",
-    "DRAWN",
-    "EXPERTS",
-    "FITTING",
-    "IN_SET",
-    "LONG",
-    "ONE_CHOICE",
-    "ONE_NODE",
-    "WHOLE",
-    "fitting",
-    "long",
-    "network",
-    "one_node",
-]
-
 
 def network(given: IdnInstance | Adversary) -> IdnInstance:
     """Return the network itself, with or without an adversary."""

@@ -20,24 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "cheap_half_repository",
-    "dear_model",
-    "large_leftover",
-    "nearly_whole_repository",
-    "one_model",
-    "one_model_whole",
-    "oversized_model",
-    "roomy_node",
-    "shelf",
-    "starved_repository",
-    "tight_repository",
-    "two_half_repositories",
-    "two_large_models",
-    "two_shelves",
-    "unneeded_model",
-]
-
 PLENTY = 1e6
 """Capacity of a model that is never short of it."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.idn.slot import Slot
 
-__all__ = ["CLAIMS", "hand_checked", "thirds"]
-
 
 def _near(measured: float, guaranteed: float, scale: float) -> float:
     return guaranteed if abs(measured - guaranteed) <= NOISE * scale else measured

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.errata import Erratum
 
-__all__ = ["accepted", "errata"]
-
 
 def accepted(case: Projection, *, both: bool) -> list[int]:
     """Return the k that Algorithm 2 accepts by one or both inequalities, from above."""

@@ -18,23 +18,6 @@ from edgeopt.instances.idn import IdnInstance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "EXACT",
-    "PAPER",
-    "Adversary",
-    "Evaluation",
-    "adversary",
-    "alike",
-    "centre",
-    "claim",
-    "erratum",
-    "fill",
-    "fractional",
-    "free",
-    "integral",
-    "vertices",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Adversary:

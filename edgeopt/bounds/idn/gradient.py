@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
-__all__ = ["CLAIMS"]
-
 
 def _flat(view: Evaluation) -> NDArray[np.float64]:
     return view.fractional.reshape(len(view.fractional), -1)

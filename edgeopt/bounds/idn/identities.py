@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Form = Callable[[Slot], NDArray[np.float64]]
 
-__all__ = ["CLAIMS", "most_violated"]
-
 
 def _scale(slot: Slot) -> float:
     """Magnitude of the costs that cancel when gains are formed, ms."""

@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     Rule = Callable[[int, int, int], Hashable]
     Outcome = tuple[tuple[int, ...], ...]
 
-__all__ = [
-    "Knapsack",
-    "Law",
-    "Residual",
-    "Rounded",
-    "by_item",
-    "by_step",
-    "common_by_step",
-    "expectations",
-    "expected_gain",
-    "joint_law",
-    "law_of_coins",
-    "mean",
-    "node_law",
-    "node_laws",
-    "rounded",
-]
-
 Law: TypeAlias = dict[tuple[int, ...], Fraction]
 
 Residual: TypeAlias = Literal["bernoulli", "drop", "half"]

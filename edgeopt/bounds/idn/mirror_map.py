@@ -22,8 +22,6 @@ from edgeopt.online.mirror_ascent import KnapsackEntropy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CLAIMS", "Projection", "divergence", "hand_checked", "tied", "whole_catalogue"]
-
 
 @dataclass(frozen=True)
 class Projection:

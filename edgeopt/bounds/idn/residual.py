@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.idn.slot import Slot
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["CLAIMS", "FITS", "WITH_LEFTOVER", "share_of_gain"]
-
 
 def share_of_gain(view: Evaluation, residual: Residual, share: float) -> Measurement:
     """Compare the expected gain of a rounding with a share of the fractional gain."""

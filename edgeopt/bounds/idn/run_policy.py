@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
-__all__ = ["Logs", "Step", "average_run", "logs", "run_policy"]
-
 
 class Step(NamedTuple):
     """One slot of play.

@@ -18,8 +18,6 @@ from edgeopt.instances.idn.named_instances import adversarial, small
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DRAWN", "EXPERTS", "KNAPSACKS", "PARAMETER_SPACES", "PROJECTIONS", "edge_nodes"]
-
 
 def edge_nodes(count: int) -> ParameterSpace:
     """Return the networks of edge nodes in a row before the cloud, and two models.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["Constants", "OneType", "Slot"]
-
 
 @dataclass(frozen=True, eq=False)
 class OneType:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["CLAIMS", "filled"]
-
 ORDERS = ("sequential", "fluid")
 
 

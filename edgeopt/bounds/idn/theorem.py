@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.idn.evaluation import Adversary, Evaluation
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["CLAIMS", "Optimum", "all_allocations", "static_optimum"]
-
 ITERATIONS = 200
 """Iterations of the offline policy."""
 

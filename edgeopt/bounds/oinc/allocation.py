@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.oinc.requests import Together
 
-__all__ = ["CLAIMS"]
-
 
 def _closed_form(view: Requests) -> Measurement:
     """Compare what the shares come to with the closed form."""

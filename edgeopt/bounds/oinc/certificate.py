@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "CertifiedRatio",
-    "DualCertificate",
-    "Run",
-    "certified_ratio",
-    "competitive_factor",
-    "dual_certificate",
-    "safe_scale",
-]
-
 
 class Run(Protocol):
     """What is read off a run of Algorithm 4."""

@@ -16,25 +16,6 @@ from edgeopt.models.oinc.named_instances import elsewhere, in_parts, jobs_at_one
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem
 
-__all__ = [
-    "DUE",
-    "JOBS",
-    "NAMED_JOBS",
-    "REQUESTS",
-    "drawn_due",
-    "drawn_jobs",
-    "drawn_requests",
-    "ends_later",
-    "hopeless",
-    "moved",
-    "moved_away",
-    "no_time",
-    "overpriced",
-    "overtaken_by_hopeless",
-    "overtaken_in_service",
-    "overtaken_in_wait",
-]
-
 
 def moved() -> Schedule:
     """Serve `in_parts` for 4 s at site 0 and for 1/3 s at site 1: it flows for 13/3, phi is 9/2."""

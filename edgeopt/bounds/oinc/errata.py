@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.oinc.urgency import Due
     from edgeopt.instances.oinc.channel import Channel
 
-__all__ = ["counted", "errata", "link_rate"]
-
 
 def counted(arrival: float, duration: float, first: int) -> float:
     """Return the least that program (8) counts for a job alone, from a slot on."""

@@ -31,20 +31,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "EPSILONS",
-    "EXACT",
-    "PAPER",
-    "SHARE",
-    "SOLVED",
-    "Evaluation",
-    "Schedule",
-    "claim",
-    "drawn_schedule",
-    "erratum",
-    "schedule_of",
-]
-
 TINY = 1e-9
 """Seconds that rounding may cost."""
 

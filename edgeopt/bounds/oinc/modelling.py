@@ -24,17 +24,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.named import ParameterSpace
 
-__all__ = [
-    "CLAIMS",
-    "LARGE",
-    "MIXED",
-    "NEGATIVE",
-    "Split",
-    "left_for_requests",
-    "moved_devices",
-    "slower_radio",
-]
-
 
 @dataclass(frozen=True)
 class Split:

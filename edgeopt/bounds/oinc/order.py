@@ -18,8 +18,6 @@ from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem
 from edgeopt.online.oinc.retraining import run_density
 
-__all__ = ["CLAIMS", "Periods", "two_shares", "weights_at_arrival"]
-
 EPSILONS = (0.25, 1.0)
 """By how much sites are faster."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.oinc.evaluation import Evaluation, Schedule
     from edgeopt.solvers import LinearProgram
 
-__all__ = ["CLAIMS"]
-
 
 def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Measurement:
     """Compare potential and flow of the job that leaves least room, over all schedules."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Requests", "Together", "least_by_prices"]
-
 MOST = 2_000
 """Assignments of requests to sites up to which all are looked at."""
 

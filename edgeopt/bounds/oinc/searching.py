@@ -19,19 +19,6 @@ from edgeopt.models.oinc.slot import SlotProblem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CUTS",
-    "DRAWN",
-    "DUE",
-    "FORMULAS",
-    "JOBS",
-    "PARAMETER_SPACES",
-    "REQUESTS",
-    "SCHEDULES",
-    "SEQUENCES",
-    "WANDERING",
-]
-
 
 def _periods(point: Mapping[str, Any]) -> Periods:
     return Periods(tuple(values(point, "work")), tuple(values(point, "share")))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.oinc.certificate import DualCertificate
     from edgeopt.bounds.oinc.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
-
 
 def _certificates(view: Evaluation, scale: float | None = None) -> Iterator[DualCertificate]:
     for epsilon in view.epsilons:

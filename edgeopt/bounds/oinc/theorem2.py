@@ -24,8 +24,6 @@ from edgeopt.online.oinc.retraining import run_density
 if TYPE_CHECKING:
     from edgeopt.bounds.oinc.evaluation import Evaluation
 
-__all__ = ["CLAIMS", "Counts", "Cut", "count_steps", "cut_short"]
-
 
 @dataclass(frozen=True, eq=False)
 class Cut:

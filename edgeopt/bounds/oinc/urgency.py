@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["CLOSEST", "Due", "UrgentRun", "Waiting", "queues_of", "run_urgent", "swaps"]
-
 CLOSEST = 1.0
 """Slots to the deadline that count when there are fewer, or when it is over."""
 

@@ -19,8 +19,6 @@ from edgeopt.models.oinc.retraining import RetrainingProblem
 if TYPE_CHECKING:
     from edgeopt.bounds.oinc.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
-
 
 def _costs_of_variants(view: Evaluation, **how: Any) -> Measurement:
     """Compare the weighted flow time with the costs in sum, at several speeds."""

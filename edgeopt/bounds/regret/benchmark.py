@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PsiRegret", "Regret", "psi_regret", "regret"]
-
 PSI = 1 - 1 / math.e
 """Share of the optimum that a polynomial algorithm can reach for submodular gains."""
 

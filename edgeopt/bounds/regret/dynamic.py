@@ -21,8 +21,6 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DynamicFit", "DynamicRegret", "dynamic_fit", "dynamic_regret"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicRegret(Regret):

@@ -13,17 +13,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = [
-    "EXCLUSIVE",
-    "HAS_RESERVED",
-    "INDEPENDENT",
-    "RARE_LONG_RUNS",
-    "SPARE_SLOT",
-    "TWO_SLOT_GAMBLE",
-    "UNIT_DURATIONS",
-    "gamble_probability",
-]
-
 
 def gamble_probability(instance: RescueInstance) -> float | None:
     r"""Return :math:`\epsilon` if the instance is that of Theorem 2, else None."""

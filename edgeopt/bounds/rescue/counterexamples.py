@@ -20,27 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "DRAWN",
-    "INDEPENDENT",
-    "PAPER_SETTING",
-    "RESERVED",
-    "TIGHT",
-    "TINY",
-    "clairvoyant_gap",
-    "contested_slot",
-    "half_routed",
-    "independent_arrivals",
-    "late_run",
-    "outlasting_run",
-    "planned_reservation",
-    "rare_long_runs",
-    "reserved_budget",
-    "risky_run",
-    "split_tolerance",
-    "two_plans",
-]
-
 
 def planned_reservation() -> RescueInstance:
     """One slot that a reserved task needs whole, and a certain task of profit 1.

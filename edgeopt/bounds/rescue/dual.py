@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["OccupancyDual", "occupancy_dual"]
-
 
 class OccupancyDual(NamedTuple):
     """Dual solution per server and how well it satisfies the dual constraints.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.errata import Erratum
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["errata", "link_rate", "slots_left"]
-
 PUBLISHED_NOISE_DBM = -40.0
 
 

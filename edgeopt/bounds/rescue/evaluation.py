@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.rescue.exhaustive.scenario import Scenario
     from edgeopt.models.rescue import P1Solution
 
-__all__ = ["EXACT", "PAPER", "Evaluation", "best_advantage", "claim", "erratum", "routed"]
-
 
 def routed(
     routing: NDArray[np.float64],

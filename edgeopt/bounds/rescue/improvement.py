@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CLAIMS", "priced_values", "reserved_price"]
-
 
 def _improved(view: Evaluation) -> float:
     return evaluate(view.instance, view.improved()).profit

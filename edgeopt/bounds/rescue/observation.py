@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CELL_LIMIT", "CLAIMS", "optimal_plans"]
-
 
 def _monotony(view: Evaluation) -> Measurement:
     baseline = view.values[1]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["Values", "auxiliary_by_slot", "values_by_slot", "values_by_turn"]
-
 
 class Values(NamedTuple):
     """Value functions of a plan.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CLAIMS", "ReservedLoad", "crowded_window"]
-
 
 def _failure(view: Evaluation) -> Measurement:
     found = evaluate(view.instance, view.algorithm())

@@ -13,8 +13,6 @@ from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DRAWN", "LOADS", "ONE_SERVER", "PARAMETER_SPACES", "STEADY", "few_slots"]
-
 
 def few_slots(slots: int) -> ParameterSpace:
     """Return the instances of one server, few slots and one profile of one or two slots.

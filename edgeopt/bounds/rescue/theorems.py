@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
-
 
 def _plan_against(view: Evaluation, value: float, name: str) -> Measurement:
     """Compare OPT(LP) with the value of another scheduler of the same instance."""

@@ -19,8 +19,6 @@ from edgeopt.online.rescue import Rescue, policy_value
 if TYPE_CHECKING:
     from edgeopt.bounds.rescue.evaluation import Evaluation
 
-__all__ = ["CLAIMS"]
-
 
 def _epsilon(view: Evaluation) -> float:
     epsilon = gamble_probability(view.instance)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.search.space import ParameterSpace
 
-__all__ = ["search"]
-
 _RANDOM: Final = 0.25
 _EVOLUTION: Final = 0.1
 """Shares of the budget; walks have the rest."""

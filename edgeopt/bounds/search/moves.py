@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.search.space import Parameter, ParameterSpace, Point
     from edgeopt.bounds.verdict import Verdict
 
-__all__ = ["Evaluations", "shrunk", "walk"]
-
 _LOSS: Final = 1e-4
 """Relative slack that a tight find may lose altogether for the sake of plain numbers."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
 
-__all__ = ["fitting", "known_claim", "spaces"]
-
 
 def spaces(system: str) -> Mapping[str, ParameterSpace]:
     """Return the families of a system by their names.

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
     from edgeopt.online.tapfinger.policies.optimus import Fit
 
-__all__ = [
-    "CLAIMS",
-    "Changes",
-    "Rivals",
-    "drawn_rivals",
-    "empty_handed",
-    "five_and_twice_seven",
-    "keen_or_roomy",
-]
-
 
 @dataclass(frozen=True)
 class Rivals:

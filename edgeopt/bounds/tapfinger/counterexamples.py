@@ -18,29 +18,6 @@ from edgeopt.models.tapfinger import Schedule, SchedulingProblem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "INSTANCES",
-    "NOISY",
-    "TASKS",
-    "at_once",
-    "both_or_halves",
-    "by_gpus",
-    "cut_off",
-    "drawn_instance",
-    "drawn_tasks",
-    "insensitive",
-    "last_unit",
-    "late_arrivals",
-    "lone_task",
-    "noisy_instance",
-    "of_gpus",
-    "one_gpu",
-    "overtaken",
-    "sensitive_task",
-    "started_at_once",
-    "waiting_twice",
-]
-
 
 def by_gpus(
     slots: Sequence[int],

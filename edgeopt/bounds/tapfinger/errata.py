@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger.workloads import Law
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
-__all__ = ["errata", "loop", "mean_gain", "replayed"]
-
 PATIENCE = 1000
 """Rounds after which a loop counts as endless."""
 

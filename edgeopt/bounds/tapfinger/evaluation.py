@@ -34,20 +34,6 @@ if TYPE_CHECKING:
     from edgeopt.models.tapfinger import FlowBound
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
-__all__ = [
-    "EXACT",
-    "METHODS",
-    "NO_BOUND",
-    "PAPER",
-    "SOLVED",
-    "Evaluation",
-    "Gap",
-    "bound_of_problem",
-    "claim",
-    "erratum",
-    "flow_gap",
-]
-
 METHODS: Final = ("trivial", "volume", "pooled", "relaxation")
 """Ways to bound flow times, see `flow_bound`."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.tapfinger.evaluation import Evaluation
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
-__all__ = ["CLAIMS", "least_preempted_flow"]
-
 MOST = 20_000
 """States of the tasks that are looked at before an instance counts as too large."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Plan", "Profile", "Restless", "best_plan", "drawn_plan", "least_flow"]
-
 DELAY = 2
 """Slots by which a drawn plan starts a task later than it could, at most."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.tapfinger.plan import Plan
     from edgeopt.solvers import LinearProgram
 
-__all__ = ["CLAIMS"]
-
 
 def _program(view: Evaluation, *, all_served: bool = True) -> Measurement:
     """Solve the program, with (3) as an equation or as printed."""

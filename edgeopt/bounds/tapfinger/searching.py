@@ -16,18 +16,6 @@ from edgeopt.models.tapfinger import SchedulingProblem
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "CHANGES",
-    "DRAWN",
-    "FEW_TASKS",
-    "FORMULAS",
-    "LONE_TASK",
-    "PARAMETER_SPACES",
-    "PLANS",
-    "QUEUES",
-    "TASKS",
-]
-
 
 def _rivals(point: Mapping[str, Any]) -> Rivals:
     gives = tuple(gives == 1 for gives in values(point, "gives"))

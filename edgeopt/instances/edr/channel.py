@@ -18,8 +18,6 @@ from edgeopt.options import check_choice, check_real
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BANDWIDTH", "NOISE", "Reuse", "draw_bands", "draw_rates", "link_rates"]
-
 Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
 """Who disturbs a receiver; see `draw_bands`."""
 

@@ -15,21 +15,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr.rounds import RoundsBound
 
-__all__ = [
-    "BATCH",
-    "LEARNING_MODELS",
-    "STEP_FACTOR",
-    "WEIGHT_BITS",
-    "LearningModel",
-    "Machines",
-    "capacity_for",
-    "draw_machines",
-    "draw_objectives",
-    "draw_propagation",
-    "draw_tasks",
-    "request_sizes",
-]
-
 
 class LearningModel(NamedTuple):
     """A small network for pictures.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr.channel import Reuse
     from edgeopt.instances.edr.rounds import RoundsBound
 
-__all__ = ["Weights", "finish", "generate"]
-
 Weights: TypeAlias = Literal["calibrated", "published"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""
 

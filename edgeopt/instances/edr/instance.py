@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["EdrInstance"]
-
 JOULES_PER_WATT_HOUR: Final = 3600.0
 
 _SLOT: Final = ("frame", "slot")

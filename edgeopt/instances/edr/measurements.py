@@ -44,19 +44,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr.rounds import RoundsBound
     from edgeopt.instances.traces import Rule
 
-__all__ = [
-    "LOAD_WEEK",
-    "PRICE_WEEK",
-    "Measured",
-    "build",
-    "cap_shares",
-    "from_bundled",
-    "from_raw",
-    "measure",
-    "read_tables",
-    "write_tables",
-]
-
 PRICE_WEEK: Final = "2016-06-20"
 """Monday of the week of prices: the one of 2016 that is nearest to the paper's dates."""
 

@@ -11,19 +11,6 @@ from edgeopt.instances.edr.reference import reference
 from edgeopt.options import check_room, check_whole
 from edgeopt.options import generator as source
 
-__all__ = [
-    "falling_cap",
-    "forced_excess",
-    "half_a_round",
-    "jensen",
-    "lemma5",
-    "mixed_price",
-    "never_trained",
-    "small",
-    "theorem3",
-    "uneven_demand",
-]
-
 
 def small(rng: int | np.random.Generator) -> EdrInstance:
     """Draw an instance small enough for its plans to be enumerated.

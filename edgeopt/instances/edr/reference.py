@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr.instance import EdrInstance
 
-__all__ = ["Reference", "calibrated_weights", "reference"]
-
 POINTS: Final = 1000.0
 """Cost that calibrated weights give to the energy, and to the delay, of the reference."""
 

@@ -14,8 +14,6 @@ from edgeopt.options import check_choice, check_real, check_room, check_whole
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["RoundsBound", "rounds_needed"]
-
 RoundsBound: TypeAlias = Literal["published", "corrected"]
 """The bound as printed, or as it follows from the analysis that it cites."""
 

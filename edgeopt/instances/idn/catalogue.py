@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Catalogue", "Spread", "catalogue", "spread"]
-
 _TITAN, _GTX = "Titan RTX", "GeForce GTX 980"
 _TABLE: Final = (
     ("608p", 65.7, 1577, 41.7, 14.2),

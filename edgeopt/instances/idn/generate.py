@@ -19,8 +19,6 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["assemble", "attach", "generate"]
-
 ENTRIES: Final = 2
 """Base stations at which the requests of a task enter."""
 

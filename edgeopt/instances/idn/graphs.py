@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Links", "from_links", "from_topology", "read_links"]
-
 MS_PER_KM: Final = 0.01
 """Round-trip latency of a kilometre of fibre, ms: light needs 5 microseconds each way."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["IdnInstance"]
-
 _EXACT: Final = 2**53  # whole numbers up to here are exact as float64
 _PAIR: Final = ("node", "model")
 _AXES: Final = {

@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn.instance import IdnInstance
     from edgeopt.instances.traces import Rule
 
-__all__ = [
-    "FAST",
-    "SERVICES",
-    "SLOW",
-    "Classifiers",
-    "Measured",
-    "build",
-    "from_bundled",
-    "from_raw",
-    "measure",
-    "read_classifiers",
-    "read_tables",
-    "to_catalogue",
-    "write_tables",
-]
-
 FAST: Final = "RTX 5090"
 SLOW: Final = "RTX 3090"
 """The two GPUs that both speeds are known of: the nearest to the paper's fast and slow one."""

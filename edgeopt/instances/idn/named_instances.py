@@ -9,8 +9,6 @@ from edgeopt.instances.idn.paths import pad_paths
 from edgeopt.options import check_flag, check_real, check_room, check_whole
 from edgeopt.options import generator as source
 
-__all__ = ["adversarial", "crowded_out", "shared_model", "small"]
-
 
 def small(rng: int | np.random.Generator, *, own_cost: bool = False) -> IdnInstance:
     """Draw a network small enough for its allocations to be enumerated.

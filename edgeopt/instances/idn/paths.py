@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PADDING", "edge_between", "network_latency", "pad_paths"]
-
 PADDING: Final = -1
 """Stands behind the last node of a path that is shorter than the longest one."""
 

@@ -13,9 +13,6 @@ from edgeopt.options import check_real, check_room, check_whole, refused
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["largest_remainder", "sliding_shares", "zipf_shares"]
-
-
 _MOVES = 10**7  # most moves of a popularity that are worked out one by one
 
 

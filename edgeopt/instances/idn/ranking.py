@@ -13,8 +13,6 @@ from edgeopt.errors import InputError, OptionError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Ranking"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ranking:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Network", "paths_to_root", "topology_1", "topology_2", "tree"]
-
 GIGABYTE: Final = 1024
 """MB in a GB of GPU memory; the paper does not say, the usual reading is assumed."""
 

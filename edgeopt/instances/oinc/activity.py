@@ -11,8 +11,6 @@ from edgeopt.options import check_flag, check_real
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_duty", "draw_activity", "duty_by_slot", "replay_activity", "service_of"]
-
 SPEED: Final = 0.2
 """Chance per slot that a device draws its state anew; states last 1 / 0.2 slots and more."""
 

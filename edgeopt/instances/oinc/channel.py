@@ -22,8 +22,6 @@ from edgeopt.options import check_choice
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["READINGS", "Channel", "check_channel", "link_rates"]
-
 Channel: TypeAlias = Literal["literal", "physical", "published"]
 """How the formulas of the radio are read; see `link_rates`."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["LEVELS", "Drift", "Evidence", "PageHinkley", "draw_drift"]
-
 LEVELS: Final = (0.95, *(0.4 + 0.05 * k for k in range(11)))
 """Accuracy of a fresh model, and those that it may fall to: made up."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc.channel import Channel
 
-__all__ = ["BANDWIDTH", "SLO", "draw_scenario", "generate"]
-
 SPEED: Final = (5.0, 9.0)
 """CPU of a site, Gcycle/s."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["OincInstance"]
-
 SLOT_SECONDS: Final = 1.0
 """Length of a slot, s: latencies and completion times are told in the same unit."""
 

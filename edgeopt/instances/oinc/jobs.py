@@ -12,16 +12,6 @@ from edgeopt.options import check_real, check_room, check_whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "MODELS",
-    "MODEL_NAMES",
-    "JobSettings",
-    "deadlines",
-    "draw_jobs",
-    "drift_jobs",
-    "model_work",
-]
-
 MODELS: Final = {
     "ResNet18": 1.82,
     "MobileNetV2": 0.30,

@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc.channel import Channel
     from edgeopt.instances.traces import IterationTimes, Rule
 
-__all__ = [
-    "CLASSIFIER",
-    "SECONDS",
-    "SERVICES",
-    "Measured",
-    "build",
-    "from_bundled",
-    "from_raw",
-    "measure",
-    "read_tables",
-    "stretches",
-    "write_tables",
-]
-
 SERVICES: Final = ("code", "conv")
 """The two services on record: completion of program code, and conversation."""
 

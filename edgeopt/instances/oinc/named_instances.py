@@ -14,8 +14,6 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["crowded", "overtaking", "sequence", "short_jobs", "small"]
-
 
 def small(rng: int | np.random.Generator) -> OincInstance:
     """Draw an instance small enough for its plans to be enumerated.

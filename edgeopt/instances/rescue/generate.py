@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "DISTRIBUTIONS",
-    "draw_arrival",
-    "draw_capacity",
-    "draw_reserved",
-    "duration_table",
-    "generate",
-]
-
 _NEGLIGIBLE = 1e-9  # mass, relative to the largest of its row, that is dropped
 _TAIL = 2.1  # exponent of the Pareto distribution: finite variance, barely
 

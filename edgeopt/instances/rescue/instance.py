@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RescueInstance"]
-
 _ROW_SUM: Final = 1e-12  # rounding allowed in sums of arrival probabilities
 _UNIT_MASS: Final = 1e-9  # rounding allowed in sums of duration probabilities
 _PROFIT: Final = ("slot", "device", "server", "profile", "duration")

@@ -39,17 +39,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.traces import Rule
 
-__all__ = [
-    "Measured",
-    "build",
-    "from_bundled",
-    "from_raw",
-    "measure",
-    "read_tables",
-    "run_lengths",
-    "write_tables",
-]
-
 LONGEST_WORK: Final = 24
 """Longest nominal run for which run lengths are counted, slots of average speed."""
 

@@ -12,8 +12,6 @@ from edgeopt.instances.rescue.reserved import ReservedTasks
 from edgeopt.options import check_choice, check_flag, check_real
 from edgeopt.options import generator as source
 
-__all__ = ["small", "tight"]
-
 
 def tight(eps: float) -> RescueInstance:
     r"""Return the instance on which no online policy beats a ratio of :math:`1 / (2 - \epsilon)`.

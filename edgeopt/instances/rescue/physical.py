@@ -20,15 +20,6 @@ from edgeopt.options import check_choice
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "BANDWIDTH",
-    "TRANSMIT_DBM",
-    "LogFit",
-    "fit_log_profile",
-    "link_rate",
-    "retraining_budget",
-]
-
 BANDWIDTH: Final = 3e6
 """Bandwidth of a link, Hz."""
 

@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "LogProfit", "ProfitModel", "check_block", "check_broadcastable", "expected_from_block",
-    "mask_beyond", "slot_range",
-]  # fmt: skip
-
-
 _LEAST_DECAY = 100.0
 # Before its last retraining a model is taken to be the better the earlier it is: up to no gap.
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["ReservedTasks"]
-
-
 class ReservedTasks(Record, prefix="reserved.", axes={"task": "H"}, empty=("task",)):
     """Reserved tasks of all servers, one entry per task; windows include both of their slots."""
 

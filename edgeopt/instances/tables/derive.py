@@ -16,8 +16,6 @@ from edgeopt.instances.rescue import measurements as rescue
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.tapfinger import measurements as tapfinger
 
-__all__ = ["derive"]
-
 
 def derive(data: Path, out: Path = FOLDER) -> None:
     """Read the raw files and write every table."""

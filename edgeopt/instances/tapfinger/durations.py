@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
 
-__all__ = ["expected_durations", "shortest_durations"]
-
 _POINTS: Final = (2048, 262_144)  # fewest and most points of progress
 _PER_NOISE: Final = 64  # points within the noise
 _ROUNDING: Final = 1e-9  # what rounding may take from a bound

@@ -21,8 +21,6 @@ from edgeopt.options import LARGEST, SMALLEST
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["from_durations"]
-
 
 def from_durations(
     duration: ArrayLike,

@@ -15,17 +15,6 @@ from edgeopt.options import check_choice, check_flag, check_real, check_room, ch
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "MIXED",
-    "READINGS",
-    "TASKS",
-    "Eligibility",
-    "draw_arrivals",
-    "draw_eligibility",
-    "draw_tasks",
-    "generate",
-]
-
 Eligibility = Literal["subset", "bandwidth"]
 
 READINGS: Final[dict[Eligibility, str]] = {

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["MANY", "TapFingerInstance", "holdable"]
-
 MANY: Final = 1_000_000
 """Most CPU cores, GPUs, and slots before the last arrival: arrays are as long."""
 

@@ -12,8 +12,6 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["COMPLETE", "SLOWING", "progress_gain", "solo_durations"]
-
 COMPLETE: Final = 1.0 - 1e-9
 """Progress at which a task is complete: 1, less what rounding may take from a sum of gains."""
 

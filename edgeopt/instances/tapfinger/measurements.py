@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger.instance import TapFingerInstance
     from edgeopt.instances.traces import Rule
 
-__all__ = [
-    "CORES",
-    "KINDS",
-    "LARGEST",
-    "Figures",
-    "Measured",
-    "build",
-    "from_bundled",
-    "from_raw",
-    "measure",
-    "read_tables",
-    "write_tables",
-]
-
 KINDS: Final = ("audio", "lm", "mnist")
 """Speech recognition with wav2vec2, training of a language model, training on MNIST."""
 

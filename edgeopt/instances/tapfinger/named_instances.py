@@ -15,8 +15,6 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from edgeopt.instances.tapfinger.workloads import Law
 
-__all__ = ["contested", "larger_and_slower", "mixed_bundles", "small"]
-
 _SIZES: Final = ((1, 4), (1, 3), (1, 5))
 """First and last-but-one number of clusters, kinds and tasks of a small instance."""
 

@@ -12,8 +12,6 @@ from edgeopt.options import check_choice, check_room, check_whole, refused
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LARGEST", "Law", "Workload", "pointer_workload", "synthetic_workload"]
-
 Law = Literal["sqrt", "constant"]
 
 LARGEST: Final = (16, 16)

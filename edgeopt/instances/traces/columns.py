@@ -17,24 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Accuracy",
-    "Fields",
-    "IterationTimes",
-    "Rule",
-    "check_length",
-    "find_column",
-    "great_circle_kilometres",
-    "plane_kilometres",
-    "read_accuracy",
-    "read_columns",
-    "read_fields",
-    "read_iteration_times",
-    "read_number",
-    "read_points",
-    "read_rows",
-]
-
 Rule: TypeAlias = "tuple[Callable[[float], bool], str]"
 """A test that a number must pass, and the rule in words."""
 

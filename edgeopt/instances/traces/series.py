@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.traces.columns import Rule
 
-__all__ = [
-    "FIRST_QUARTER",
-    "QUARTERS",
-    "WEEK_HOURS",
-    "HourlySeries",
-    "Passengers",
-    "quarter_name",
-    "read_hourly_load",
-    "read_hourly_price",
-    "read_passengers",
-    "read_station_names",
-    "week_of",
-]
-
 WEEK_HOURS: Final = 168
 """Hours of a week in which no clock changes."""
 

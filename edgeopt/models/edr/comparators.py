@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FrameComparator", "frame_comparator"]
-
 ROUNDING = 1e-12
 """Share of a limit by which rounded sums may exceed it."""
 GAP = 1e-9

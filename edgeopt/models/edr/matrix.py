@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["colocation_columns", "colocation_matrix"]
-
 
 class _Block(NamedTuple):
     """Rows of one equation.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["OfflinePlan", "solve_offline"]
-
 METHODS = ("benders", "highs")
 GAP, WHOLE_GAP = 1e-6, 1e-4
 """Default gap with parts of rounds, and with whole ones."""

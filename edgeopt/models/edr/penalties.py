@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["check_cap", "late_price", "least_energy", "served_cap", "unserved_price"]
-
 FACTOR = 2.0
 """How much dearer than done it is not to do something."""
 

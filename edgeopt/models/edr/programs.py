@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
 
-__all__ = ["colocation", "step_nlp", "step_program"]
-
 
 @checked()
 def colocation(instance: EdrInstance, *, cap: ArrayLike | None = None, relax: bool = False) -> Any:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FrameRecourse", "RoundsMaster", "Served"]
-
 DEAR = 10.0
 """Price of energy beyond a cap, in units of what not serving would cost: it is never worth it."""
 

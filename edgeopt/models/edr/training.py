@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "Step",
-    "check_step",
-    "step_data",
-    "take_step",
-]
-
 
 class Step(NamedTuple):
     """A step of the training rounds.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["step_in_place"]
-
 TINY = 1e-150
 """Less than that, in units of the largest, counts as that, so that squares are not lost."""
 

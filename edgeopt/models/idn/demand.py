@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Demand", "average_gain"]
-
 
 @dataclass(frozen=True, eq=False)
 class Demand:

@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = [
-    "Messages",
-    "checked_allocation",
-    "checked_amounts",
-    "gain",
-    "serving_cost",
-    "supergradient",
-    "supergradient_by_messages",
-]
-
 GainForm: TypeAlias = Literal["difference", "ranked", "uncovered"]
 
 _KERNELS = {

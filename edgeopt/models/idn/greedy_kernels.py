@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "NOTHING",
-    "all_savings",
-    "grouped",
-    "grow_lazily",
-    "grow_plainly",
-    "service_of",
-    "weighted",
-]
-
 
 class _Service(NamedTuple):
     """Who serves what while an allocation grows.

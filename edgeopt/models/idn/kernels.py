@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Numbers = NDArray[Any]
 
-__all__ = [
-    "gain_kernel",
-    "ranked_gain_kernel",
-    "serving_cost_kernel",
-    "supergradient_kernel",
-    "uncovered_gain_kernel",
-]
-
 
 @compiled
 def serving_cost_kernel(

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Offers", "assembled", "cooperative_matrix", "offers", "placement_matrix"]
-
 
 @dataclass(frozen=True, eq=False)
 class Offers:

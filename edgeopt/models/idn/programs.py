@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
 
-__all__ = ["cooperative_placement", "placement", "placement_concave"]
-
 
 @checked()
 def placement(instance: IdnInstance, demand: Demand, *, relax: bool = False) -> Any:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PlacementSolution", "solve_placement"]
-
 
 @dataclass(frozen=True, eq=False)
 class PlacementSolution:

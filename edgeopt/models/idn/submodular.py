@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
 
-__all__ = ["greedy", "marginal_gains"]
-
 
 def marginal_gains(
     instance: IdnInstance, demand: Demand, allocation: ArrayLike

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["WeightedSumBound", "least_latency", "weighted_sum_bound"]
-
 
 @dataclass(frozen=True, eq=False)
 class WeightedSumBound:

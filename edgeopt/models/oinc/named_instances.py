@@ -15,25 +15,6 @@ from edgeopt.models.oinc.slot.problem import SlotProblem
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "at_once",
-    "delaying",
-    "elsewhere",
-    "greedy_move",
-    "in_parts",
-    "in_turn",
-    "jobs_at_one_site",
-    "light_and_long",
-    "lone_job",
-    "one_site_each",
-    "short_jobs",
-    "two_densities",
-    "two_near_one",
-    "two_requests",
-    "uneven_objectives",
-    "wrong_site",
-]
-
 
 def at_once(duration: ArrayLike, weight: ArrayLike | None = None) -> RetrainingProblem:
     """Let all jobs arrive in slot 0."""

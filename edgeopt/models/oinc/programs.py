@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["allocation_program", "enough_slots", "joint", "slot_misocp"]
-
 
 def enough_slots(instance: OincInstance) -> int:
     """Return a number of slots within which all jobs can be done without taking from requests.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["BandForm", "ReservedColumns", "Sizes"]
-
 # A relative lift of the diagonal: small enough to leave 12 digits, large enough to survive
 # columns whose weight has vanished.
 LIFT = 1e-13

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Cells = NDArray[np.int32]
 
-__all__ = ["ColumnSet", "every_column", "find_columns", "merge_columns", "promising_columns"]
-
 
 @dataclass(frozen=True)
 class ColumnSet:

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Cells = NDArray[np.int32]
 
-__all__ = [
-    "assemble_band",
-    "best_reduced_profit",
-    "least_ratio",
-    "load_by_cell",
-    "load_scaled",
-    "occupancy",
-    "price_runs",
-    "priced_columns",
-    "sum_rows",
-    "weighted_price",
-]
-
 
 @compiled(writes="out", fastmath={"contract", "reassoc", "nsz"})
 def price_runs(occupancy_price: Floats, survival: Floats, out: Floats) -> None:

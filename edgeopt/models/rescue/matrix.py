@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["p1_lp_matrix", "reserved_pairs"]
-
 
 def reserved_pairs(instance: RescueInstance) -> NDArray[np.int64]:
     """List the (task, slot) pairs that have an x variable, by task, then slot, shape [n, 2]."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["p1", "p1_lp"]
-
 
 def p1(instance: RescueInstance) -> Any:
     r"""Build problem P1: deterministic routing, occupation in expectation.

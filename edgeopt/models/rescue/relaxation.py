@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["DENSE_COLUMNS", "Allocation", "P1Duals", "P1Relaxation", "P1Solution", "PricedBound"]
-
 DENSE_COLUMNS = 10_000_000
 """Up to this many columns T*J*K*L an allocation is a dense array."""
 

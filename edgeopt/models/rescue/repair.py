@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["feasible_point", "serve_alone"]
-
 # Shares of an arrival's probability, or of a slot, below it are solver noise.
 NEGLIGIBLE = 1e-12
 # Demand missing by more than this part is not rounding; also the accuracy of the search below.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Method", "solve_p1_lp"]
-
 Method = Literal["auto", "direct", "structured", "columns"]
 
 SMALL = 2_000

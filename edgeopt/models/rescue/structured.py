@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["StructuredMaster", "compile_kernels", "price_columns"]
-
 MAX_ITERATIONS = 300
 # After columns are added, go back to a point whose gap is this many times the one asked for.
 BACK = 20.0

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["critical_slots", "touching", "unsafe_cells"]
-
 
 def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
     """Tell which runs are unsafe even on a server that has served nothing but reserved tasks.

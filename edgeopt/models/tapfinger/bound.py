@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger.pooled import PooledBound
 
-__all__ = ["FlowBound", "flow_bound"]
-
 Method = Literal["trivial", "volume", "pooled", "relaxation"]
 METHODS: Final[tuple[Method, ...]] = ("trivial", "volume", "pooled", "relaxation")
 

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "OptimalSchedule",
-    "improved",
-    "optimal_schedule",
-    "promising",
-    "raised",
-    "replanned",
-    "schedule_of",
-    "value_step",
-]
-
 WINDOW: Final = 24
 """Tasks that are planned anew at a time."""
 

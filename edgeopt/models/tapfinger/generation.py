@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["BestPrices", "Pricing", "best_prices"]
-
 BLENDS: Final = (1.0, 0.5, 0.2)
 """Parts of the way from the best prices to those of the program that are tried in a round."""
 

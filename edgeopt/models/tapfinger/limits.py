@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = [
-    "Classes",
-    "Limits",
-    "Prices",
-    "classify",
-    "pooled_profiles",
-    "rounded_sizes",
-    "shared_limits",
-]
-
 
 class Classes(NamedTuple):
     """Tasks that arrive together, weigh the same and have the same profile.

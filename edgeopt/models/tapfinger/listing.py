@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Rng = int | np.random.Generator
 
-__all__ = ["PRESSURES", "best_list", "list_schedule"]
-
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pressures that `best_list` tries: the queue that a task holds up, in tasks."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["assembled", "start_cost", "start_matrix"]
-
 
 @checked(horizon=1)
 def start_matrix(

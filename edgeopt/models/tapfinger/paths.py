@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bytes = NDArray[np.uint8]
 
-__all__ = ["PathPricing", "worthwhile"]
-
 POINTS: Final = 256
 """Values of progress that are told apart, beside those that fixed bundles come to."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Search = Callable[[int, Floats | None, float | None], tuple[BestPrices, Limits]]
 
-__all__ = ["GAP", "PooledBound", "pooled_bound", "pooled_preemptive_bound"]
-
 GAP: Final = 1e-4
 """Relative gap to the optimum of the relaxation at which the search for prices stops."""
 

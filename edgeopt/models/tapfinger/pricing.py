@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Columns", "StartPricing", "joined", "stacked"]
-
 
 class Columns(NamedTuple):
     """Ways to run a task of a class.

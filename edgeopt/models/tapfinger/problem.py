@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Schedule", "SchedulingProblem", "scheduling_problem", "usage", "verify"]
-
 
 @dataclass(frozen=True, eq=False)
 class SchedulingProblem:

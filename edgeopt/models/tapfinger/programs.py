@@ -14,8 +14,6 @@ from edgeopt.models.tapfinger.starts import CHOICES, Choice, check_horizon, inte
 if TYPE_CHECKING:
     from edgeopt.models.tapfinger.problem import SchedulingProblem
 
-__all__ = ["start_program"]
-
 
 @checked(horizon=1)
 def start_program(

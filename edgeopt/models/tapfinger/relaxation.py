@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Relaxation", "SlotPrices", "price_bound", "priced", "relaxation"]
-
 
 @dataclass(frozen=True, eq=False)
 class SlotPrices:

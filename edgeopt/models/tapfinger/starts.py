@@ -15,21 +15,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "Bundles",
-    "Choice",
-    "Groups",
-    "Starts",
-    "allowed",
-    "check_horizon",
-    "counted",
-    "efficient",
-    "horizon",
-    "interchangeable",
-    "latest_completion",
-    "starts",
-]
-
 
 class Bundles:
     """Lists of bundles with their durations, one for each cluster and kind of task.

@@ -24,18 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "ENOUGH",
-    "fastest",
-    "fluid_bound",
-    "largest_gain",
-    "least_volumes",
-    "mixed_volume_bound",
-    "mixed_volumes",
-    "trivial_bound",
-    "volume_bound",
-]
-
 LEVELS: Final = 64
 """Most levels of weights that are looked at one by one."""
 

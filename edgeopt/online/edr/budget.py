@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "BUDGETS",
-    "Budget",
-    "Terms",
-    "expected_needs",
-    "mean_need",
-    "route",
-    "routing",
-    "slot_budget",
-    "update_needs",
-]
-
 Budget: TypeAlias = Literal["even", "left", "proportional", "price"]
 BUDGETS: tuple[Budget, ...] = ("even", "left", "proportional", "price")
 

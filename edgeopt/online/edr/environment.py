@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["EdrEnvironment", "EdrEpisode"]
-
 
 class EdrEpisode:
     """Frames of one scenario, each with its slots, one after the other.

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "QUALITY_BINS",
-    "Accepted",
-    "ClosedFrame",
-    "Decision",
-    "EdrTrajectory",
-    "Feedback",
-    "Flows",
-    "Frame",
-    "Observation",
-    "Served",
-    "Slot",
-]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frame:

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "GivenPrices",
-    "PriceForecast",
-    "RelaxedFrame",
-    "TrainingSet",
-    "check_forecast",
-    "expected_price",
-    "fill_cap",
-    "live",
-    "typical",
-    "unit_cost",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class RelaxedFrame:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Carried", "carry_out", "flows_of"]
-
 _FINE: Final = 0
 _INDEX: Final = 1
 _AMOUNT: Final = 2

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from edgeopt.online.protocols import Episode
 
-__all__ = ["IdnEnvironment", "IdnTrajectory", "Outcome", "Slot"]
-
 
 @dataclass(frozen=True, slots=True)
 class Slot:

@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = [
-    "NodeConstants",
-    "PublishedConstants",
-    "node_constants",
-    "published_constants",
-    "published_rate",
-    "theory_rates",
-]
-
 
 class NodeConstants(NamedTuple):
     r"""What the regret of a node depends on.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["ORDERS", "Order", "Served", "serve"]
-
 
 @compiled
 def _is_permutation(order: Ints) -> bool:

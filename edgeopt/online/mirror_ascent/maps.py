@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
-__all__ = ["EntropyRows", "KnapsackEntropy", "KnapsackEuclidean"]
-
 
 @dataclass(frozen=True, eq=False)
 class KnapsackFace:

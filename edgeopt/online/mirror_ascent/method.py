@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "AdaptiveStep",
-    "AscentState",
-    "FixedStep",
-    "MirrorAscent",
-    "MirrorMap",
-    "StepRule",
-    "TheoryStep",
-    "regret_bound",
-]
-
 
 @dataclass(frozen=True)
 class FixedStep:

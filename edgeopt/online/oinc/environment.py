@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["OincEnvironment", "OincEpisode"]
-
 _SLOWEST: Final = 0.01
 """Share of the slowest CPU at which all work that is left could be done before a run is stopped."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Decision", "Jobs", "OincTrajectory", "Outcome", "Runs", "Served", "Slot"]
-
 
 class Jobs(NamedTuple):
     """Jobs that have arrived and are not complete, in the order of their arrival.

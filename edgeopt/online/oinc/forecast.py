@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Forecast", "needed_speed"]
-
 _LEAST_SLACK: Final = 0.05
 """Share of an objective that is left for computing at least, however long sending takes."""
 

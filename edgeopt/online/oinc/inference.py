@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["GreedyConvex", "Liu", "NearOptimalInference"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NearOptimalInference(Titled):

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "Inference",
-    "Queues",
-    "Reserving",
-    "Retraining",
-    "Service",
-    "check_service",
-    "run_in_order",
-]
-
 
 class Queues(NamedTuple):
     """Jobs and the sites that serve them, as a slot begins.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Reservation", "StaticShares"]
-
 _MOST: Final = 0.95
 """Largest share that weights may lead to: a request needs some CPU."""
 

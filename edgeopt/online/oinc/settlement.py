@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Service", "answered", "dispatched", "kept", "served"]
-
 _SLOT: Final = 1.0
 """End of a slot, s since it began."""
 

@@ -30,16 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "Box",
-    "FeasibleSet",
-    "LinearSlot",
-    "PrimalDual",
-    "RevealedSlot",
-    "SaddleState",
-    "StepRule",
-]
-
 
 class LinearSlot:
     """A linear cost c . x with affine constraints A x + b.

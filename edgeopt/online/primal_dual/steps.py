@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_real, check_whole
 
-__all__ = ["FixedStep", "ScaledStep", "StepSizes", "VariationStep", "fit_bound", "multiplier_bound"]
-
 FARTHEST: Final = 10**100
 """Longest horizon of a rule: bounds are read off far beyond any array that is ever held."""
 

@@ -16,18 +16,6 @@ from edgeopt.kernels import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "GREEDY",
-    "ROUTED",
-    "SERVER",
-    "UNIFORM",
-    "Book",
-    "State",
-    "System",
-    "Table",
-    "run_policy",
-]
-
 ROUTED: Final = 0
 SERVER: Final = 1
 GREEDY: Final = 2

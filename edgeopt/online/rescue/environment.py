@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from edgeopt.online.protocols import Episode
 
-__all__ = ["Arrival", "FinishedRun", "Placement", "RescueEnvironment", "RescueTrajectory"]
-
 
 @dataclass(frozen=True, eq=False)
 class Arrival:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Answers = Callable[[int, NDArray[np.bool_], NDArray[np.float64]], Callable[[int], Law]]
     """Of a slot, the idle servers and the reserved work left: what is answered to each device."""
 
-__all__ = ["expected_violations", "follow", "policy_value"]
-
 
 class Outcome(NamedTuple):
     """What is to be expected of all slots."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from edgeopt.online.rescue.environment import RescueEnvironment
 
-__all__ = ["RescueKernel"]
-
 _NO_ROUTES = Routes(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 

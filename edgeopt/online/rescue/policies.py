@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.kernel import RescueKernel
     from edgeopt.online.rescue.rules import Rule
 
-__all__ = [
-    "Cvs",
-    "PickConfigs",
-    "RandomPolicy",
-    "Rescue",
-    "RescuePlus",
-    "RescuePolicy",
-    "Srs",
-    "Sumita",
-    "blocked_capacity",
-    "reserved_charge",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class RescuePolicy(ABC):

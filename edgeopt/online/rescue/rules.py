@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.environment import Arrival
     from edgeopt.online.rescue.tables import Guard, Routes, SlotTable
 
-__all__ = ["GreedyRule", "Law", "RoutedRule", "Rule", "ServerRule", "UniformRule"]
-
-
 Law = list[tuple[float, Placement]]
 """Placements with their probabilities; what is left to 1 is rejection."""
 

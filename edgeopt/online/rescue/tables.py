@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = ["Guard", "Routes", "SlotTable", "slot_blocks"]
-
 ENTRIES = 2**24
 """Entries that a block may have: 128 MB of float64."""
 

@@ -33,16 +33,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = [
-    "AuxiliaryValues",
-    "RouteValues",
-    "ValueFunctions",
-    "auxiliary_values",
-    "route_values",
-    "steps_per_slot",
-    "value_functions",
-]
-
 
 class ValueFunctions(NamedTuple):
     """Activation and baseline values.

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["REFUSALS", "Orders", "carry_out", "orders_of"]
-
-
 _NONE: Final = np.zeros(0, dtype=np.int64)
 _NOTHING: Final = np.zeros((0, 2), dtype=np.int64)
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["TapFingerEnvironment", "TapFingerTrajectory"]
-
 
 @dataclass(frozen=True, eq=False)
 class TapFingerTrajectory(Trajectory):

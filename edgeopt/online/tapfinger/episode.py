@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["TapFingerEpisode"]
-
 _NONE: Final = np.zeros(0, dtype=np.int64)
 _NONE.flags.writeable = False
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["Decision", "Held", "Outcome", "Round", "Row", "Running", "Tasks", "stretches"]
-
 
 class Tasks(NamedTuple):
     """All tasks that have arrived so far, those included that are complete; read-only.

@@ -19,8 +19,6 @@ from edgeopt.online.tapfinger.state import (
 if TYPE_CHECKING:
     from edgeopt.online.tapfinger.state import Log, Rules, State, Truth
 
-__all__ = ["NOISE", "arrive", "missing", "over", "pass_slot", "place", "refill"]
-
 NOISE: Final = -1
 """What may be missing: the noise of a slot in which some task is served."""
 

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = [
-    "ACTIVE", "ARRIVED", "BOOKED", "COMPLETED", "IDLE", "LOST", "NUMBER", "SLOT", "Log", "Rules",
-    "State", "Truth", "emptied", "opened", "placed", "rules_of", "truth_of",
-]  # fmt: skip
-
 SLOT: Final = 0
 NUMBER: Final = 1
 ARRIVED: Final = 2

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.intp]
 
-__all__ = ["LogStream", "RowSides", "assemble", "run_interruptibly"]
-
 
 def assemble(
     problem: Any,

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import ProgressCallback, Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["solve", "solve_linear"]
-
 _STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         "Solve_Succeeded": Status.CONVERGENCE_CRITERIA_SATISFIED,

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["STATUS", "constraint_names", "solve", "solve_linear"]
-
 _TRANSLATIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = MappingProxyType(
     {
         "CLARABEL": {

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = [
-    "STATUS",
-    "configure",
-    "load",
-    "read",
-    "run",
-    "settings",
-    "solve",
-    "version",
-]
-
 STATUS: Final[Mapping[HighsModelStatus, Status]] = MappingProxyType(
     {
         HighsModelStatus.kOptimal: Status.CONVERGENCE_CRITERIA_SATISFIED,

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.registry import BackendSolve
     from edgeopt.solvers.request import Request
 
-__all__ = ["STATUS", "solve"]
-
 STATUS: Final[Mapping[TerminationCondition, Status]] = MappingProxyType(
     {
         TerminationCondition.convergenceCriteriaSatisfied: Status.CONVERGENCE_CRITERIA_SATISFIED,

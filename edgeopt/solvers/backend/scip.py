@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import ProgressCallback, Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["STATUS", "solve"]
-
 STATUS: Final[Mapping[str, Status]] = MappingProxyType(
     {
         "optimal": Status.CONVERGENCE_CRITERIA_SATISFIED,

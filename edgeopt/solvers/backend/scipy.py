@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.request import Request
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["METHODS", "STATUS", "solve"]
-
 STATUS: Final[Mapping[int, Status]] = MappingProxyType(
     {
         0: Status.CONVERGENCE_CRITERIA_SATISFIED,

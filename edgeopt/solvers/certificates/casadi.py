@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
-
 
 def _point(solution: Solution) -> Vector:
     return np.array([solution.values[name] for name in solution.problem.column_names])

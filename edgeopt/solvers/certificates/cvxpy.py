@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from edgeopt.solvers.solution import Solution
 
-__all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
-
 
 @contextmanager
 def _valued(solution: Solution) -> Iterator[list[Any]]:

@@ -39,16 +39,6 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-__all__ = [
-    "bound_from_duals",
-    "dual_bound",
-    "dual_residual",
-    "dual_violation",
-    "objective",
-    "primal_residual",
-    "primal_violation",
-]
-
 PASSES: Final = 4
 """How often bounds are passed on from rows to columns, and how often duals are moved."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from edgeopt.solvers.solution import Solution
     from edgeopt.solvers.tolerance import Sum
 
-__all__ = ["dual_bound", "dual_residual", "objective", "primal_residual"]
-
 
 def primal_residual(solution: Solution) -> float:
     """Return the largest relative violation of a constraint, bound or whole-number condition."""

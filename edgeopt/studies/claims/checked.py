@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds import Claim, Verdict
     from edgeopt.studies.claims.refutation import Refutation
 
-__all__ = ["Checked", "CheckedClaim"]
-
 ROUNDING: Final = 1e-12
 """Slack below this share of the numbers is not shown."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds import Verdict
     from edgeopt.studies.system import System
 
-__all__ = ["check_all"]
-
 
 def check_all(
     wanted: str | Claim | Iterable[str | Claim] | None = None,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.claims.checked import Checked, CheckedClaim
 
-__all__ = ["render", "title_of", "write"]
-
 
 def write(checked: Checked, out: str | Path, *, force: bool = False) -> Path:
     """Write ``index.html`` and ``claims.json``."""

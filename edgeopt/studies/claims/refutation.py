@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds import Claim, Verdict
 
-__all__ = ["Refutation", "refutation"]
-
 
 @dataclass(frozen=True)
 class Refutation:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds import Claim, Verdict
 
-__all__ = ["ClaimRow", "claim_rows", "known_false"]
-
 
 def known_false(verdicts: Iterable[Verdict]) -> frozenset[str]:
     """Return the identifiers of those claims that are listed with what corrects them."""

@@ -16,8 +16,6 @@ from edgeopt.studies.wording import number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["digits", "numbers", "size", "words"]
-
 FEW: Final = 40
 """Most numbers of an array that are written one by one."""
 

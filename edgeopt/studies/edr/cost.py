@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.online.edr import EdrTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["COST", "ENERGY", "FRAMES", "states"]
-
 _COST_COLOURS = {
     "inference energy": "#0072b2",
     "training energy": "#56b4e9",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.studies.result import Case
 
-__all__ = ["FLOWS", "largest_flows"]
-
 _ARROWS_PER_SITE = 3
 _WIDEST = 4.5
 """Line width of the largest flow, points."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from edgeopt.online.edr import EdrEnvironment, EdrTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["GROWTH", "cut", "exponent", "horizons", "losses", "lost"]
-
 _POINTS = 5
 _SHARE = 8
 

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from edgeopt.online.edr import EdrTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = [
-    "FRAMES_LOG",
-    "METRICS",
-    "PENALTIES",
-    "TASKS_LOG",
-    "capped",
-    "cost_parts",
-    "done",
-    "simulated",
-]
-
 PENALTIES = ("late training", "unserved requests")
 """The parts of the penalised cost that nobody pays in money or waiting."""
 

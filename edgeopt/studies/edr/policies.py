@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.edr import EdrInstance
 
-__all__ = [
-    "BENCHMARKS",
-    "FRAMEWISE",
-    "METHODS",
-    "OFFLINE",
-    "POLICIES",
-    "export",
-    "least_rounds",
-    "solve",
-]
-
 OFFLINE, FRAMEWISE = "offline", "framewise"
 """Names of the benchmarks."""
 

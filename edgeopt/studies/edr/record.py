@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["SYSTEM"]
-
 
 def _random_small(seed: int) -> EdrInstance:
     """Draw a small instance: in the paper's setting, of order one, or as the theory assumes."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.studies.result import Case
 
-__all__ = ["PROGRESS", "QUALITY", "shares", "shown_tasks"]
-
 _SHOWN = 60
 """Tasks that a picture has room for."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
     from edgeopt.studies.system import System
 
-__all__ = ["InstanceSpec", "Sweep", "figures", "simulated", "swept"]
-
 _TEXTS = ("instance", "policy", "group", "variant", "runs", "bound", "reference")
 
 

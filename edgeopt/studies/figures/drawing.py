@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["HOLLOW", "bars", "curves", "groups", "logarithmic", "rows_of_bars", "shaded"]
-
 HOLLOW: Final[dict[str, Any]] = {
     "linestyle": "none", "marker": "D", "markersize": 6, "color": INK, "markerfacecolor": PAPER,
     "zorder": 4,

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["NOT_BUILT", "Estimate", "PaperFigure", "Published"]
-
 NOT_BUILT: Final = "not built yet: needs a learned policy"
 """Stands for our figure where the paper's is that of a learned policy."""
 

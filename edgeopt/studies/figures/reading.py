@@ -22,28 +22,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = [
-    "Named",
-    "Sense",
-    "ahead",
-    "below",
-    "beside",
-    "by",
-    "extreme",
-    "found",
-    "largest",
-    "lead",
-    "means",
-    "monotone",
-    "needed",
-    "overall",
-    "said",
-    "span",
-    "trend",
-    "unrolled",
-    "where",
-]
-
 Sense = Literal["max", "min"]
 
 _EQUAL = 1e-12

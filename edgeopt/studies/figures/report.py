@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.figures.reproduce import Outcome, Reproduction
 
-__all__ = ["figure", "in_words", "record", "write"]
-
 
 def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
     """Write the page, and for every figure its picture, its rows and the printed lines."""

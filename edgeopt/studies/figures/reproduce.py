@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.figures.paper_figure import PaperFigure, Published
     from edgeopt.studies.system import System
 
-__all__ = ["Outcome", "Reproduction", "reproduce"]
-
 _LINE = ("paper_figure", "what", "published", "computed", "low", "high", "percent", "why")
 
 

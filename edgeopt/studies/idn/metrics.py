@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.online.idn import IdnTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["INACCURACY", "LATENCY", "MODEL_UPDATES", "TRADE_OFF", "UPDATES", "running_mean"]
-
 
 def _per_request(instance: IdnInstance, slots: NDArray[np.float64]) -> NDArray[np.float64]:
     """Average over all requests what is known per request of each slot, shape [runs]."""

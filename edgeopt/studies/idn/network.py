@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.studies.result import Case
 
-__all__ = [
-    "ALLOCATION",
-    "NETWORK",
-    "hosted_share",
-    "layer_name",
-    "layered",
-    "layers",
-    "popular_task",
-]
-
 
 def layers(instance: IdnInstance) -> NDArray[np.int64]:
     """Return the tier of each node; without tiers its hops to the nearest repository, shape [V]."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.idn import IdnInstance
 
-__all__ = ["BENCHMARKS", "METHODS", "POLICIES", "export", "solve"]
-
 STATIC = "static"
 """Name of the benchmark."""
 

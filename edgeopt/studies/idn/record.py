@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["SYSTEM"]
-
 
 def _random_small(seed: int) -> IdnInstance:
     """Draw a small network: in the paper's setting, of whole sizes, or of those that all fit."""

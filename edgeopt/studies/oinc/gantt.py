@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.online.oinc import OincTrajectory, Served
     from edgeopt.studies.result import Case
 
-__all__ = ["GANTT", "Stretch", "lanes", "stretches"]
-
 SHOWN: Final = 60
 """Jobs that a picture has room for."""
 

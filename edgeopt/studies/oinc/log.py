@@ -18,21 +18,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "JOBS_LOG",
-    "METRICS",
-    "SITES_LOG",
-    "SLOTS_LOG",
-    "Parts",
-    "average_parts",
-    "kind_name",
-    "parts",
-    "promises",
-    "request_count",
-    "simulated",
-    "site_name",
-]
-
 
 class Parts(NamedTuple):
     """A figure of inference and one of retraining.

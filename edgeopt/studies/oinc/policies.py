@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["APART", "BENCHMARKS", "COMBINATIONS", "POLICIES", "apart", "export", "solve"]
-
 APART = "apart"
 """Name of the benchmark."""
 

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["SYSTEM"]
-
 
 def _random_small(seed: int) -> OincInstance:
     """Draw a small instance: in the paper's setting, or in numbers of order one."""

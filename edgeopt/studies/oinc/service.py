@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["EDGES", "LATENCY", "LOAD", "SUCCESS", "changes", "quotients"]
-
 EDGES: Final = 2.0 ** np.arange(-4.0, 4.01, 0.125)
 """Ends of the bins, latency over objective: eight bins for every doubling, the objective an end."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["GAPS", "WEIGHTED", "proof", "retraining_at", "slot_bounds"]
-
 
 class Proof(NamedTuple):
     """The first run of a policy between what it came to and what it must have come to.

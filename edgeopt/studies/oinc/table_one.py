@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.studies.result import Study
 
-__all__ = ["PUBLISHED", "TABLE_ONE", "table_one"]
-
 PUBLISHED: Final = {
     "oinc": (0.250, 96.209, 96.459),
     "ekya": (0.277, 101.691, 101.968),

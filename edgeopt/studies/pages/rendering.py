@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import jinja2
 
-__all__ = ["in_html", "in_text", "render"]
-
 SYMBOLS: Final = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε",
     "zeta": "ζ", "eta": "η", "theta": "θ", "kappa": "κ", "varkappa": "ϰ", "lambda": "λ", "mu": "μ",

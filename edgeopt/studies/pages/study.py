@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Log, Picture
     from edgeopt.studies.result import Case, Study
 
-__all__ = ["render", "whole", "write"]
-
 
 def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     """Write the page and, for other uses, the table, the JSON document and the pictures.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from edgeopt.bounds.ratio import Difference
     from edgeopt.studies.result import Case
 
-__all__ = ["findings", "headlines", "lead", "portion", "sentences"]
-
 
 def confidence(case: Case) -> str:
     """Write the probability that intervals are for."""

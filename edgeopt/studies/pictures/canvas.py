@@ -20,24 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Picture
     from edgeopt.studies.result import Case
 
-__all__ = [
-    "BAND",
-    "INK",
-    "MUTED",
-    "PAPER",
-    "blank",
-    "colours",
-    "draw",
-    "entitle",
-    "in_margin",
-    "in_rows",
-    "in_style",
-    "inline_svg",
-    "lead",
-    "lead_and_best",
-    "standalone_svg",
-]
-
 INK = "#23272e"
 """Text, frames and reference lines; follows the text colour of the page."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["RATIOS", "VALUE_OVER_TIME", "curves"]
-
 _MARKS = ("o", "s", "D", "^")
 _STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue import RescueTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["GANTT", "failed_tasks", "stretches"]
-
 _SERVED, _FAILED = "#e69f00", "#d55e00"
 
 

@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue import RescueTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = [
-    "INSTANCE",
-    "SHOWN",
-    "UTILISATION",
-    "UTILISATION_OVER_TIME",
-    "VALUES",
-    "shown_of",
-    "utilisation",
-]
-
 SHOWN = 8
 """Servers that a picture has room for."""
 

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
 
-__all__ = [
-    "BENCHMARKS",
-    "FREE",
-    "METHODS",
-    "PLAIN",
-    "POLICIES",
-    "SAFE",
-    "bound_of",
-    "export",
-    "solve",
-]
-
 PLAIN, SAFE, FREE = "lp", "lp_safe", "lp_free"
 """Names of the benchmarks."""
 

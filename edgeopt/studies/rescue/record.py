@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.entries import Benchmark
     from edgeopt.studies.result import Case
 
-__all__ = ["SYSTEM"]
-
 
 def _random_small(seed: int) -> RescueInstance:
     """Draw a small instance: of the paper, or of whole sizes with arrivals of both kinds."""

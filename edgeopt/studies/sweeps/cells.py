@@ -16,8 +16,6 @@ from edgeopt.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Cell", "code_of", "digest", "modules_in", "modules_of"]
-
 Row = dict[str, Any]
 """What a cell comes to: numbers and texts by name."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from edgeopt.processes import Call, Pool
 
-__all__ = ["cluster_pool"]
-
 _PATIENCE: Final = 10
 """Seconds within which the scheduler has to answer."""
 

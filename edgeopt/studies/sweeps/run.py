@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["compute_cells", "run_cells", "tabulate"]
-
-
 def run_cells(
     cells: Iterable[Cell],
     *,

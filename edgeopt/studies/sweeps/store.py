@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.sweeps.cells import Cell
 
-__all__ = ["Store", "StoreWarning"]
-
 FORMAT: Final = 2
 """Number of the form in which cells are kept."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger import Held, TapFingerTrajectory
     from edgeopt.studies.result import Case
 
-__all__ = ["GANTT", "pieces", "scene"]
-
 
 class Piece(NamedTuple):
     """Neighbouring units of a resource that a task holds for a while.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ACCUMULATION", "LOAD"]
-
 _LOWEST: Final = 0.6
 """Where a logarithmic axis begins; what is less is drawn there."""
 

@@ -24,22 +24,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "CLUSTERS_LOG",
-    "METRICS",
-    "TASKS_LOG",
-    "average",
-    "cluster_name",
-    "doublings",
-    "fewest_in_system",
-    "fluid_completions",
-    "kind_name",
-    "lines",
-    "own_bound",
-    "shortest_flow_times",
-    "simulated",
-]
-
 _STYLES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.6, 1.2, 1.6)))
 
 

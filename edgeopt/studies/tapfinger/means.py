@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["FLOW_TIMES", "MEANS", "NO_BOUND", "distribution", "gaps"]
-
 NO_BOUND = "no bound"
 """What stands for a gap that nobody can prove."""
 

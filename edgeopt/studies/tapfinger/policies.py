@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.models.tapfinger import FlowBound, Schedule, SchedulingProblem
 
-__all__ = [
-    "BENCHMARKS",
-    "CHANGING",
-    "FIXED",
-    "METHODS",
-    "PLANNING",
-    "POLICIES",
-    "bound_of",
-    "export",
-    "has_many_bundles",
-    "solve",
-]
-
 CHANGING, FIXED = "changing", "fixed"
 """Names of the benchmarks: bundles may change while a task runs, or may not."""
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["SYSTEM"]
-
 
 def _random_small(seed: int) -> TapFingerInstance:
     """Draw a small instance: in the paper's setting, or in speeds drawn for every bundle."""

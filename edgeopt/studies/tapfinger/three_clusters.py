@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.studies.result import Study
 
-__all__ = ["RECORDED", "THREE_CLUSTERS", "setting", "three_clusters"]
-
 RECORDED: Final = {
     "single": {
         "optimus+swapped": (8.562, 7.0),

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from edgeopt.instances import RescueInstance
 
 
-__all__ = ["clairvoyant_optimum", "hindsight", "offline_optimum", "online_optimum"]
-
-
 def online_optimum(
     instance: RescueInstance,
     *,

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from edgeopt.instances import RescueInstance
 
 
-__all__ = ["optimum_in_expectation"]
-
-
 def optimum_in_expectation(instance: RescueInstance, *, limit: int = SIZE_LIMIT) -> float:
     r"""Return the optimum over strategies under rows (2b) and (2d) in expectation.
 

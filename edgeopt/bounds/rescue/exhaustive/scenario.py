@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from edgeopt.online.rescue.exact import Outcome
 
 
-__all__ = ["SIZE_LIMIT", "Decide", "Scenario", "ServerStates", "evaluate", "require_enumerable"]
-
 SIZE_LIMIT = 100_000
 """Largest number of states or scenarios that an exact recursion may visit."""
 

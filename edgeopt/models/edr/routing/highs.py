@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["RoutingColumns", "solve_by_columns", "solve_in_order", "solve_whole"]
-
 FIRST: Final = 4
 """Routes of each origin and type to begin with."""
 

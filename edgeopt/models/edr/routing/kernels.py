@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["cheapest_routes", "cheapest_total", "cost_routes", "weigh"]
-
 
 @compiled
 def cheapest_total(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Units", "plan_of", "prices_of", "routing_columns", "routing_matrix"]
-
 
 def routing_matrix(
     problem: RoutingProblem,

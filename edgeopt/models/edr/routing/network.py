@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["solve_by_network"]
-
 FEW = 8
 """Routes of a row to begin with, and to add at a time."""
 SMALL = 30_000

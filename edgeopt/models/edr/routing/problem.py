@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Elastic", "Penalties", "Prices", "RoutingPlan", "RoutingProblem", "dual_bound"]
-
 Elastic = Literal["soft", "shed"]
 
 STEEP = 1e2

@@ -16,8 +16,6 @@ from edgeopt.models.edr.routing.problem import Penalties
 if TYPE_CHECKING:
     from edgeopt.models.edr.routing.problem import Elastic, RoutingProblem
 
-__all__ = ["routing_lp"]
-
 
 def routing_lp(
     problem: RoutingProblem,

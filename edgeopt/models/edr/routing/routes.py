@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Conditions", "Routes", "conditions", "find_routes", "routing_problem"]
-
 
 class Conditions(NamedTuple):
     """What a slot shows.

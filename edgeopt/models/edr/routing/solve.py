@@ -19,8 +19,6 @@ from edgeopt.models.edr.routing.problem import Prices, RoutingPlan, dual_bound
 if TYPE_CHECKING:
     from edgeopt.models.edr.routing.problem import Elastic, RoutingProblem
 
-__all__ = ["solve_frame", "solve_routing"]
-
 METHODS = ("network", "highs", "columns")
 ORDERS = ("penalty", "lexicographic")
 

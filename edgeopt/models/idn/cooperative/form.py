@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["CooperativeForm"]
-
 
 class Columns(NamedTuple):
     """A vector of columns in its parts: views."""

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "add_up",
-    "best_reduced_gain",
-    "eliminate",
-    "fill_knapsacks",
-    "fit",
-    "forward",
-    "price_options",
-    "return_multipliers",
-]
-
 
 @compiled(writes="demand usage")
 def add_up(

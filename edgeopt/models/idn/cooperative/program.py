@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["CooperativeProgram", "cooperative_program"]
-
 
 @dataclass(frozen=True, eq=False)
 class CooperativeProgram:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["compile_kernels", "solve_cooperative"]
-
 MAX_ITERATIONS = 200
 # Factorising the small blocks costs no more than solving with them: correctors do not pay.
 CORRECTORS = 0

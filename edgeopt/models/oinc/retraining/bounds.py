@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Prices = tuple[Floats, Floats, Floats]
 
-__all__ = ["FlowBound", "flow_bound"]
-
 GAP: Final = 1e-6
 """Relative gap at which the slots considered are enough."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Pricing", "optimum_by_patterns"]
-
 
 class _SlotPrices(NamedTuple):
     """The best dual point with some prices on jobs.

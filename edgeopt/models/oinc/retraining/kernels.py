@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["price_slots"]
-
 
 @compiled(writes="eta zeta served")
 def price_slots(

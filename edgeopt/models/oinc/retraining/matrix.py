@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["coarse_prices", "dual_matrix", "flow_matrix", "grid_points"]
-
 
 class _Service(NamedTuple):
     """What may be served where and when, each entry one column of a program.

@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "Certificate",
-    "RetrainingProblem",
-    "ServiceMode",
-    "Weights",
-    "certify",
-    "check_horizon",
-    "check_service",
-    "first_come",
-    "horizon",
-    "largest_theta",
-    "retraining_problem",
-]
-
 Weights = Literal["constant", "deadline"]
 """What weighs the flow time of a job: its own weight, or its weight per time until its deadline."""
 

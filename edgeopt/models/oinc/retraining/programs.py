@@ -17,8 +17,6 @@ from edgeopt.models.oinc.retraining.problem import check_horizon
 if TYPE_CHECKING:
     from edgeopt.models.oinc.retraining.problem import RetrainingProblem
 
-__all__ = ["flow_dual", "flow_lp"]
-
 
 @checked(horizon=1)
 def flow_lp(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Allocation", "Fit", "allocate", "closed_form_cost", "fits", "own_site"]
-
 
 def own_site(
     transmission: ArrayLike,

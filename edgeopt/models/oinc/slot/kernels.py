@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["SLACK", "admit", "lagrangian", "share_out", "sound", "stretch", "total_latency"]
-
 SLACK: Final = 1e-12
 """How much longer than their objectives requests may take for rounding's sake."""
 

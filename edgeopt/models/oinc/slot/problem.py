@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc import OincInstance
 
-__all__ = ["SlotPlan", "SlotProblem", "slot_problem"]
-
 
 @dataclass(frozen=True, eq=False)
 class SlotProblem:

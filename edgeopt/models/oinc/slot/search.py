@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["improve", "improve_exactly", "insert", "measure", "shake", "site_cost"]
-
 LEAST = 1e-12
 """Relative improvement below which the search stops: rounding must not make it go in circles."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Unfit", "assign", "assignment_cost", "evaluate", "own_assignment", "solve_slot"]
-
 MOST = 10_000
 """Changes after which a search stops at the latest."""
 

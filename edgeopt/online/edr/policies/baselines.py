@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["EvenRate", "Greedy", "QuantileThreshold"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvenRate(EdrPolicy[None]):

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "EdrPolicy",
-    "EdrState",
-    "deadline_guard",
-    "latest_deadline_first",
-    "repair_cap",
-    "repair_work",
-]
-
 ROUNDING = 1e-12
 """Relative excess that is rounding error, well below what an environment counts as a breach."""
 

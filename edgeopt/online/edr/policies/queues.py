@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Lyapunov", "Oasdr"]
-
 DRIFT = 2.0
 """Weight of cost against queues, in typical rounds per typical cost, where none is given."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["SaddleMemory", "SaddlePoint"]
-
 
 @dataclass(frozen=True, eq=False)
 class SaddleMemory:

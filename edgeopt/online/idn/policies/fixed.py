@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.models.idn.demand import Demand
 
-__all__ = ["FixedPlacement", "OfflineInfida", "StaticGreedy", "offline_infida"]
-
 
 @dataclass(frozen=True, eq=False)
 class FixedPlacement:

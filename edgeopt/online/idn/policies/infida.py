@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
-__all__ = ["Infida", "InfidaState", "Stretching"]
-
 
 @dataclass(frozen=True)
 class Stretching:

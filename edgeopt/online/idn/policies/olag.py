@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Olag", "OlagState"]
-
 ROUNDING = 1e-12
 """Share of a budget by which sums of sizes may miss it."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Ekya", "Grants"]
-
 ROUNDING: Final = 1e-12
 """Relative fall of an estimate that counts as none."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Kalmia"]
-
 ALL: Final = 1.0 - 2.0**-20
 """Share that jobs get of a CPU without requests: all of it would forbid requests as such."""
 

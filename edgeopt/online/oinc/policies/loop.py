@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.online.oinc.events import Outcome, Slot
     from edgeopt.online.oinc.parts import Inference, Reserving, Retraining
 
-__all__ = ["Oinc", "OincState"]
-
 
 @dataclass(frozen=True, eq=False)
 class OincState:

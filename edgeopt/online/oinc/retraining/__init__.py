@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from edgeopt.online.oinc.retraining.residual_density import (
     JobRuns,
-    ResidualDensity,
     RetrainingRun,
     run_density,
 )
 
-__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]
+__all__ = ["JobRuns", "RetrainingRun", "run_density"]

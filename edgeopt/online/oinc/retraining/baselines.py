@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-__all__ = ["Dedas", "Zhang"]
-
 Orders: TypeAlias = tuple[tuple[int, ...], ...]
 """Numbers of the jobs of each site, those to be served first in front."""
 

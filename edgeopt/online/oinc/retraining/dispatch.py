@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Records = NDArray[np.void]
     Floats = NDArray[np.float64]
 
-__all__ = ["Rules", "State", "dispatch_new", "new_state", "simulate"]
-
 
 class Rules(NamedTuple):
     """How jobs are dispatched and served."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["JobRuns", "ResidualDensity", "RetrainingRun", "run_density"]
-
 Serve: TypeAlias = Literal["argmax", "argmin"]
 """Which job a site serves: that of largest residual density, or of least."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["NOBODY", "Waiting", "around", "densest", "insert", "lightest", "nobody_waits", "remove"]
-
 NOBODY: Final = -1
 DEPTH: Final = 96
 """No tree is as deep: one of depth d holds more than 1.6 ** d jobs."""

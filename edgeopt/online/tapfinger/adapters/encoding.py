@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "COUNTS",
-    "Observation",
-    "action_of",
-    "allowed_actions",
-    "decision_of",
-    "features",
-    "idle",
-    "most_running",
-]
-
 COUNTS: Final = 10.0
 """Numbers of tasks and of slots are divided by this."""
 

@@ -21,8 +21,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from edgeopt.online.tapfinger.adapters.session import Truth
 
-__all__ = ["TapFingerEnv"]
-
 
 class TapFingerEnv(gymnasium.Env[Any, Any]):
     """All clusters as one agent; a step is a decision round.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger.adapters.encoding import Observation
     from edgeopt.online.tapfinger.adapters.session import Truth
 
-__all__ = ["TapFingerParallelEnv"]
-
 
 class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
     """Every cluster as an agent of its own; a step is a decision round.

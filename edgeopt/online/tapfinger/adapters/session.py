@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Truth = TapFingerInstance | Callable[[np.random.Generator], TapFingerInstance]
 
-__all__ = ["Session", "Step", "Truth"]
-
 _SAME = ("capacity", "minimum", "task_kinds", "largest", "pending")
 
 

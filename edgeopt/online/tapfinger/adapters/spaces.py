@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.adapters.encoding import Observation
 
-__all__ = ["action_space", "check_reward", "missing", "observation_space", "shown"]
-
 
 def missing(package: str, error: ImportError) -> MissingDependencyError:
     """Say which extra brings a package."""

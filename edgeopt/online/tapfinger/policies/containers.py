@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["OptimusContainers", "TiresiasContainers"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OptimusContainers(Settled, Deterministic):

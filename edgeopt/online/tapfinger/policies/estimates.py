@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = [
-    "LEAST_LOOK",
-    "Estimates",
-    "Settled",
-    "choices",
-    "crowding",
-    "estimates",
-    "free_ahead",
-    "mean_durations",
-    "rank",
-    "whole_slots",
-]
-
 
 class Settled(Titled):
     """A policy, a dataclass of its options, that learns nothing from what its rounds come to."""

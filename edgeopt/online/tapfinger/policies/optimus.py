@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "Expectations",
-    "Fit",
-    "Optimus",
-    "Reassigning",
-    "check_fit",
-    "chosen_by_any",
-    "enter",
-    "fitted_slots",
-    "hand_out_by_gain",
-    "oldest",
-    "sharers",
-]
-
 Fit = Literal["correct", "published"]
 """How the formula is fitted: properly, or as in the program behind the paper's figures."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-__all__ = ["PricedSpt", "ReservationSpt"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Priced(Settled, Deterministic):

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["RollingHorizon", "RollingState"]
-
 
 class RollingState(NamedTuple):
     """What a rolling horizon remembers.

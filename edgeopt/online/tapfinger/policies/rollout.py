@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.online.tapfinger.events import Decision, Outcome, Round
 
-__all__ = ["Rollout", "RolloutState", "Scheduler"]
-
 
 class Scheduler(Protocol):
     """A policy of TapFinger that tosses no coins."""

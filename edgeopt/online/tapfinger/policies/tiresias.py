@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Target", "Tiresias"]
-
 Target = Literal["minimum", "elastic"]
 """How many GPUs a task is given at most: those of its smallest bundle, or as many as it can."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Min", "RandomAllocation"]
-
 
 @compiled
 def name_tasks(

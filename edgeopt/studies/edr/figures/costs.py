@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FIGURES", "KINDS"]
-
 
 def _totals(table: pd.DataFrame) -> pd.DataFrame:
     long = unrolled(table, ("total", "energy"), "frame", ("draw", "policy"))

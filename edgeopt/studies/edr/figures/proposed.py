@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES"]
-
 _cells = partial(weeks, names=("saddle_point",))
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["FIGURES"]
-
 _BANDS: Final = "Bands: 95 % intervals over the drawn weeks."
 
 

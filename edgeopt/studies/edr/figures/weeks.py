@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["BASELINES", "ONLINE", "OPEN", "OWN", "STEPS", "TITLES", "loss_bound", "weeks"]
-
 ONLINE: Final = {
     "saddle_point": "PROPOSED",
     "saddle_point+published": "PROPOSED (as printed)",

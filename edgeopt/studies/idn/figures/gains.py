@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["FIGURES"]
-
 _TITLES: Final = {
     "infida": "INFIDA",
     "infida-offline": "INFIDA offline",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["FIGURE_4", "FIGURE_5", "OPEN", "PROFILES", "RUNS", "TABLE_II", "spec"]
-
 RUNS: Final = 3
 """Runs per instance: they differ in the coins of rounding only."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["FIGURE_2", "FIGURE_3", "FIGURE_11", "TABLE_I", "mean_reward", "rewards", "run_time"]
-
 _LEARNED: Final = "learned"
 _TITLES: Final = {
     _LEARNED: "Learned policy (not built yet)",

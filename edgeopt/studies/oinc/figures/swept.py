@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["ALL", "DEVICES", "FIGURES", "OPEN", "averages", "draws", "spec"]
-
 _THREE: Final = {"oinc": "OINC", "ekya": "Ekya", "kalmia": "Kalmia"}
 """The policies of the paper's figures."""
 

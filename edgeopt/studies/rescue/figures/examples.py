@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.result import Case
 
-__all__ = ["FIGURE_1", "FIGURE_3", "FIGURE_4", "example", "placed"]
-
 _SERVERS: Final = 4
 _SLOTS: Final = 100
 _LEVEL: Final = (0.2, 0.6)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["BASELINES", "FIGURES"]
-
 BASELINES: Final = ("pickconfigs", "srs", "sumita", "cvs", "random")
 """Those that the paper compares RESCUE with."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Reading = Callable[[Case, str], Mapping[str, Any]]
 
-__all__ = ["OPEN", "QUICK", "VARIANTS", "compared"]
-
 VARIANTS: Final = {"unguarded": "", "guarded": "+guard"}
 """Whether reserved tasks may fail, and the ending of the policy's name."""
 

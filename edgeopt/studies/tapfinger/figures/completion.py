@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.figures import Published
     from edgeopt.studies.tapfinger.figures.setting import Setting
 
-__all__ = ["COLUMNS", "RUNS_SAID", "completion", "over_time"]
-
 COLUMNS: Final = {
     "policy": "Policy",
     "part": "Part",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "MEASURED", "servers"]
-
 _OWN: Final = {
     "random": "Random",
     "min": "Min",

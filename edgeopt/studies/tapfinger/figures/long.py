@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from edgeopt.studies.figures import Published
     from edgeopt.studies.sweeps import Cell
 
-__all__ = ["FIGURE_10"]
-
 _LENGTHS: Final = {"first": 2000, "second": 4000, "third": 8000}
 _SETTINGS: Final = {place: servers(6, tasks) for place, tasks in _LENGTHS.items()}
 _POLICIES: Final = _SETTINGS["first"].policies

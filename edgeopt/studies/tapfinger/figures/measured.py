@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURE_2", "FIGURE_4", "FIGURE_7", "TABLE_II", "communication", "contrived"]
-
 _GPUS: Final = {gpus: f"{gpus} GPU{'s' if gpus > 1 else ''}" for gpus in range(1, LARGEST[1] + 1)}
 
 

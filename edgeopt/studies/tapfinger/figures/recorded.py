@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["LEARNED", "RECORDED", "Recorded"]
-
 LEARNED: Final = {
     "tapfinger": "TapFinger",
     "no_han": "TapFinger without HAN",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["FOUR", "SERIES", "STATISTICS", "Setting", "compared", "unfolded", "windows"]
-
 _STAND_IN: Final = "reservation"
 """The scheduler without learning that stands beside TapFinger; it knows durations."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Roots", "ascend", "price_sites", "roots_of", "start_prices"]
-
 
 class Roots(NamedTuple):
     r"""Roots of what sites take for requests, and objectives, in units around 1.

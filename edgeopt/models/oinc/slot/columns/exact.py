@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["ProvenPlan", "SlotBound", "slot_bound", "solve_by_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class SlotBound:

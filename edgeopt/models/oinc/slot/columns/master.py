@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["MANY", "Evidence", "Pool", "gap_of", "gather"]
-
 SHARES: Final = (0.5, 1.0)
 """How far to go from the best prices so far to those of the master, one after the other."""
 

@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 MASKED = re.compile(r"seconds|_us$|version|path|folder|host")
+RENAMED = (
+    (r"(?<=[.+_=])printed\b", "published"),
+    (r'(?<=")printed(?=")', "published"),
+    (r'(?<=")ours(?=")', "computed"),
+    (r'(?<=")(printed)_(?=\w+":)', "published_"),
+    (r'(?<=")exhibits(?=":)', "paper_figures"),
+    (r'(?<=")differs(?=":)', "caveats"),
+    (r'(?<=")notice(?=":)', "takeaway"),
+    (r'(?<=")family(?=":)', "group"),
+)
+"""Words of the first edition and of the second, as they stand in a record."""
+
 EQUAL = 1e-9
 """Relative difference up to which two numbers are the same."""
 
@@ -136,6 +148,13 @@ def write(folder: Path, systems: list[str], parts: list[str]) -> None:
             print(f"{system} {part}: {len(text)} characters", flush=True)
 
 
+def in_new_words(text: str) -> str:
+    """Return a record under the names that things have now."""
+    for old, new in RENAMED:
+        text = re.sub(old, new, text)
+    return text
+
+
 def compare(old: Path, new: Path) -> int:
     """Print what differs in the files of two folders; return how many places do."""
     found = []
@@ -144,7 +163,7 @@ def compare(old: Path, new: Path) -> int:
         if not ((old / name).exists() and (new / name).exists()):
             found.append(f"{name}: only in one of the folders")
             continue
-        pair = [json.loads((folder / name).read_text()) for folder in (old, new)]
+        pair = [json.loads(in_new_words((folder / name).read_text())) for folder in (old, new)]
         found += [f"{name}{place}" for place in differences(*pair)]
     print(*found, f"{len(names)} files, {len(found)} places differ", sep="\n")
     return len(found)

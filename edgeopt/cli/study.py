@@ -79,7 +79,7 @@ def study(
 
 def _print(case: "Case") -> None:
     from edgeopt.studies.pages.summary import sentences
-    from edgeopt.studies.wording import interval, number, percent, uncapitalised
+    from edgeopt.studies.wording import number, percent, uncapitalised
 
     record = case.system
     promises = record.constraint.count(case.instance) > 0
@@ -88,7 +88,7 @@ def _print(case: "Case") -> None:
         [
             "policy",
             uncapitalised(record.objective.heading),
-            f"share of {case.label}",
+            record.objective.over(case.label),
             "interval",
             *([f"{record.constraint.verb[1]} {record.constraint.name}s"] if promises else []),
             *(uncapitalised(measure.title) for measure in record.reporting.metrics),
@@ -98,8 +98,8 @@ def _print(case: "Case") -> None:
             [
                 case.title(row),
                 f"{number(row['value'], 5)} ± {number(row['value_se'], 2)}",
-                percent(row["ratio"]),
-                interval(row["ratio_low"], row["ratio_high"], share=True),
+                record.objective.ratio(row["ratio"]),
+                record.objective.ratios(row["ratio_low"], row["ratio_high"]),
                 *(
                     [f"{number(row['violated'], 3)} ({percent(row['violated_share'])})"]
                     if promises

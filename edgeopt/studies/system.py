@@ -14,7 +14,7 @@ import numpy as np
 from edgeopt.errors import OptionError
 from edgeopt.options import check_choice, check_fields, check_kind, check_whole
 from edgeopt.studies.entries import BenchmarkEntry, Named, PolicyEntry
-from edgeopt.studies.wording import number
+from edgeopt.studies.wording import interval, number, percent
 from edgeopt.writing import checked_name
 
 if TYPE_CHECKING:
@@ -142,6 +142,22 @@ class Objective:
         """Write a value with its unit: ``12.34``, ``56.78 ms``."""
         text = number(value, digits)
         return text if self.unit == DIMENSIONLESS else f"{text} {self.unit}"
+
+    def over(self, label: str) -> str:
+        """Head a column of ratios: ``"share of OPT(LP)"``, or of a cost ``"times OPT(LP)"``."""
+        return f"{'share of' if self.sense == 'max' else 'times'} {label}"
+
+    def ratio(self, value: float) -> str:
+        """Write a value over a bound: a profit as a share, ``68.9 %``, a cost as a multiple."""
+        return percent(value) if self.sense == "max" else number(value, 4)
+
+    def ratios(self, low: float, high: float) -> str:
+        """Write the interval of such a ratio."""
+        return interval(low, high, share=self.sense == "max")
+
+    def against(self, value: float, label: str) -> str:
+        """Write a ratio with its bound: ``68.9 % of OPT(LP)``, ``2.294 times OPT(LP)``."""
+        return f"{self.ratio(value)} {'of' if self.sense == 'max' else 'times'} {label}"
 
     def values(self, trajectory: Trajectory) -> NDArray[np.float64]:
         """Return the value of every run, shape [runs]."""

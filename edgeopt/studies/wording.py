@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 __all__ = [
+    "capitalised",
     "duration",
     "interval",
     "listed",
@@ -89,6 +90,11 @@ def plural(count: float, noun: str) -> str:
 def listed(names: list[str]) -> str:
     """Join names for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capitalised(heading: str) -> str:
+    """Write what stands inside a line as a heading; names of bounds keep their capitals."""
+    return heading[:1].upper() + heading[1:]
 
 
 def uncapitalised(heading: str) -> str:

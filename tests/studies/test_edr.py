@@ -329,8 +329,8 @@ def test_titles_say_what_the_table_says(case: Case) -> None:
     )
     energy = table.loc[best, "energy_cost"] / table.loc[best, "value"]
     assert f"{100 * energy:.0f}\N{NO-BREAK SPACE}% for energy" in titles["cost"]
-    share = f"{100 * table.loc[best, 'ratio']:.1f}"
-    assert f"{case.entries[best].title} is at {share}" in titles["ratios"]
+    times = f"{table.loc[best, 'ratio']:.4g} times OPT(LP)"
+    assert f"{case.entries[best].title} is at {times}" in titles["ratios"]
     capped = int(np.isfinite(case.instance.cap).sum())
     assert f"Of 24 frames {capped} have a cap" in titles["frames"]
     lead = simulated(case)["saddle_point"]

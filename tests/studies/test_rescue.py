@@ -189,7 +189,7 @@ def test_titles_claim_nothing_where_nothing_can_be_earned() -> None:
     worthless = instance().replace(profit=np.zeros((1, 1, 1, 1, 1)))
     case = study({"worthless": worthless}, ["rescue", "random", "srs+guard"], runs=5).cases[0]
     titles = {picture.name: picture.title(case) for picture in SYSTEM.reporting.pictures}
-    assert titles["ratios"] == "OPT(LP) is 0: there is nothing to have a share of"
+    assert titles["ratios"] == "OPT(LP) is 0: there is nothing to compare with"
     assert titles["value_over_time"] == "No policy earns any profit"
     assert "earns more" not in titles["utilisation_over_time"]
     for picture in SYSTEM.reporting.pictures:

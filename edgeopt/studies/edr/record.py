@@ -74,7 +74,7 @@ def _notes(case: Case) -> list[str]:
         f"{case.label} knows prices, requests and channels beforehand and may train fractions of "
         "rounds. It keeps every cap; where serving the requests alone needs more than the cap, it "
         "may use that much and no more. A policy that exceeds caps is not bound by it, so its "
-        "share of it only compares; the column “share of own bound” is filled where it is a bound.",
+        "ratio to it only compares; the column “times own bound” is filled where it is a bound.",
         "The cap, the channels and the tasks of a frame are known when it begins, its price when "
         "it ends, the requests of a slot when the slot begins. All policies see the same, "
         "but they use it differently: the printed saddle point goes by costs and caps of the frame "

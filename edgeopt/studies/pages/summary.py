@@ -100,9 +100,9 @@ def headlines(case: Case) -> list[Headline]:
 
 def _of_policy(case: Case, row: pd.Series, what: str) -> Headline:
     return Headline(
-        f"{percent(row['ratio'])} of {case.label}",
+        case.objective.against(row["ratio"], case.label),
         f"{case.title(row)}: {what}",
-        f"{confidence(case)} interval {interval(row['ratio_low'], row['ratio_high'], share=True)}",
+        f"{confidence(case)} interval {case.objective.ratios(row['ratio_low'], row['ratio_high'])}",
     )
 
 
@@ -197,7 +197,7 @@ def _of_benchmark(case: Case) -> Finding:
     text = (
         f"The offline benchmark {entry.label} is {value}, found by {benchmark.solver} in "
         f"{duration(benchmark.seconds)}. It comes with its certificate: the true optimum is proven "
-        f"to be {side} {bound}, a relative gap of {power(benchmark.gap)}; shares are of that "
+        f"to be {side} {bound}, a relative gap of {power(benchmark.gap)}; ratios are to that "
         f"bound. It bounds {entry.scope}."
     )
     return Finding("Benchmark", text)
@@ -234,8 +234,9 @@ def _measured(case: Case, row: pd.Series) -> str:
     if not isfinite(row["ratio"]):
         return said
     return (
-        f"{said}, which is {percent(row['ratio'])} of {case.label} ({confidence(case)} interval "
-        f"{interval(row['ratio_low'], row['ratio_high'], share=True)})"
+        f"{said}, which is {case.objective.against(row['ratio'], case.label)} "
+        f"({confidence(case)} interval "
+        f"{case.objective.ratios(row['ratio_low'], row['ratio_high'])})"
     )
 
 

@@ -28,19 +28,18 @@ _STYLES = ((0, (1, 1.5)), (0, (5, 2)), (0, (4, 2, 1, 2)))
 def _ratios_title(case: Case) -> str:
     best, kept = case.best(), case.best(kept=True)
     if best is None or not case.benchmark.bound > 0:
-        return (
-            f"{case.label} is {number(case.benchmark.value)}: there is nothing to have a share of"
-        )
+        return f"{case.label} is {number(case.benchmark.value)}: there is nothing to compare with"
     fails = case.constraint.verb[0]
     # A share is reached from below; a cost stands at a multiple.
     reaches = "reaches" if case.objective.sense == "max" else "is at"
-    first = f"{case.title(best)} {reaches} {percent(best['ratio'])} of {case.label}"
+    first = f"{case.title(best)} {reaches} {case.objective.against(best['ratio'], case.label)}"
     if best["violated"] == 0:
         return f"{first} and {fails} no {case.constraint.name}" if case.constraints else first
     lost = f"but {fails} {portion(best['violated_share'], 0)} of the {case.constraint.name}s"
     if kept is None:
         return f"{first} {lost}; no policy keeps them all"
-    return f"{first} {lost}; {case.title(kept)} {fails} none with {percent(kept['ratio'])}"
+    at = case.objective.ratio(kept["ratio"])
+    return f"{first} {lost}; {case.title(kept)} {fails} none with {at}"
 
 
 def _ratios_draw(case: Case) -> Figure:
@@ -50,17 +49,18 @@ def _ratios_draw(case: Case) -> Figure:
     colour = colours(groups)
     figure = blank(height=1.5 + (0.2 + 0.135 * len(variants)) * len(groups))
     axes = figure.subplots()
+    scale = _scale(case)
     for row in table.to_dict("records"):
         place = variants.index(row["variant"])
         step = 0.3 * (place - (len(variants) - 1) / 2)
         height = groups.index(row["group"]) + step
         filled = place == len(variants) - 1
         axes.errorbar(
-            100 * row["ratio"],
+            scale * row["ratio"],
             height,
             xerr=[
-                [100 * (row["ratio"] - row["ratio_low"])],
-                [100 * (row["ratio_high"] - row["ratio"])],
+                [scale * (row["ratio"] - row["ratio_low"])],
+                [scale * (row["ratio_high"] - row["ratio"])],
             ],
             fmt=_MARKS[place % len(_MARKS)],
             color=colour[row["group"]],
@@ -80,9 +80,8 @@ def _ratios_draw(case: Case) -> Figure:
     axes.set_xlim(0, 1.02 * axes.get_xlim()[1])
     axes.grid(axis="y", visible=False)
     confidence = percent(case.settings.confidence, 0)
-    axes.set_xlabel(
-        f"mean {case.objective.name} as share of {case.label} (%), {confidence} interval"
-    )
+    compared = f"as share of {case.label} (%)" if scale > 1 else f"over {case.label}"
+    axes.set_xlabel(f"mean {case.objective.name} {compared}, {confidence} interval")
     for place, variant in enumerate(variants):
         if variant:
             axes.plot(
@@ -98,13 +97,19 @@ def _ratios_draw(case: Case) -> Figure:
     return figure
 
 
+def _scale(case: Case) -> float:
+    """Return the factor of ratios: a profit is drawn in per cent of its bound."""
+    return 100.0 if case.objective.sense == "max" else 1.0
+
+
 def _lines(axes: Axes, case: Case) -> None:
     """Mark every benchmark and every proven ratio."""
+    scale = _scale(case)
     reference_bound = case.benchmark.bound
     for place, (name, benchmark) in enumerate(case.benchmarks.items()):
         if reference_bound > 0:
             axes.axvline(
-                100 * benchmark.bound / reference_bound,
+                scale * benchmark.bound / reference_bound,
                 color=INK if place == 0 else MUTED,
                 linestyle="-" if place == 0 else _STYLES[(place - 1) % 2],
                 linewidth=1.3,
@@ -117,11 +122,11 @@ def _lines(axes: Axes, case: Case) -> None:
             promised.setdefault(entry.guarantee, []).append(entry.title)
     for ratio, names in promised.items():
         axes.axvline(
-            100 * ratio,
+            scale * ratio,
             color="#d55e00",
             linestyle=_STYLES[0],
             linewidth=1.8,
-            label=f"guarantee of {percent(ratio, 0)}: {'; '.join(names)}",
+            label=f"guarantee of {case.objective.ratio(ratio)}: {'; '.join(names)}",
             zorder=2,
         )
 

@@ -24,14 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.online.protocols import Trajectory
-    from edgeopt.studies.entries import (
-        Benchmark,
-        Comparison,
-        Log,
-        Metric,
-        Picture,
-        Source,
-    )
+    from edgeopt.studies.entries import Benchmark, Comparison, Log, Metric, Picture, Source
     from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.result import Case
 

@@ -1,4 +1,4 @@
-"""A policy on live events: no simulator, no future, and lines that make no sense are survived.
+"""A policy on live events: no simulator, no future; lines that it cannot read are skipped.
 
 As it is, it reads a few events of its own; `live_events.py -` reads a stream: JSON lines from
 standard input, each answered before the next is read.

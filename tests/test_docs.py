@@ -21,7 +21,7 @@ PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem != "benchmarks")
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 SKELETON = [
     "What is given",
-    "What is asked",
+    "The problem",
     "The scenario",
     "Algorithms",
     "Baselines",

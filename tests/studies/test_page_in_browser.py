@@ -192,8 +192,8 @@ def test_without_scripts_nothing_is_missing_but_the_buttons(
     words = plain.evaluate(text).split()
     assert len(words) > 500
     assert words == page.evaluate(text).replace("Enlarge", " ").split()
-    plain.click("#case0-accounts summary")
-    assert plain.evaluate("document.querySelector('#case0-accounts details').open") is True
+    plain.click("#case0-logs summary")
+    assert plain.evaluate("document.querySelector('#case0-logs details').open") is True
 
 
 def test_print_has_no_buttons_and_cuts_nothing(page: Page, report: Path, screenshots: Path) -> None:

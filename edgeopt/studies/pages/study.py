@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
     """Write the page and, for other uses, the table, the JSON document and the pictures.
 
-    Every account of the system becomes a file too, ``NAME.csv`` with one block per policy, and
+    Every log of the system becomes a file too, ``NAME.csv`` with one block per policy, and
     every comparison one with a row per policy.
     """
     folder = Folder(out, "study", force=force)
@@ -46,7 +46,7 @@ def write(study: Study, out: str | Path, *, force: bool = False) -> Path:
 
 
 def whole(study: Study, log: Log) -> pd.DataFrame:
-    """Join an account of all instances and policies, named in the first two columns."""
+    """Join a log of all instances and policies, named in the first two columns."""
     import pandas as pd
 
     parts = []
@@ -132,7 +132,7 @@ def _shown(
 
 
 def _log(case: Case, log: Log) -> dict[str, Any]:
-    """Gather one account of every policy."""
+    """Gather one log of every policy."""
     return {
         "name": log.name,
         "title": log.title,

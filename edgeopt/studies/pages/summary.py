@@ -91,8 +91,8 @@ def headlines(case: Case) -> list[Headline]:
         found.append(
             Headline(
                 f"{count['holds']} of {len(case.verdicts) - count['vacuous']}",
-                "claims that speak about this instance hold",
-                f"{_others(count)}; {count['vacuous']} more say nothing about it",
+                "claims that apply to this instance hold",
+                f"{_others(count)}; {count['vacuous']} more do not apply",
             )
         )
     return found
@@ -314,8 +314,8 @@ def _of_claims(case: Case) -> list[Finding]:
         return []
     count = verdict_count(case)
     said = (
-        f"{plural(len(case.verdicts), 'claim')} were checked on this very instance. "
-        f"{count['holds']} hold; {count['vacuous']} say nothing about it, because an assumption "
+        f"{plural(len(case.verdicts), 'claim')} were checked on this instance. "
+        f"{count['holds']} hold; {count['vacuous']} do not apply, because an assumption "
         "fails or it is too large for an exact value"
     )
     if count["refuted"]:

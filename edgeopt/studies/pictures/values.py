@@ -136,8 +136,8 @@ RATIOS = Picture(
     _ratios_title,
     _ratios_draw,
     "Mean over the runs with its confidence interval; hollow and filled marks are the variants of "
-    "a policy. In the right margin: the share of promises that the policy broke. Vertical lines: "
-    "the benchmarks, each a bound for the policies that the notes name, and the proven ratios.",
+    "a policy. Right margin: the share of service constraints that the policy violated. Vertical "
+    "lines: the offline bounds, valid for the policies that the notes name, and proven ratios.",
 )
 
 

@@ -7,6 +7,7 @@ covers the kernels and constants that it takes from other modules: none outlives
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 from functools import cache, cached_property
@@ -130,12 +131,17 @@ class _Kernel(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         with global_compiler_lock:
-            # Numba reads the level whenever it compiles; other packages keep their own.
+            # Numba reads the level whenever it compiles; other packages keep their own. Looking
+            # for garbage among all that a compiler makes takes an eighth of its time.
             before, _CONFIG.OPT = _CONFIG.OPT, _LEVEL
+            collects = gc.isenabled()
+            gc.disable()
             try:
                 return self._compiled(sig)
             finally:
                 _CONFIG.OPT = before
+                if collects:
+                    gc.enable()
 
     def _compiled(self, sig: Any) -> Any:
         given, _ = sigutils.normalize_signature(sig)  # type: ignore[no-untyped-call]

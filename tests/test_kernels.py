@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from edgeopt.digests import closure
 from edgeopt.kernels import compiled
@@ -288,3 +290,23 @@ def test_what_is_touched_while_it_runs_is_compiled_and_not_kept(copy: Path) -> N
     assert run(copy, TOUCHED).stdout == "1\n"
     kept = {path.name.rpartition("-")[0] for path in folder.glob("edgeopt.*")}
     assert not kept & {"edgeopt.rounding.kernels", "edgeopt.rounding.rows"}
+
+
+def test_compiling_leaves_the_collection_of_garbage_as_it_was() -> None:
+    @compiled
+    def doubled(value: float) -> float:
+        return 2.0 * value
+
+    @compiled
+    def wrong(value: float) -> float:
+        return value.nothing  # type: ignore[attr-defined,no-any-return]
+
+    for collects in (True, False):
+        (gc.enable if collects else gc.disable)()
+        try:
+            assert doubled(1.0 if collects else 1) == 2.0
+            with pytest.raises(TypingError):
+                wrong(1.0)
+            assert gc.isenabled() == collects
+        finally:
+            gc.enable()

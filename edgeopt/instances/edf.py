@@ -179,7 +179,7 @@ def edf_feasible(
     n = order.size
     if n == 0:
         return True
-    work = np.empty(n)
+    work = np.empty(n, dtype=np.float64)
     for m in range(n):
         work[m] = remaining[order[m]]
     head = 0  # tasks before it are past, or done for good

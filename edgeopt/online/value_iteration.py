@@ -131,7 +131,7 @@ def _recur(
 ) -> None:
     slots, resources, kinds = continuation.shape
     # Values at the start of slots once more, one row per resource: the sums over d run along it.
-    renewed = np.zeros((resources, slots + 1))
+    renewed = np.zeros((resources, slots + 1), dtype=np.float64)
     for t in range(slots - 1, -1, -1):
         for k in range(resources):
             for j in range(kinds):

@@ -116,7 +116,7 @@ def chain_rows(
     """
     rows = values.shape[0]
     same = weights.shape[0] == 1
-    size = np.empty(rows)
+    size = np.empty(rows, dtype=np.float64)
     last[:] = -1
     for j in range(values.shape[1]):
         for b in range(rows):

@@ -62,7 +62,7 @@ def depround_shuffled(
 ) -> tuple[int, int]:
     """Round one row, its fractional entries taken in a random order."""
     count = count_fractional(values)
-    order = np.empty(count, np.int64)
+    order = np.empty(count, dtype=np.int64)
     k = 0
     for i in range(values.shape[0]):
         if values[i] > SNAP and values[i] < HIGH:
@@ -73,7 +73,7 @@ def depround_shuffled(
     for k in range(count - 1, 0, -1):
         other = int(coins[k] * (k + 1))
         order[k], order[other] = order[other], order[k]
-    decided = np.empty(count, np.bool_)
+    decided = np.empty(count, dtype=np.bool_)
     used, last = depround_row(values[order], weights[order], residual, coins[count:], decided)
     if residual == HALF and last >= 0 and decided[last]:
         out[:] = False
@@ -92,12 +92,12 @@ def pairwise_row(
 ) -> tuple[int, float]:
     """Round one row of nonnegative numbers to the whole number below or above."""
     n = values.shape[0]
-    parts = np.empty(n)
+    parts = np.empty(n, dtype=np.float64)
     for i in range(n):
         below = np.floor(values[i])
         out[i] = int(below)
         parts[i] = values[i] - below if weights[i] > 0.0 else 0.0
-    raised = np.empty(n, np.bool_)
+    raised = np.empty(n, dtype=np.bool_)
     used, last, mass = chain_row(parts, weights, coins, raised)
     floored, lost = -1, 0.0
     if last >= 0:
@@ -126,10 +126,15 @@ def fill_row(
     out: NDArray[np.bool_],
 ) -> float:
     """Add the entry of most gain per weight that fits, until none of positive gain does."""
-    candidates = np.flatnonzero(~out & (gains > 0.0) & (weights <= room))
     # What does not fit now never will, so that one pass in the order of worth is enough.
-    order = np.argsort(-gains[candidates] / weights[candidates], kind="mergesort")
-    for k in order:
+    candidates = np.empty(out.size, dtype=np.int64)
+    worth = np.empty(out.size, dtype=np.float64)
+    count = 0
+    for i in range(out.size):
+        if not out[i] and gains[i] > 0.0 and weights[i] <= room:
+            candidates[count], worth[count] = i, -gains[i] / weights[i]
+            count += 1
+    for k in np.argsort(worth[:count], kind="mergesort"):
         i = candidates[k]
         if weights[i] <= room:
             out[i] = True

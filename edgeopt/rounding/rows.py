@@ -153,7 +153,7 @@ def _depround_block(
     out: NDArray[np.bool_],
 ) -> None:
     used = first.copy()
-    last, mass = np.empty(_SIDE_BY_SIDE, np.int64), np.empty(_SIDE_BY_SIDE)
+    last, mass = np.empty(_SIDE_BY_SIDE, dtype=np.int64), np.empty(_SIDE_BY_SIDE, dtype=np.float64)
     for b in range(0, values.shape[0], _SIDE_BY_SIDE):
         rows = slice(b, min(b + _SIDE_BY_SIDE, values.shape[0]))
         shared = weights if weights.shape[0] == 1 else weights[rows]

@@ -101,7 +101,7 @@ def _urgency(
     network: Network, cost: NDArray[np.float64], price: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return how much dearer the second sink of each source is than the first, negated."""
-    gap = np.empty(network.supply.size)
+    gap = np.empty(network.supply.size, dtype=np.float64)
     for source in range(gap.size):
         best, second = np.inf, np.inf
         for route in range(network.first[source], network.first[source + 1]):

@@ -66,7 +66,7 @@ def log_profit_expectation(
     servers, horizon = capacity.shape
     profiles, longest = duration.shape
     weight = np.ascontiguousarray(duration.T)
-    work = np.empty(longest)
+    work = np.empty(longest, dtype=np.float64)
     for n in range(slots):
         slot = first + n
         reach = min(longest, horizon - slot) if drop else longest

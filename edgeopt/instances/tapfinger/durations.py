@@ -122,7 +122,7 @@ def _fill_left(speed: float, slowing: bool, noise: float, left: NDArray[np.float
     last = left.size - 1
     step = 1.0 / last
     density = 1.0 / (2.0 * noise)
-    sums = np.zeros(left.size)  # integral from a point of the grid up to 1
+    sums = np.zeros(left.size, dtype=np.float64)  # integral from a point of the grid up to 1
     # Just below 1, any progress completes the task.
     still = max(0.0, (noise - progress_gain(speed, slowing, 1.0)) * density)
     left[last] = 1.0 / (1.0 - still)

@@ -106,7 +106,7 @@ def grouped(key: Ints, groups: int) -> tuple[Ints, Ints]:
 @compiled
 def weighted(weight: Floats, potential: Floats) -> Floats:
     """Return the weighted potential capacity of each option over all slots, shape [P]."""
-    total = np.empty(potential.shape[0])
+    total = np.empty(potential.shape[0], dtype=np.float64)
     for k in range(total.size):
         amount = 0.0
         for t in range(weight.size):
@@ -120,7 +120,7 @@ def _serve(  # type: ignore[no-untyped-def]
     first, cell, hosted, requests, cost, type_, cell_first, cell_option,
     weight, potential, served, before, tail, dearest, highest,
 ):  # fmt: skip
-    left = np.empty(weight.size)
+    left = np.empty(weight.size, dtype=np.float64)
     for n in range(tail.size):
         waiting = 0
         for t in range(weight.size):
@@ -244,7 +244,7 @@ def grow_plainly(
     """
     models = task.size
     left, slack = budget.copy(), ROUNDING * budget
-    gained = np.empty(cells.size)
+    gained = np.empty(cells.size, dtype=np.float64)
     for i, at in enumerate(cells):
         gained[i] = _saving(at, service)
     while True:
@@ -290,7 +290,7 @@ def grow_lazily(
     left, slack = budget.copy(), ROUNDING * budget
     exact = np.zeros(cells.size, dtype=np.bool_)
     leader = np.empty(tasks, dtype=np.int64)
-    lead = np.zeros(tasks)
+    lead = np.zeros(tasks, dtype=np.float64)
     for i in range(tasks):
         _find_leader(i, begin, limit, exact, leader, lead)
     while True:

@@ -118,7 +118,7 @@ def uncovered_gain_kernel(
     return total
 
 
-@compiled(writes="first out")
+@compiled(writes="first out", both=True)
 def supergradient_kernel(
     first: Ints,
     cell: Ints,

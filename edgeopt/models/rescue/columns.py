@@ -160,7 +160,7 @@ def _top_columns(
 ) -> None:
     slots, devices, servers, profiles = profit.shape
     per_row = cell.shape[1]
-    score = np.empty(per_row)
+    score = np.empty(per_row, dtype=np.float64)
     for t in range(slots):
         for j in range(devices):
             row = t * devices + j

@@ -190,9 +190,9 @@ def assemble_band(
     profiles, longest = survival.shape
     cells = profiles * servers
     slots = band.shape[0] // servers
-    block = np.empty((cells, cells))
-    spread = np.empty((cells, longest * servers))
-    along = np.empty((servers, longest))
+    block = np.empty((cells, cells), dtype=np.float64)
+    spread = np.empty((cells, longest * servers), dtype=np.float64)
+    along = np.empty((servers, longest), dtype=np.float64)
     lifetime = np.zeros(profiles, dtype=np.int64)
     for profile in range(profiles):
         for a in range(longest):

@@ -61,7 +61,7 @@ def worthwhile(speed: Floats) -> NDArray[np.bool_]:
 @compiled(writes="speeds")
 def _fixed(speeds: Floats, slowing: bool, noise: float) -> Floats:
     """Return the progress after each of a few slots with the same bundle, a row per speed."""
-    points = np.zeros((speeds.size, 32))
+    points = np.zeros((speeds.size, 32), dtype=np.float64)
     for x in range(speeds.size):
         progress = 0.0
         for step in range(32):
@@ -194,12 +194,12 @@ def _search(
     """Return the least cost of a task that arrives in each slot, and what it should do."""
     bundles, slots = cost.shape
     points = rest.size - 1
-    after = np.empty((points + 1, bundles + 1))
-    now = np.empty((points + 1, bundles + 1))
+    after = np.empty((points + 1, bundles + 1), dtype=np.float64)
+    now = np.empty((points + 1, bundles + 1), dtype=np.float64)
     for i in range(points + 1):
         after[i] = weight * rest[i]
     now[points] = 0.0
-    from_slot = np.empty(slots + 1)
+    from_slot = np.empty(slots + 1, dtype=np.float64)
     from_slot[slots] = weight * rest[0]
     place = np.zeros(slots, dtype=np.uint8)
     first = np.zeros(slots, dtype=np.int64)

@@ -165,7 +165,7 @@ def _place(order: Ints, A: Floats, E: Floats, room: Floats, weight: Floats) -> I
     """
     requests, sites = A.shape
     site = np.empty(requests, dtype=np.int64)
-    count, whole = np.zeros(sites), np.zeros(sites)
+    count, whole = np.zeros(sites, dtype=np.float64), np.zeros(sites, dtype=np.float64)
     for i in order:
         best, least = -1, np.inf
         for j in range(sites):
@@ -245,7 +245,11 @@ def _assign(A: Floats, E: Floats, room: Floats, weight: Floats, step: float) -> 
     """Return the site of each request, one after the other at prices that grow."""
     requests, sites = A.shape
     site = np.empty(requests, dtype=np.int64)
-    sent, computed, price = np.zeros(sites), np.zeros(sites), np.zeros(sites)
+    sent, computed, price = (
+        np.zeros(sites, dtype=np.float64),
+        np.zeros(sites, dtype=np.float64),
+        np.zeros(sites, dtype=np.float64),
+    )
     for i in range(requests):
         best, least = -1, np.inf
         for j in range(sites):

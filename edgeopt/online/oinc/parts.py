@@ -146,7 +146,7 @@ def _fill(
     end: Floats,
 ) -> NDArray[np.bool_]:
     """Fill in when each job of the order runs, and return which run at all."""
-    free = np.zeros(speed.size)
+    free = np.zeros(speed.size, dtype=np.float64)
     ran = np.zeros(order.size, dtype=np.bool_)
     for place in range(order.size):
         job = order[place]

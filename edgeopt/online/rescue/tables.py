@@ -159,7 +159,7 @@ def _accumulate(
     first: NDArray[np.int64], mass: NDArray[np.float64], arrival: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
     """Sum y / p along each row; also return the largest excess of a row's sum over p, in p."""
-    cumulative = np.zeros(mass.size)
+    cumulative = np.zeros(mass.size, dtype=np.float64)
     excess = 0.0
     for row in range(first.size - 1):
         total = 0.0

@@ -205,14 +205,16 @@ def carry_out(
     """Carry a round out, or nothing of it."""
     task, bundle, placed = orders.task, orders.bundle, orders.place
     changed, other = orders.changed, orders.other
-    free = np.empty_like(state.free)
+    free = np.empty(state.free.shape, dtype=np.int64)
     code, j, n = _free_after(rules, state, changed, other, free)
     if code == 0:
         code, j, n = _named(rules, truth, state, orders, free)
     if code != 0:
         return code, j, n, False
-    void = (bundle[:, 0] == 0) & (bundle[:, 1] == 0) & ~placed
-    wins = np.empty(task.size, np.bool_)
+    void = np.empty(task.size, dtype=np.bool_)
+    for n in range(task.size):
+        void[n] = bundle[n, 0] == 0 and bundle[n, 1] == 0 and not placed[n]
+    wins = np.empty(task.size, dtype=np.bool_)
     winners(rules, truth.kind, task, void, orders.score, free, wins)
     for i in range(changed.size):
         for r in range(2):

@@ -67,7 +67,7 @@ def cost_routes(
     per_second: float,
 ) -> Floats:
     """Return the cost of a request on each route, shape [A]."""
-    cost = np.empty(site.size)
+    cost = np.empty(site.size, dtype=np.float64)
     types = energy.shape[1]
     for row in range(first.size - 1):
         kind = row % types
@@ -91,7 +91,7 @@ def cheapest_routes(
     ``surcharge`` as in `cheapest_total`; ``chosen`` is changed in place, shape [A].
     """
     types, sites = surcharge.shape[1:]
-    best, place = np.empty(few), np.empty(few, dtype=np.int64)
+    best, place = np.empty(few, dtype=np.float64), np.empty(few, dtype=np.int64)
     improved = 0
     for row in range(first.size - 1):
         extra = surcharge[row // (sites * types), row % types]

@@ -70,7 +70,7 @@ def price_options(
 def best_reduced_gain(option_first: Ints, cell: Ints, gain: Floats, price: Floats) -> Floats:
     """Return the largest gain less price of every (slot, type), at least 0, shape [S, R]."""
     slots, types = price.shape[0], option_first.size - 1
-    best = np.zeros((slots, types))
+    best = np.zeros((slots, types), dtype=np.float64)
     for s in range(slots):
         for r in range(types):
             top = 0.0
@@ -103,7 +103,7 @@ def fit(option_first: Ints, cell: Ints, requests: Floats, room: Floats, served: 
     `room` is overwritten with what stays free.
     """
     types = option_first.size - 1
-    usage = np.empty(room.shape[1])
+    usage = np.empty(room.shape[1], dtype=np.float64)
     for s in range(served.shape[0]):
         usage[:] = 0.0
         for r in range(types):
@@ -147,7 +147,7 @@ def eliminate(
 ) -> bool:
     """Factorise all slots of one task."""
     slots, types, cells = link.shape
-    excess, unit = np.empty(types), np.empty(types)
+    excess, unit = np.empty(types, dtype=np.float64), np.empty(types, dtype=np.float64)
     for s in range(slots):
         h, low, w = total[s], factor[s], link[s]
         for c in range(cells):

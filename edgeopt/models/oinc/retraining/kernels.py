@@ -36,14 +36,14 @@ def price_slots(
     """Fill in prices and best services of all slots."""
     jobs, sites = rate.shape
     slots = eta.shape[1]
-    gain = np.zeros((jobs, sites))
+    gain = np.zeros((jobs, sites), dtype=np.float64)
     wanted = np.zeros(jobs, dtype=np.int64)
     wide = max(jobs, sites) + 2
     narrow = min(jobs, sites) + 1
-    price_row, price_column = np.zeros(narrow), np.zeros(wide)
+    price_row, price_column = np.zeros(narrow, dtype=np.float64), np.zeros(wide, dtype=np.float64)
     row_of, before = np.zeros(wide, dtype=np.int64), np.zeros(wide, dtype=np.int64)
-    slack, done = np.zeros(wide), np.zeros(wide, dtype=np.bool_)
-    cost = np.zeros((narrow, wide))
+    slack, done = np.zeros(wide, dtype=np.float64), np.zeros(wide, dtype=np.bool_)
+    cost = np.zeros((narrow, wide), dtype=np.float64)
     for t in range(slots):
         eta[:, t] = 0.0
         zeta[:, t] = 0.0

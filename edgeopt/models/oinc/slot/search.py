@@ -43,7 +43,7 @@ def measure(
 ) -> Floats:
     """Return what each request adds to the sums of each site, shape [n, J, 5]."""
     n, sites = transmission.shape
-    terms = np.empty((n, sites, TERMS))
+    terms = np.empty((n, sites, TERMS), dtype=np.float64)
     for i in range(n):
         for j in range(sites):
             sending, computing = transmission[i, j], computation[i, j] / room[j]
@@ -82,8 +82,8 @@ def _with(sums: Floats, more: Floats, less: Floats, penalty: float) -> float:
 def insert(terms: Floats, order: Ints, penalty: float) -> Ints:
     """Give requests, in this order, to the site that each of them costs least."""
     n, sites, _ = terms.shape
-    sums, nothing = np.zeros((sites, TERMS)), np.zeros(TERMS)
-    cost = np.zeros(sites)
+    sums, nothing = np.zeros((sites, TERMS), dtype=np.float64), np.zeros(TERMS, dtype=np.float64)
+    cost = np.zeros(sites, dtype=np.float64)
     site = np.empty(n, dtype=np.int64)
     for i in order:
         best, chosen = np.inf, 0
@@ -100,7 +100,7 @@ def insert(terms: Floats, order: Ints, penalty: float) -> Ints:
 
 @compiled
 def _sums(terms: Floats, site: Ints) -> Floats:
-    sums = np.zeros((terms.shape[1], TERMS))
+    sums = np.zeros((terms.shape[1], TERMS), dtype=np.float64)
     for i in range(site.size):
         for m in range(TERMS):
             sums[site[i], m] += terms[i, site[i], m]
@@ -111,8 +111,8 @@ def _sums(terms: Floats, site: Ints) -> Floats:
 def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
     """Change an assignment in place, by the best move or swap, until none helps."""
     n, sites, _ = terms.shape
-    nothing = np.zeros(TERMS)
-    cost, without = np.empty(sites), np.empty(n)
+    nothing = np.zeros(TERMS, dtype=np.float64)
+    cost, without = np.empty(sites, dtype=np.float64), np.empty(n, dtype=np.float64)
     for step in range(most):
         # Sums are taken anew in every step, so that rounding does not pile up.
         sums = _sums(terms, site)
@@ -154,7 +154,7 @@ def improve(terms: Floats, site: Ints, penalty: float, most: int) -> int:
 @compiled
 def _total_cost(terms: Floats, site: Ints, penalty: float) -> float:
     """Return the cost of an assignment, penalties included."""
-    sums, nothing = _sums(terms, site), np.zeros(TERMS)
+    sums, nothing = _sums(terms, site), np.zeros(TERMS, dtype=np.float64)
     total = 0.0
     for j in range(sums.shape[0]):
         total += _with(sums[j], nothing, nothing, penalty)
@@ -300,10 +300,10 @@ def improve_exactly(terms: Floats, limit: Floats, site: Ints, most: int) -> int:
     members = np.empty((sites, n), dtype=np.int64)
     counts, trial = np.empty(sites, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
     binding = np.empty(n + 1, dtype=np.bool_)
-    cost, without = np.empty(sites), np.empty(n)
+    cost, without = np.empty(sites, dtype=np.float64), np.empty(n, dtype=np.float64)
     for step in range(most):
         _fill(site, members, counts)
-        sums = np.zeros((sites, width))
+        sums = np.zeros((sites, width), dtype=np.float64)
         for i in range(n):
             for m in range(width):
                 sums[site[i], m] += terms[i, site[i], m]

@@ -271,7 +271,12 @@ def _share_out_all(
 ) -> None:
     """Fill in shares; requests that are refused get the site -1."""
     mine = np.empty(site.size, dtype=np.int64)
-    A, E, S, w = np.empty(site.size), np.empty(site.size), np.empty(site.size), np.empty(site.size)
+    A, E, S, w = (
+        np.empty(site.size, dtype=np.float64),
+        np.empty(site.size, dtype=np.float64),
+        np.empty(site.size, dtype=np.float64),
+        np.empty(site.size, dtype=np.float64),
+    )
     for j in range(room.size):
         count = 0
         for i in range(site.size):
@@ -294,7 +299,7 @@ def _share_out_all(
         for n in range(0 if refuse else count):
             if late[n]:
                 S[n] = np.inf if every else max(S[n], limit)
-        v, z = np.empty(kept), np.empty(kept)
+        v, z = np.empty(kept, dtype=np.float64), np.empty(kept, dtype=np.float64)
         share_out(A[:kept], E[:kept], S[:kept], w[:kept], room[j], v, z)
         for n in range(kept):
             band[mine[n]], cpu[mine[n]] = v[n], z[n]

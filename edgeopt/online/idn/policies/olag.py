@@ -39,7 +39,7 @@ def _count(
 
     Requests that are served at a position of the path have reached all positions up to it.
     """
-    reached = np.zeros((first.size - 1, longest + 1))
+    reached = np.zeros((first.size - 1, longest + 1), dtype=np.float64)
     for rho in range(first.size - 1):
         for o in range(first[rho], first[rho + 1]):
             reached[rho, position[o]] += load[o]
@@ -71,7 +71,7 @@ def _choose(
     The factor 1/R of the importance is the same for all and left out. Ties go to the smallest
     model.
     """
-    worth = np.empty(task.size)
+    worth = np.empty(task.size, dtype=np.float64)
     for v in range(budget.size):
         low, high = node_first[v], node_first[v + 1]
         if low == high:

@@ -197,7 +197,7 @@ def _steal(
     The estimate is the sum of need over share. Jobs of a site hold at most `room` of what is
     `free`.
     """
-    share, members = np.empty(site.size), np.empty(site.size, dtype=np.int64)
+    share, members = np.empty(site.size, dtype=np.float64), np.empty(site.size, dtype=np.int64)
     for j in range(free.size):
         count, jobs = 0, 0
         for i in range(site.size):

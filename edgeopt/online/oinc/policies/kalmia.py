@@ -127,7 +127,7 @@ def _queue(site: Ints, remaining: Floats, speed: Floats) -> Ints:
 def _nearest(A: Floats, E: Floats, room: Floats) -> Ints:
     """Return the site of each request, where its own latency is least with equal shares."""
     requests, sites = A.shape
-    site, count = np.empty(requests, dtype=np.int64), np.zeros(sites)
+    site, count = np.empty(requests, dtype=np.int64), np.zeros(sites, dtype=np.float64)
     for i in range(requests):
         least = np.inf
         for j in range(sites):
@@ -141,8 +141,8 @@ def _nearest(A: Floats, E: Floats, room: Floats) -> Ints:
 @compiled
 def _least_cpu(A: Floats, E: Floats, slo: Floats, site: Ints, room: Floats) -> Floats:
     """Return the CPU with which each request just keeps its objective, as far as there is room."""
-    count, total = np.zeros(room.size), np.zeros(room.size)
-    cpu = np.zeros(site.size)
+    count, total = np.zeros(room.size, dtype=np.float64), np.zeros(room.size, dtype=np.float64)
+    cpu = np.zeros(site.size, dtype=np.float64)
     for j in site:
         count[j] += 1.0
     for i in range(site.size):

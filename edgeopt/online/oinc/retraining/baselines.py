@@ -172,7 +172,7 @@ def _best_place(
 ) -> tuple[int, float, int, bool]:
     """Return the entries of the best `Change` of a site, the first `locked` jobs left in front."""
     q = duration.size
-    durations, deadlines = np.empty(q + 1), np.empty(q + 1)
+    durations, deadlines = np.empty(q + 1, dtype=np.float64), np.empty(q + 1, dtype=np.float64)
     put(duration, durations)
     put(deadline, deadlines)
     durations[q], deadlines[q] = new_duration, new_deadline

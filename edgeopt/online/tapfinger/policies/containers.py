@@ -118,10 +118,10 @@ def _most_gpus(
 ) -> tuple[Ints, Ints]:
     """Return the task that each cluster starts, -1 for none, and its bundle."""
     clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
+    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
     for n in range(clusters - 1, -1, -1):
-        waiting, kinds = np.empty(places, np.int64), np.empty(places, np.int64)
-        imagined = np.empty((places, 2), np.int64)
+        waiting, kinds = np.empty(places, dtype=np.int64), np.empty(places, dtype=np.int64)
+        imagined = np.empty((places, 2), dtype=np.int64)
         count = 0
         for j in pending[n]:
             if j >= 0 and not chosen_by_any(j, task):
@@ -129,7 +129,14 @@ def _most_gpus(
                 for r in range(2):
                     imagined[count, r] = minimum[kind[j], r]
                 count += 1
-        hand_out_by_gain(slots[n], kinds[:count], np.ones(count), imagined, free[n, 0], free[n, 1])
+        hand_out_by_gain(
+            slots[n],
+            kinds[:count],
+            np.ones(count, dtype=np.float64),
+            imagined,
+            free[n, 0],
+            free[n, 1],
+        )
         best = -1
         for i in range(count):
             if best < 0 or imagined[i, 1] > imagined[best, 1]:
@@ -148,7 +155,7 @@ def _equal_share(
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Return the task that each cluster starts, -1 for none, and its bundle."""
     clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
+    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
     for n in range(clusters - 1, -1, -1):
         j = oldest(pending[n], task)
         if j < 0:
@@ -158,7 +165,7 @@ def _equal_share(
             tasks += 1
         for other in cluster:
             tasks += other == n
-        given, fits = np.empty(2, np.int64), True
+        given, fits = np.empty(2, dtype=np.int64), True
         for r in range(2):
             least = minimum[kind[j], r]
             share = max((capacity[n, r] + tasks - 1) // tasks, least)

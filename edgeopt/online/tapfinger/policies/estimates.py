@@ -112,7 +112,7 @@ def free_ahead(
 ) -> Ints:  # fmt: skip
     """Return what is free in the coming slots if nothing is started, shape [N, look, 2]."""
     clusters = free.shape[0]
-    ahead = np.zeros((clusters, look, 2), np.int64)
+    ahead = np.zeros((clusters, look, 2), dtype=np.int64)
     for i in range(cluster.size):
         n, k, cpu, gpu = cluster[i], kind[task[i]], bundle[i, 0], bundle[i, 1]
         left = slots_left(speed[n, k, cpu, gpu], slowing[k], progress[i], look)
@@ -137,7 +137,7 @@ _DIGITS: Final = 40
 @compiled
 def choices(pending: Ints, eligible: Flags) -> Ints:
     """Return on how many clusters each pending task may run, shape [N, P]; 0 for an empty place."""
-    count = np.zeros(pending.shape, np.int64)
+    count = np.zeros(pending.shape, dtype=np.int64)
     for n in range(pending.shape[0]):
         for i in range(pending.shape[1]):
             if pending[n, i] >= 0:

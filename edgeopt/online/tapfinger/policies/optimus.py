@@ -196,7 +196,7 @@ def sharers(
     The last one may be the oldest pending task of the cluster, which joins if the smallest bundles
     of all, its own included, fit into the cluster.
     """
-    number, place = np.empty(task.size + 1, np.int64), np.empty(task.size + 1, np.int64)
+    number, place = np.empty(task.size + 1, dtype=np.int64), np.empty(task.size + 1, dtype=np.int64)
     count = 0
     cpu, gpu = capacity[n, 0], capacity[n, 1]
     for i in range(task.size):
@@ -284,12 +284,15 @@ def _share(
 ) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """Return the task that would join each cluster, its bundle, and those of running tasks."""
     clusters = capacity.shape[0]
-    new, new_bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
-    other = np.zeros((task.size, 2), np.int64)
+    new, new_bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    other = np.zeros((task.size, 2), dtype=np.int64)
     for n in range(clusters):
         number, place = sharers(n, capacity, minimum, pending, new, kind, task, cluster)
-        kinds, remaining = np.empty(number.size, np.int64), np.ones(number.size)
-        bundle = np.empty((number.size, 2), np.int64)
+        kinds, remaining = (
+            np.empty(number.size, dtype=np.int64),
+            np.ones(number.size, dtype=np.float64),
+        )
+        bundle = np.empty((number.size, 2), dtype=np.int64)
         cpus, gpus = capacity[n, 0], capacity[n, 1]
         for i in range(number.size):
             kinds[i] = kind[number[i]]

@@ -223,12 +223,12 @@ def _reserved(
     choice = choices(pending, eligible)
     crowds, waits = crowd.copy(), pending.copy()
     ahead = free_ahead(free, run_cluster, run_bundle, progress, run, kind, speed, slowing, look)
-    barred = np.zeros((clusters, look), np.bool_)
-    offset = np.empty(duration.size, np.int64)
-    cost, best = np.empty(clusters), np.empty(clusters, np.int64)
-    where = np.empty(clusters, np.int64)
-    can_start = np.zeros(clusters, np.bool_)
-    fitted, known = np.zeros(clusters, np.bool_), np.zeros(clusters, np.bool_)
+    barred = np.zeros((clusters, look), dtype=np.bool_)
+    offset = np.empty(duration.size, dtype=np.int64)
+    cost, best = np.empty(clusters, dtype=np.float64), np.empty(clusters, dtype=np.int64)
+    where = np.empty(clusters, dtype=np.int64)
+    can_start = np.zeros(clusters, dtype=np.bool_)
+    fitted, known = np.zeros(clusters, dtype=np.bool_), np.zeros(clusters, dtype=np.bool_)
     for n in range(clusters):
         barred[n, 0] = single and started[n]
     while True:

@@ -82,12 +82,15 @@ def _share(
 ) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     """Return the task that would join each cluster, its bundle, and those of running tasks."""
     clusters = capacity.shape[0]
-    new, new_bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
-    other = np.zeros((task.size, 2), np.int64)
+    new, new_bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    other = np.zeros((task.size, 2), dtype=np.int64)
     for n in range(clusters):
         number, place = sharers(n, capacity, minimum, pending, new, kind, task, cluster)
-        kinds, begun = np.empty(number.size, np.int64), np.full(number.size, slot)
-        service, bundle = np.zeros(number.size, np.int64), np.zeros((number.size, 2), np.int64)
+        kinds, begun = np.empty(number.size, dtype=np.int64), np.full(number.size, slot)
+        service, bundle = (
+            np.zeros(number.size, dtype=np.int64),
+            np.zeros((number.size, 2), dtype=np.int64),
+        )
         for i in range(number.size):
             kinds[i] = kind[number[i]]
             if place[i] >= 0:
@@ -134,7 +137,7 @@ def _gpus(
 def _cpus(bundle: Ints, minimum: Ints, kind: Ints, left: int, largest: int) -> None:
     """Share CPU cores equally among the tasks that hold the GPUs they need."""
     tasks = kind.size
-    holds = np.empty(tasks, np.bool_)
+    holds = np.empty(tasks, dtype=np.bool_)
     for i in range(tasks):
         holds[i] = bundle[i, 1] >= minimum[kind[i], 1]
         if holds[i]:

@@ -36,7 +36,7 @@ def name_tasks(
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """Return the task that each cluster starts, -1 for none, shape [N], and its bundle, [N, 2]."""
     clusters, places = pending.shape
-    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), np.int64)
+    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
     chosen = np.full(clusters, -1)
     for n in range(clusters):
         count = 0
@@ -116,9 +116,9 @@ def _rounds(
 ) -> int:  # fmt: skip
     """Live on until the run is over, coins run out, or something is missing, which is returned."""
     clusters = state.waiting.size
-    score, place = np.ones(clusters), np.zeros(clusters, np.bool_)
-    changed, other = np.zeros(0, np.int64), np.zeros((0, 2), np.int64)
-    started = np.empty(clusters, np.int64)
+    score, place = np.ones(clusters, dtype=np.float64), np.zeros(clusters, dtype=np.bool_)
+    changed, other = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
+    started = np.empty(clusters, dtype=np.int64)
     while tossed[0] < coins.shape[0] and not over(rules, truth, state):
         lacking = missing(rules, truth, state, log)
         if lacking != 0:

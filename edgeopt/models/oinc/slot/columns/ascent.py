@@ -79,7 +79,7 @@ MARGIN: Final = 1e-12
 def start_prices(a: Floats, e: Floats, s: Floats, site: Ints) -> Floats:
     """Return what a little more of each request would cost under an assignment, shape [n]."""
     sites, n = a.shape
-    prices = np.zeros(n)
+    prices = np.zeros(n, dtype=np.float64)
     members = np.empty(n, dtype=np.int64)
     for j in range(sites):
         size = 0
@@ -113,7 +113,7 @@ def price_sites(
     members = np.empty(n, dtype=np.int64)
     none = np.empty((0, n + 1), dtype=np.int64)
     scale = _total(prices)
-    value = np.zeros(sites)
+    value = np.zeros(sites, dtype=np.float64)
     chosen[:] = -1
     for c in range(count):
         j, at = pool[c, 0], cost[c]
@@ -152,8 +152,12 @@ def ascend(
 ) -> tuple[float, int, int, int]:
     """Raise the bound; `prices` and `reduced` become those of the best one."""
     sites, n = a.shape
-    point, direction, chosen = prices.copy(), np.zeros(n), np.empty(sites, dtype=np.int64)
-    now = np.empty(sites)
+    point, direction, chosen = (
+        prices.copy(),
+        np.zeros(n, dtype=np.float64),
+        np.empty(sites, dtype=np.int64),
+    )
+    now = np.empty(sites, dtype=np.float64)
     best, step, idle, looked, done = -np.inf, 1.0, 0, 0, 0
     while done < rounds and step >= SHORTEST:
         done += 1

@@ -158,9 +158,9 @@ def search(
     n = a.size
     every = found.shape[0] > 0
     objectives = False
-    own = np.empty(n)
+    own = np.empty(n, dtype=np.float64)
     first = np.empty(n, dtype=np.int64)
-    key = np.empty(n)
+    key = np.empty(n, dtype=np.float64)
     width = 0
     for i in range(n):
         objectives = objectives or s[i] < np.inf
@@ -170,16 +170,20 @@ def search(
             width = _insert(first, key, width, i, gain)
     depth_most = width + 1
     index = np.empty((depth_most, width), dtype=np.int64)
-    gains = np.empty((depth_most, width))
-    least = np.empty((depth_most, width + 1))
+    gains = np.empty((depth_most, width), dtype=np.float64)
+    least = np.empty((depth_most, width + 1), dtype=np.float64)
     count = np.zeros(depth_most, dtype=np.int64)
     place = np.zeros(depth_most, dtype=np.int64)
-    value, p, q = np.zeros(depth_most), np.zeros(depth_most), np.zeros(depth_most)
-    use = np.zeros((depth_most, 3))
+    value, p, q = (
+        np.zeros(depth_most, dtype=np.float64),
+        np.zeros(depth_most, dtype=np.float64),
+        np.zeros(depth_most, dtype=np.float64),
+    )
+    use = np.zeros((depth_most, 3), dtype=np.float64)
     free = np.zeros(depth_most, dtype=np.bool_)
     free[0] = True
     path = np.empty(depth_most, dtype=np.int64)
-    smallest = np.empty(width)
+    smallest = np.empty(width, dtype=np.float64)
     put(first[:width], index[0])
     put(key[:width], gains[0])
     count[0] = width

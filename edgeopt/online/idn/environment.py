@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.kernels import compiled
-from edgeopt.online.idn.serving import ORDERS, Order, serve
+from edgeopt.online.idn.serving import ORDERS, SLACK, Order, serve
 from edgeopt.online.protocols import Trajectory
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_choice, check_kind, check_room
@@ -104,10 +104,6 @@ class IdnTrajectory(Trajectory):
         return np.asarray(self.fetched.mean(axis=1))
 
 
-SLACK = 1e-9
-"""Relative excess over a budget that counts as rounding."""
-
-
 class IdnEpisode:
     """Slots of one scenario, one after the other.
 
@@ -167,17 +163,22 @@ class IdnEpisode:
         self.fetched[slot] = fetched if slot else 0.0
         self.violations[slot] = over
         self.cost[slot] = served.cost
-        self.gain[slot] = self._base @ requests - served.cost
+        self.gain[slot] = _in_order(self._base, requests) - served.cost
         total = int(requests.sum())
         if total:
             self.reward[slot] = self.gain[slot] / total
-            self.latency[slot] = served.load @ ranking.latency / total
-            self.inaccuracy[slot] = served.load @ ranking.inaccuracy / total
+            self.latency[slot] = _in_order(ranking.latency, served.load) / total
+            self.inaccuracy[slot] = _in_order(ranking.inaccuracy, served.load) / total
         if self.hosted is not None:
             self.hosted[slot] = decision
         self._deployed = decision.copy()
         self._slot += 1
         return Outcome(requests, *served)
+
+    @property
+    def log(self) -> tuple[NDArray[Any], ...]:
+        """What has happened in every slot, for whoever simulates all of them at once."""
+        return tuple(getattr(self, name) for name in _FIELDS)
 
     def _check(self, decision: NDArray[np.bool_]) -> None:
         instance = self._instance
@@ -190,6 +191,15 @@ class IdnEpisode:
         for node in self._pinned:
             if (decision[node] != instance.repository[node]).any():
                 raise OptionError(f"node {node} is a repository: its models are fixed")
+
+
+@compiled
+def _in_order(worth: NDArray[Any], amount: NDArray[Any]) -> float:
+    """Return a scalar product summed in the order of the entries, which NumPy does not promise."""
+    total = 0.0
+    for i in range(amount.size):
+        total += worth[i] * amount[i]
+    return total
 
 
 @compiled

@@ -6,11 +6,13 @@ Everything below is about those.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.models.idn.cells import useful
+from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,12 +35,15 @@ class NodeConstants(NamedTuple):
     diameter
         Largest divergence from the start, :math:`D_v = b_v \log(\lVert s_v \rVert_1 / b_v)`, MB,
         shape [V]; 0 where there is nothing to decide.
+    budget
+        What the fractional allocation of a node fills, :math:`b_v` above, MB, shape [V].
     """
 
     free: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
     reach: NDArray[np.float64]
     diameter: NDArray[np.float64]
+    budget: NDArray[np.float64]
 
 
 class PublishedConstants(NamedTuple):
@@ -61,7 +66,12 @@ class PublishedConstants(NamedTuple):
 
 
 def node_constants(
-    instance: IdnInstance, *, peak: ArrayLike = np.inf, fitting: bool = False
+    instance: IdnInstance,
+    *,
+    peak: ArrayLike = np.inf,
+    fitting: bool = False,
+    cells: Literal["all", "useful"] = "all",
+    reserve: bool = False,
 ) -> NodeConstants:
     """Compute the constants of every node.
 
@@ -75,15 +85,29 @@ def node_constants(
     fitting
         Whether models that alone exceed the budget of a node are left out, as roundings that keep
         the budget require.
+    cells
+        ``"useful"``: models that can never save anything are left out as well, see
+        :func:`edgeopt.models.idn.useful`; regret constants are no larger then.
+    reserve
+        Whether a node with a choice fills its budget only up to the size of its largest model, so
+        that no rounding exceeds it.
     """
     size, budget = instance.size, instance.budget[:, np.newaxis]
     allowed = np.broadcast_to(~instance.pinned[:, np.newaxis], size.shape).copy()
     if fitting:
         allowed &= size <= budget
+    check_choice("cells", cells, ("all", "useful"))
+    if cells == "useful":
+        allowed &= useful(instance)
     whole = np.where(allowed, size, 0.0).sum(axis=1)
     free = instance.active & (instance.budget < whole)
+    filled = np.array(instance.budget)
+    if reserve:
+        largest = np.where(allowed, size, 0.0).max(axis=1)
+        filled[free] = np.maximum(filled[free] - largest[free], 0.0)
     diameter = np.zeros(instance.nodes)
-    diameter[free] = instance.budget[free] * np.log(whole[free] / instance.budget[free])
+    some = free & (filled > 0.0)
+    diameter[some] = filled[some] * np.log(whole[some] / filled[some])
     ranking = instance.ranking
     margin = _margin(instance)
     most = np.minimum(ranking.capacity, np.broadcast_to(peak, instance.types)[ranking.type])
@@ -91,7 +115,7 @@ def node_constants(
         credit = np.where(margin > 0, margin * most, 0.0)
     best = np.bincount(ranking.cell, credit, minlength=size.size).reshape(size.shape)
     reach = np.where(allowed, best / size, 0.0).max(axis=1)
-    return NodeConstants(free, allowed, reach, diameter)
+    return NodeConstants(free, allowed, reach, diameter, filled)
 
 
 def _margin(instance: IdnInstance) -> NDArray[np.float64]:
@@ -156,8 +180,8 @@ def theory_rates(
             "unlimited capacity; give peak= or use step='adaptive'"
         )
     rates = np.zeros(instance.nodes)
-    learning = free & (reach > 0)
-    spread = 8.0 * constants.diameter[learning] / (instance.budget[learning] * horizon)
+    learning = free & (reach > 0) & (constants.budget > 0)
+    spread = 8.0 * constants.diameter[learning] / (constants.budget[learning] * horizon)
     rates[learning] = np.sqrt(spread) / reach[learning]
     return rates
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+SLACK = 1e-9
+"""Relative excess over a budget that counts as rounding."""
+
+
 @compiled
 def _is_permutation(order: Ints) -> bool:
     """Tell whether every index occurs once."""

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
-from edgeopt.kernels import compiled, put
 from edgeopt.online.knapsack_projection import ascend_in_place, project_knapsack_entropy
 from edgeopt.options import real_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
 
@@ -221,79 +219,3 @@ class KnapsackEuclidean(KnapsackFace):
         worth = np.asarray(gradient, dtype=np.float64) / self.size
         around = worth - (self.size @ worth) / self.whole
         return float(np.sqrt(self.size @ around**2))
-
-
-@dataclass(frozen=True, eq=False)
-class EntropyRows:
-    """`KnapsackEntropy` on many faces at once, one per row; rows that are not free stay.
-
-    Attributes
-    ----------
-    size, start
-        Sizes, and the point to begin with, shape [V, n].
-    budget, diameter
-        Of every face, shape [V].
-    free
-        Whether a row moves, shape [V].
-    allowed
-        Entries that may be positive, shape [V, n].
-    """
-
-    size: Floats
-    start: Floats
-    budget: Floats
-    diameter: Floats
-    free: Bools
-    allowed: Bools
-
-    @property
-    def convexity(self) -> Floats:
-        """1/b, shape [V]."""
-        return np.divide(1.0, self.budget, out=np.zeros_like(self.budget), where=self.free)
-
-    def centre(self) -> Floats:
-        """Return the point to begin with."""
-        return self.start
-
-    def step(self, point: Floats, gradient: Floats, rate: Floats) -> Floats:
-        """Step on every free face at its own rate, shape [V]."""
-        moved = np.empty_like(gradient)
-        _ascend(point, gradient, self.size, self.budget, self.free, rate, moved)
-        return moved
-
-    def dual_norm(self, gradient: Floats) -> Floats:
-        """Return half the range of g/s over the entries that may be positive, shape [V]."""
-        norm = np.zeros(self.free.size)
-        _half_range(gradient, self.size, self.free, self.allowed, norm)
-        return norm
-
-
-@compiled(writes="out")
-def _ascend(
-    point: Floats,
-    gradient: Floats,
-    size: Floats,
-    budget: Floats,
-    free: Bools,
-    rates: Floats,
-    out: Floats,
-) -> None:
-    """Write into `out` where a step from `point` leads; rows that are not free stay."""
-    for v in range(point.shape[0]):
-        put(point[v], out[v])
-        if free[v] and rates[v] > 0.0:
-            ascend_in_place(out[v], gradient[v], size[v], rates[v], budget[v])
-
-
-@compiled(writes="norm")
-def _half_range(gradient: Floats, size: Floats, free: Bools, allowed: Bools, norm: Floats) -> None:
-    """Write half the range of every free row's gradient per size into `norm`."""
-    for v in range(gradient.shape[0]):
-        if free[v]:
-            low, high = np.inf, -np.inf
-            for m in range(gradient.shape[1]):
-                if allowed[v, m]:
-                    # Most entries are 0, and a division costs more than looking.
-                    worth = gradient[v, m] / size[v, m] if gradient[v, m] != 0.0 else 0.0
-                    low, high = min(low, worth), max(high, worth)
-            norm[v] = (high - low) / 2.0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from edgeopt.errors import InputError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_able, check_choice, check_real, check_whole
 
 if TYPE_CHECKING:
@@ -250,9 +250,9 @@ class AscentState:
     point
         Point to play, shape [n].
     total
-        Sum of the gradients so far, shape [n].
+        Sum of the gradients so far, the older ones discounted, shape [n].
     squares
-        Sum of their squared dual norms.
+        Sum of their squared dual norms, likewise.
     rate
         Learning rate that led to `point`; 0 at the start.
     slot
@@ -264,6 +264,13 @@ class AscentState:
     squares: Any = 0.0
     rate: Any = 0.0
     slot: int = 0
+
+
+def check_discount(discount: float, ascent: str) -> None:
+    """Check that a discount is one, and that there is a sum to discount."""
+    check_real("discount", discount, "(0, 1]")
+    if discount < 1.0 and ascent == "mirror":
+        raise OptionError("discount: only ascent='leader' sums gradients; leave it at 1")
 
 
 @dataclass(frozen=True)
@@ -280,11 +287,16 @@ class MirrorAscent:
         ``"mirror"``: every step starts from the last point. ``"leader"``: every step starts from
         the centre and goes along the sum of all gradients (follow the regularised leader, also
         called dual averaging); with rates that change, only this one has a proven regret.
+    discount
+        For ``"leader"``: what a gradient still counts one slot later. Below 1 it forgets within
+        some ``1 / (1 - discount)`` slots, which suits demand that moves; no sublinear regret
+        against a fixed point is proven then.
 
     Raises
     ------
     OptionError
-        If the ascent is unknown, or the map or the rule is none.
+        If the ascent is unknown, the map or the rule is none, or the discount is not in (0, 1] or
+        is given for ``"mirror"``.
 
     Examples
     --------
@@ -300,11 +312,13 @@ class MirrorAscent:
     mirror: AscentMap
     rule: StepRule
     ascent: Literal["mirror", "leader"] = "mirror"
+    discount: float = 1.0
 
     def __post_init__(self) -> None:
         check_able("mirror", self.mirror, "centre", "step", "dual_norm")
         check_able("rule", self.rule, "rate")
         check_choice("ascent", self.ascent, ("mirror", "leader"))
+        check_discount(self.discount, self.ascent)
 
     def start(self) -> AscentState:
         """Return the state before the first gradient."""
@@ -340,8 +354,9 @@ class MirrorAscent:
         if not np.isfinite(direction).all():
             index = int(np.argmin(np.isfinite(direction)))
             raise InputError("gradient", "must be finite", index=(index,), value=direction[index])
-        total = state.total + direction
-        squares = state.squares + self.mirror.dual_norm(direction) ** 2
+        norm = self.mirror.dual_norm(direction)
+        total = self.discount * state.total + direction
+        squares = self.discount * self.discount * state.squares + norm * norm
         rate = self.rule.rate(self.mirror, squares)
         if not np.any(rate):
             point = state.point

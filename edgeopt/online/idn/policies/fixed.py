@@ -198,9 +198,9 @@ def offline_infida(
     # Steps that depend on the horizon mean the number of steps to come.
     known = instance.replace(requests=np.zeros((iterations, instance.types), dtype=np.int64))
     state = learner.start(known)
-    total = np.zeros_like(state.fractional)
+    total = np.zeros_like(state.climbing.point)
     for iteration in range(iterations):
-        total += state.fractional
+        total += state.climbing.point
         allocation, state = learner.decide(state, Slot(iteration), coins)
         gradient = np.zeros_like(total)
         for requests, times in zip(slots, count, strict=True):
@@ -213,7 +213,7 @@ def offline_infida(
     mean = np.clip(total / iterations, 0.0, 1.0)
     found = replace(state, climbing=replace(state.climbing, point=mean))
     allocation, _ = learner.decide(found, Slot(0), coins)
-    return OfflineInfida(allocation, fractional=mean)
+    return OfflineInfida(allocation, fractional=found.fractional)
 
 
 def _draw(order: Order, rng: np.random.Generator, types: int) -> NDArray[np.int64] | int | None:

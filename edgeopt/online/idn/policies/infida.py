@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from edgeopt.kernels import compiled
-from edgeopt.models.idn.kernels import supergradient_kernel
+from edgeopt.models.idn.cells import Cells, cells_of
+from edgeopt.online.idn import compact
+from edgeopt.online.idn.environment import IdnEnvironment
 from edgeopt.online.idn.rates import NodeConstants, node_constants, published_rate, theory_rates
 from edgeopt.online.mirror_ascent import AdaptiveStep, AscentState, MirrorAscent, StepRule
-from edgeopt.online.mirror_ascent.maps import EntropyRows
+from edgeopt.online.mirror_ascent.method import check_discount
+from edgeopt.online.simulate import run_policy
 from edgeopt.options import check_choice, check_real, check_text, check_whole
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, fill_row
-from edgeopt.rounding.rows import depround_rows, depround_rows_with
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
-    from edgeopt.online.idn.environment import Outcome, Slot
+    from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
     from edgeopt.online.mirror_ascent.method import AscentMap
+    from edgeopt.online.protocols import Kernel
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,20 +64,68 @@ class Stretching:
         return round(self.initial + (self.target - self.initial) * part)
 
 
-@compiled(writes="chosen")
-def _fill(chosen: Bools, size: Floats, budget: Floats, free: Bools, credit: Floats) -> None:
-    """Add to every node the models of most credit per MB that fit."""
-    for v in range(size.shape[0]):
-        if free[v]:
-            used = 0.0
-            for m in range(size.shape[1]):
-                used += size[v, m] if chosen[v, m] else 0.0
-            fill_row(credit[v], size[v], budget[v] - used, chosen[v])
+class Residual(NamedTuple):
+    """What becomes of the last fractional entry of a node."""
+
+    rule: int
+    coins: int
+    """Coins beyond one per fractional entry."""
+    fitting: bool
+    """Whether models are left out that exceed a budget alone."""
+    refill: bool
+    """Whether the rest of the budget is filled."""
 
 
-RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "fill": DROP, "half": HALF}
+RESIDUAL: Final = {
+    "bernoulli": Residual(BERNOULLI, 0, False, False),
+    "drop": Residual(DROP, 0, True, False),
+    "fill": Residual(DROP, 0, True, True),
+    "half": Residual(HALF, 1, True, True),
+    "reserve": Residual(BERNOULLI, 0, True, True),
+}
 ADAPTIVE = 10.0
 """Adaptive rates are this many times those of the proof, which pays in practice."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeEntropy:
+    """The weighted entropy of every node's masses, on cells stored node by node."""
+
+    cells: Cells
+    start: Floats
+    diameter: Floats
+
+    @cached_property
+    def convexity(self) -> Floats:
+        """1/b, shape [V]."""
+        filled = self.cells.filled
+        return np.divide(1.0, filled, out=np.zeros_like(filled), where=self.diameter > 0.0)
+
+    def centre(self) -> Floats:
+        """Return the point to begin with, shape [C]."""
+        return self.start
+
+    def step(self, point: Floats, gradient: Floats, rate: Floats) -> Floats:
+        """Step at every node with a choice at its own rate, shape [V]."""
+        moved = point.copy()
+        compact.ascend(self.cells, gradient, self.dual_norm(gradient), rate, moved)
+        return moved
+
+    def dual_norm(self, gradient: Floats) -> Floats:
+        """Return half the range of g/s at every node with a choice, shape [V]."""
+        norm = np.empty(self.diameter.size)
+        compact.half_range(self.cells, gradient, norm)
+        return norm
+
+
+class NodeRates(NamedTuple):
+    """Fixed learning rates of all nodes, MB/ms, shape [V]."""
+
+    values: Floats
+
+    def rate(self, mirror: AscentMap, squares: Any) -> Floats:
+        """Return the rates."""
+        return self.values
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,40 +141,51 @@ class InfidaState:
     ascent
         Mirror ascent of all nodes, each at its own rate.
     climbing
-        Where it stands.
-    earned
-        Last supergradient, or their sum for ``ascent="leader"``, shape [V, M], ms.
-    allocation
-        What is deployed, shape [V, M]; None before the first slot.
+        Where it stands, shape [C]: the cells that INFIDA decides on, node by node.
+    gradient
+        Last supergradient, shape [C], ms.
+    drawn
+        Shares behind what is deployed, shape [C]; negative before the first slot.
+    deployed
+        What is deployed, shape [C].
     refreshed
-        Slot in which it was drawn.
+        Slot in which it was drawn, -1 before the first.
     coins
-        The coins of every node, shape [V, M + 1], once they are drawn and if they are common.
+        One coin per cell, and one or two per node, once they are drawn and if they are common.
     """
 
     instance: IdnInstance
     constants: NodeConstants
     ascent: MirrorAscent
     climbing: AscentState
-    earned: NDArray[np.float64]
-    allocation: NDArray[np.bool_] | None = None
-    refreshed: int = 0
-    coins: NDArray[np.float64] | None = None
+    gradient: Floats
+    drawn: Floats
+    deployed: Bools
+    refreshed: int = -1
+    coins: Floats | None = None
 
     @property
-    def fractional(self) -> NDArray[np.float64]:
-        """Fractional allocation y, shape [V, M]."""
-        return self.climbing.point
+    def mirror(self) -> NodeEntropy:
+        """Cells and geometry."""
+        found = self.ascent.mirror
+        assert isinstance(found, NodeEntropy)
+        return found
 
+    @property
+    def fractional(self) -> Floats:
+        """Fractional allocation y, repositories included, shape [V, M]."""
+        return self.dense(self.climbing.point)
 
-class NodeRates(NamedTuple):
-    """Fixed learning rates of all nodes, MB/ms, shape [V]."""
+    @property
+    def allocation(self) -> Bools:
+        """What is deployed, repositories included, shape [V, M]."""
+        return self.dense(self.deployed)
 
-    values: NDArray[np.float64]
-
-    def rate(self, mirror: AscentMap, squares: Any) -> NDArray[np.float64]:
-        """Return the rates."""
-        return self.values
+    def dense(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Spread values of cells over the network, shape [V, M]."""
+        out = self.instance.empty.astype(values.dtype)
+        out.flat[self.mirror.cells.place] = values
+        return out
 
 
 @dataclass(frozen=True)
@@ -174,9 +238,12 @@ class Infida:
     step: float | Literal["theory", "adaptive", "published"] = "adaptive"
     refresh: int | Stretching = 1
     coins: Literal["fresh", "common"] = "fresh"
-    residual: Literal["bernoulli", "drop", "fill", "half"] = "bernoulli"
+    residual: Literal["bernoulli", "drop", "fill", "half", "reserve"] = "bernoulli"
     credit: Literal["own", "shared"] = "own"
     ascent: Literal["mirror", "leader"] = "mirror"
+    cells: Literal["all", "useful"] = "all"
+    scale: float = ADAPTIVE
+    discount: float = 1.0
     peak: float = np.inf
     label: str = "INFIDA"
 
@@ -185,6 +252,9 @@ class Infida:
         check_choice("residual", self.residual, RESIDUAL)
         check_choice("credit", self.credit, ("own", "shared"))
         check_choice("ascent", self.ascent, ("mirror", "leader"))
+        check_choice("cells", self.cells, ("all", "useful"))
+        check_real("scale", self.scale, "(0, inf)")
+        check_discount(self.discount, self.ascent)
         if isinstance(self.step, str):
             check_choice(
                 "step", self.step, ("theory", "adaptive", "published"), otherwise="a number"
@@ -203,24 +273,32 @@ class Infida:
 
     def start(self, instance: IdnInstance) -> InfidaState:
         """Spread every budget evenly over the models that a node may host."""
-        fitting = self.residual != "bernoulli"
-        constants = node_constants(instance, peak=self.peak, fitting=fitting)
+        constants = node_constants(
+            instance,
+            peak=self.peak,
+            fitting=RESIDUAL[self.residual].fitting,
+            cells=self.cells,
+            reserve=self.residual == "reserve",
+        )
+        cells = cells_of(instance, constants.allowed, constants.free, constants.budget)
         whole = np.where(constants.allowed, instance.size, 0.0).sum(axis=1)
         share = np.divide(
-            instance.budget, whole, out=np.ones(instance.nodes), where=whole > instance.budget
+            constants.budget, whole, out=np.ones(instance.nodes), where=whole > constants.budget
         )
-        fractional = np.where(constants.allowed, share[:, np.newaxis], instance.repository)
-        nodes = EntropyRows(
-            instance.size, fractional, instance.budget, constants.diameter, constants.free,
-            constants.allowed,
+        point = np.repeat(share, np.diff(cells.first))
+        nodes = NodeEntropy(cells, point, constants.diameter)
+        rule = self._rule(instance, constants)
+        ascent = MirrorAscent(nodes, rule, self.ascent, self.discount)
+        climbing = replace(ascent.start(), squares=np.zeros(instance.nodes))
+        return InfidaState(
+            instance, constants, ascent, climbing, np.zeros_like(point),
+            np.full_like(point, -1.0), np.zeros(point.size, dtype=np.bool_),
         )  # fmt: skip
-        ascent = MirrorAscent(nodes, self._rule(instance, constants), self.ascent)
-        return InfidaState(instance, constants, ascent, ascent.start(), np.zeros_like(fractional))
 
     def _rule(self, instance: IdnInstance, constants: NodeConstants) -> StepRule:
         horizon = max(1, instance.horizon)
         if self.step == "adaptive":
-            return AdaptiveStep(ADAPTIVE)
+            return AdaptiveStep(self.scale)
         if self.step == "theory":
             return NodeRates(theory_rates(instance, constants, horizon=horizon))
         if self.step == "published":
@@ -229,62 +307,127 @@ class Infida:
 
     def decide(
         self, state: InfidaState, observation: Slot, rng: np.random.Generator
-    ) -> tuple[NDArray[np.bool_], InfidaState]:
+    ) -> tuple[Bools, InfidaState]:
         """Keep what is deployed, or draw anew where a refresh is due."""
-        if state.allocation is not None and not self._due(state, observation.index):
+        slot = observation.index
+        if state.refreshed >= 0 and not self._due(state.refreshed, slot):
             return state.allocation, state
-        instance, residual, coins = state.instance, RESIDUAL[self.residual], state.coins
-        if self.coins == "common" and coins is None:
-            coins = rng.random((instance.nodes, instance.models + 1))
+        cells, point = state.mirror.cells, state.climbing.point
+        residual, common = RESIDUAL[self.residual], self.coins == "common"
+        coins = state.coins
         if coins is None:
-            allocation = depround_rows(state.fractional, instance.size, residual, False, rng)
-        else:
-            allocation = depround_rows_with(state.fractional, instance.size, residual, coins)
-        if self.residual == "fill":
-            free = state.constants.free
-            _fill(allocation, instance.size, instance.budget, free, state.earned)
-        state = replace(state, allocation=allocation, refreshed=observation.index, coins=coins)
-        return allocation, state
+            coins = rng.random(
+                _most(cells, residual)
+                if common
+                else compact.count_coins(cells.first, point, residual.coins)
+            )
+        drawn, deployed = state.drawn.copy(), state.deployed.copy()
+        compact.deploy(
+            cells, point, state.gradient, drawn, deployed, coins, 0, common, residual.rule,
+            residual.coins, residual.refill,
+        )  # fmt: skip
+        state = replace(
+            state, drawn=drawn, deployed=deployed, refreshed=slot, coins=coins if common else None
+        )
+        return state.allocation, state
 
-    def _due(self, state: InfidaState, slot: int) -> bool:
+    def _due(self, refreshed: int, slot: int) -> bool:
+        if refreshed < 0:
+            return True
         if isinstance(self.refresh, Stretching):
-            return slot - state.refreshed >= self.refresh.period(slot)
+            return slot - refreshed >= self.refresh.period(slot)
         return slot % self.refresh == 0
 
     def learn(
-        self,
-        state: InfidaState,
-        observation: Slot,
-        decision: NDArray[np.bool_],
-        feedback: Outcome,
+        self, state: InfidaState, observation: Slot, decision: Bools, feedback: Outcome
     ) -> InfidaState:
         """Move along the supergradient of the slot's gain, and back into the budgets."""
         return self.climb(state, self.gradient(state, decision, feedback))
 
-    def gradient(
-        self, state: InfidaState, decision: NDArray[np.bool_], outcome: Outcome
-    ) -> NDArray[np.float64]:
-        """Return the supergradient of a slot's gain at the fractional allocation, shape [V, M]."""
-        ranking = state.instance.ranking
-        potential = outcome.potential
+    def gradient(self, state: InfidaState, decision: Bools, outcome: Outcome) -> Floats:
+        """Return the supergradient of a slot's gain at the fractional allocation, shape [C]."""
+        cells, ranking = state.mirror.cells, state.instance.ranking
+        requests, potential = outcome.requests, outcome.potential[cells.option]
         if self.credit == "shared":
-            kept = ranking.permanent | decision.ravel()[ranking.cell]
-            split = ranking.potential(outcome.requests, credit="shared")
-            potential = np.where(kept, potential, split)
-        gradient = np.empty_like(state.fractional)
-        supergradient_kernel(
-            ranking.first,
-            ranking.cell,
-            ranking.cost,
-            outcome.requests,
-            potential,
-            state.fractional.ravel(),
-            gradient.ravel(),
-        )
+            deployed = np.ascontiguousarray(decision).ravel()[cells.place]
+            compact.share_credit(cells, requests, deployed, potential)
+        gradient = np.empty(cells.size.size)
+        compact.gradient_of(
+            cells, ranking.repository_cost, requests, potential, state.climbing.point,
+            np.ones(requests.size), gradient,
+        )  # fmt: skip
         return gradient
 
-    def climb(self, state: InfidaState, gradient: NDArray[np.float64]) -> InfidaState:
-        """Move every node along a gradient of shape [V, M], and back into its budget."""
-        climbing = state.ascent.update(state.climbing, gradient)
-        earned = climbing.total if self.ascent == "leader" else gradient
-        return replace(state, climbing=climbing, earned=earned)
+    def climb(self, state: InfidaState, gradient: Floats) -> InfidaState:
+        """Move every node along a gradient of shape [C], and back into its budget."""
+        return replace(
+            state, climbing=state.ascent.update(state.climbing, gradient), gradient=gradient
+        )
+
+    def compiled(self, environment: Any, state: InfidaState) -> Kernel | None:
+        """Return a stand-in for the loop that simulates whole runs in compiled code."""
+        if isinstance(environment, IdnEnvironment) and environment.order == "sequential":
+            return self._kernel(environment, state)
+        return None
+
+    def _kernel(self, environment: IdnEnvironment, state: InfidaState) -> Kernel:
+        def run(scenarios: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
+            seconds, episodes = 0.0, []
+            for scenario, stream in zip(scenarios, rng.spawn(len(scenarios)), strict=True):
+                episode = environment.episode(scenario, record=record)
+                if record:  # what is hosted is kept by the plain loop alone
+                    seconds += run_policy(episode, self, state, stream)
+                else:
+                    began = time.perf_counter()
+                    self._run(environment.truth, episode, scenario, state, stream)
+                    seconds += time.perf_counter() - began
+                episodes.append(episode)
+            found = environment.trajectory(self.name, episodes, seconds=seconds, record=record)
+            return replace(found, compiled=not record)
+
+        return run
+
+    def _run(
+        self, truth: IdnInstance, episode: IdnEpisode, order: Ints, state: InfidaState,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Simulate one scenario, and write what happens into its episode."""
+        cells, rule = state.mirror.cells, state.ascent.rule
+        residual, common = RESIDUAL[self.residual], self.coins == "common"
+        adaptive = isinstance(rule, AdaptiveStep)
+        rate = rule.rate(state.mirror, np.ones(truth.nodes))
+        rules = compact.Rules(
+            common, residual.rule, residual.coins, residual.refill, self.credit == "shared",
+            self.ascent == "leader", self.discount, rate, adaptive, self._refreshes(truth.horizon),
+        )  # fmt: skip
+        route = compact.route_of(truth.ranking, cells)
+        most = _most(cells, residual)
+        point, drawn = state.climbing.point.copy(), state.drawn.copy()
+        deployed, squares = state.deployed.copy(), np.zeros(truth.nodes)
+        gradient, total = np.zeros_like(point), np.zeros_like(point)
+        coins = rng.random(most)
+        slot = 0
+        while True:
+            slot, used = compact.run(
+                cells, route, rules, state.mirror.start, truth.requests, order, coins, slot, point,
+                drawn, deployed, gradient, total, squares, *episode.log,
+            )  # fmt: skip
+            if slot == truth.horizon:
+                return
+            coins = np.concatenate([coins[used:], rng.random(_COINS + most)])
+
+    def _refreshes(self, slots: int) -> Bools:
+        due, last = np.zeros(slots, dtype=np.bool_), -1
+        for slot in range(slots):
+            if self._due(last, slot):
+                due[slot], last = True, slot
+        return due
+
+
+_COINS: Final = 2**18
+"""Coins that are drawn at a time."""
+
+
+def _most(cells: Cells, residual: Residual) -> int:
+    """Return how many coins a slot takes at most."""
+    return cells.size.size + residual.coins * cells.free.size

@@ -1,0 +1,334 @@
+"""The compiled parts of INFIDA on cells stored node by node, and whole runs made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from edgeopt.kernels import compiled
+from edgeopt.online.idn.serving import SLACK
+from edgeopt.online.knapsack_projection import ascend_in_place
+from edgeopt.rounding.chain import chain_row, count_fractional
+from edgeopt.rounding.kernels import fill_row, finish
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.instances.idn.ranking import Ranking
+    from edgeopt.models.idn.cells import Cells
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+SEEN = 1e-6
+"""Models of a smaller share are not fetched to fill a budget."""
+
+
+@compiled
+def count_coins(first: Ints, point: Floats, extra: int) -> int:
+    """Count the coins that fresh rounding of all nodes takes."""
+    count = 0
+    for v in range(first.size - 1):
+        if first[v + 1] > first[v]:
+            count += count_fractional(point[first[v] : first[v + 1]]) + extra
+    return count
+
+
+@compiled(writes="drawn deployed", both=True)
+def deploy(
+    cells: Cells, point: Floats, credit: Floats, drawn: Floats, deployed: Bools,
+    coins: Floats, at: int, common: bool, residual: int, extra: int, refill: bool,
+) -> int:  # fmt: skip
+    """Round every node whose shares have changed, or every node on fresh coins.
+
+    What is deployed, the shares behind it (negative before the first slot) and the place in the
+    coins are brought up to date. Common coins belong to cells, one more to a node, and `extra`.
+    """
+    for v in range(cells.first.size - 1):
+        begin, end = cells.first[v], cells.first[v + 1]
+        if begin == end:
+            continue
+        share, out, size = point[begin:end], deployed[begin:end], cells.size[begin:end]
+        if common:
+            same = True
+            for c in range(begin, end):
+                same &= drawn[c] == point[c]
+                drawn[c] = point[c]
+            if same:
+                continue
+            at = begin + v * extra
+        before = out.copy()
+        used, last, mass = chain_row(share, size, coins[at:], out)
+        finish(size, residual, coins[at:], used, last, mass, out)
+        if not common:
+            at += count_fractional(share) + extra
+        if refill and cells.free[v]:
+            _refill(share, credit[begin:end], size, cells.budget[v], before, out)
+    return at
+
+
+@compiled(writes="out")
+def _refill(
+    share: Floats, credit: Floats, size: Floats, budget: float, before: Bools, out: Bools
+) -> None:
+    """Add what fits: models that are there already, then those of most credit per MB."""
+    used = 0.0
+    for i in range(out.size):
+        used += size[i] if out[i] else 0.0
+    for i in range(out.size):
+        if before[i] and not out[i] and used + size[i] <= budget:
+            out[i] = True
+            used += size[i]
+    worth = np.empty(out.size, dtype=np.float64)
+    for i in range(out.size):
+        worth[i] = credit[i] if share[i] > SEEN else 0.0
+    fill_row(worth, size, budget - used, out)
+
+
+@compiled(writes="potential", both=True)
+def share_credit(cells: Cells, requests: Ints, deployed: Bools, potential: Floats) -> None:
+    """Split the capacity of models that are not deployed among the types that want them."""
+    wanted = np.zeros(cells.size.size, dtype=np.float64)
+    for rho in range(requests.size):
+        for o in range(cells.types[rho], cells.types[rho + 1]):
+            wanted[cells.cell[o]] += requests[rho]
+    for rho in range(requests.size):
+        for o in range(cells.types[rho], cells.types[rho + 1]):
+            c = cells.cell[o]
+            if not deployed[c]:
+                full = wanted[c] > cells.capacity[c]
+                part = cells.capacity[c] * requests[rho] / wanted[c] if full else requests[rho]
+                potential[o] = part
+
+
+@compiled(writes="out", both=True)
+def gradient_of(
+    cells: Cells, repository: Floats, requests: Ints, potential: Floats, point: Floats,
+    weight: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Write the supergradient (18) of a slot, the part of each type times its weight."""
+    out[:] = 0.0
+    for rho in range(requests.size):
+        needed = float(requests[rho])
+        if needed <= 0.0 or weight[rho] == 0.0:
+            continue
+        begin, last = cells.types[rho], cells.types[rho + 1]
+        marginal, covered = repository[rho], 0.0
+        for o in range(begin, last):
+            covered += point[cells.cell[o]] * potential[o]
+            if covered >= needed:
+                marginal, last = cells.cost[o], o
+                break
+        for o in range(begin, last):
+            saved = marginal - cells.cost[o]
+            out[cells.cell[o]] += weight[rho] * (potential[o] * saved)
+
+
+@compiled(writes="norm", both=True)
+def half_range(cells: Cells, gradient: Floats, norm: Floats) -> None:
+    """Write half the range of g/s of every node with a choice."""
+    for v in range(cells.free.size):
+        norm[v] = 0.0
+        if cells.free[v]:
+            low, high = np.inf, -np.inf
+            for c in range(cells.first[v], cells.first[v + 1]):
+                # Most entries are 0, and a division costs more than looking.
+                worth = gradient[c] / cells.size[c] if gradient[c] != 0.0 else 0.0
+                low, high = min(low, worth), max(high, worth)
+            norm[v] = (high - low) / 2.0
+
+
+@compiled(writes="point", both=True)
+def ascend(cells: Cells, gradient: Floats, norm: Floats, rate: Floats, point: Floats) -> None:
+    """Take a step at every node with a choice whose gradient has a range, in place."""
+    for v in range(cells.free.size):
+        if cells.free[v] and rate[v] > 0.0 and norm[v] > 0.0:
+            begin, end = cells.first[v], cells.first[v + 1]
+            ascend_in_place(
+                point[begin:end], gradient[begin:end], cells.size[begin:end], rate[v],
+                cells.filled[v],
+            )  # fmt: skip
+
+
+class Route(NamedTuple):
+    """What becomes of a request, by option, and where none before the repository serves it.
+
+    Attributes
+    ----------
+    latency, inaccuracy
+        Of every option, ms and percent, shape [O].
+    repository
+        Cost of the repository of every type, ms, shape [R].
+    repository_latency, repository_inaccuracy
+        Of the same, shape [R].
+    """
+
+    latency: Floats
+    inaccuracy: Floats
+    repository: Floats
+    repository_latency: Floats
+    repository_inaccuracy: Floats
+
+
+@compiled(writes="free load left potential")
+def _serve(
+    cells: Cells, route: Route, requests: Ints, order: Ints, deployed: Bools, free: Floats,
+    load: Floats, left: Floats, potential: Floats,
+) -> tuple[float, float, float, float]:  # fmt: skip
+    """Serve a slot type after type; return its cost, and that of repositories alone.
+
+    Also the sums over requests of latency and inaccuracy. All in the order of the ranking, so
+    that the plain loop adds the same numbers.
+    """
+    for c in range(free.size):
+        free[c] = cells.capacity[c]
+    for rho in order:
+        rest = float(requests[rho])
+        for o in range(cells.types[rho], cells.types[rho + 1]):
+            load[o] = 0.0
+            c = cells.cell[o]
+            if rest > 0.0 and deployed[c]:
+                taken = min(rest, free[c])
+                load[o] = taken
+                free[c] -= taken
+                rest -= taken
+        left[rho] = rest
+    cost, base, latency, inaccuracy = 0.0, 0.0, 0.0, 0.0
+    for rho in range(requests.size):
+        most = float(requests[rho])
+        base += route.repository[rho] * most
+        for o in range(cells.types[rho], cells.types[rho + 1]):
+            c = cells.cell[o]
+            potential[o] = min(free[c] + load[o] if deployed[c] else cells.capacity[c], most)
+            if load[o] > 0.0:
+                cost += cells.cost[o] * load[o]
+                latency += route.latency[o] * load[o]
+                inaccuracy += route.inaccuracy[o] * load[o]
+        if left[rho] > 0.0:
+            cost += route.repository[rho] * left[rho]
+            latency += route.repository_latency[rho] * left[rho]
+            inaccuracy += route.repository_inaccuracy[rho] * left[rho]
+    return cost, base, latency, inaccuracy
+
+
+def route_of(ranking: Ranking, cells: Cells) -> Route:
+    """Read off the ranking what becomes of requests."""
+    permanent = np.flatnonzero(ranking.permanent)
+    last = permanent[np.searchsorted(permanent, ranking.first[:-1])]
+    return Route(
+        ranking.latency[cells.option], ranking.inaccuracy[cells.option],
+        ranking.repository_cost, ranking.latency[last], ranking.inaccuracy[last],
+    )  # fmt: skip
+
+
+class Rules(NamedTuple):
+    """The options of a run.
+
+    Attributes
+    ----------
+    common, residual, extra, refill, shared
+        See `deploy` and `share_credit`.
+    leader, discount
+        Whether steps go from the start along the sum of gradients, and how fast it forgets.
+    rate, adaptive
+        Rates, MB/ms, shape [V]; if adaptive, to be divided by the root of the sum of squares.
+    due
+        Slots in which a deployment is drawn, shape [T].
+    """
+
+    common: bool
+    residual: int
+    extra: int
+    refill: bool
+    shared: bool
+    leader: bool
+    discount: float
+    rate: Floats
+    adaptive: bool
+    due: Bools
+
+
+@compiled(
+    writes="point drawn deployed gradient total squares reward violations gain cost latency "
+    "inaccuracy fetched"
+)
+def run(
+    cells: Cells, route: Route, rules: Rules, start: Floats, requests: Ints, order: Ints,
+    coins: Floats, slot: int, point: Floats, drawn: Floats, deployed: Bools, gradient: Floats,
+    total: Floats, squares: Floats, reward: Floats, violations: Ints, gain: Floats, cost: Floats,
+    latency: Floats, inaccuracy: Floats, fetched: Floats,
+) -> tuple[int, int]:  # fmt: skip
+    """Simulate slots until all are over or coins may run out; return the next slot and coin."""
+    at = 0
+    count, nodes = cells.size.size, cells.free.size
+    before = np.empty(count, dtype=np.bool_)
+    free = np.empty(count, dtype=np.float64)
+    load = np.empty(cells.cell.size, dtype=np.float64)
+    potential = np.empty(cells.cell.size, dtype=np.float64)
+    left = np.empty(requests.shape[1], dtype=np.float64)
+    weight = np.empty(requests.shape[1], dtype=np.float64)
+    weight[:] = 1.0
+    norm = np.empty(nodes, dtype=np.float64)
+    rate = np.empty(nodes, dtype=np.float64)
+    while slot < requests.shape[0]:
+        for c in range(count):
+            before[c] = deployed[c]
+        if rules.due[slot]:
+            if not rules.common and coins.size - at < count + nodes * rules.extra:
+                break
+            at = deploy(
+                cells, point, gradient, drawn, deployed, coins, at, rules.common, rules.residual,
+                rules.extra, rules.refill,
+            )  # fmt: skip
+        for v in range(nodes):
+            used = 0.0
+            for c in range(cells.first[v], cells.first[v + 1]):
+                if deployed[c]:
+                    used += cells.size[c]
+                    if slot > 0 and not before[c]:
+                        fetched[slot] += cells.size[c]
+            if used > cells.budget[v] * (1.0 + SLACK):
+                violations[slot] += 1
+        asked = requests[slot]
+        spent, base, delay, error = _serve(
+            cells, route, asked, order[slot], deployed, free, load, left, potential
+        )
+        cost[slot] = spent
+        gain[slot] = base - spent
+        whole = 0
+        for rho in range(asked.size):
+            whole += asked[rho]
+        if whole > 0:
+            reward[slot] = gain[slot] / whole
+            latency[slot] = delay / whole
+            inaccuracy[slot] = error / whole
+        if rules.shared:
+            share_credit(cells, asked, deployed, potential)
+        gradient_of(cells, route.repository, asked, potential, point, weight, gradient)
+        half_range(cells, gradient, norm)
+        for v in range(nodes):
+            squares[v] = rules.discount * rules.discount * squares[v] + norm[v] * norm[v]
+            rate[v] = rules.rate[v]
+            if rules.adaptive:
+                rate[v] = rules.rate[v] / np.sqrt(squares[v]) if squares[v] > 0.0 else 0.0
+        if rules.leader:
+            for c in range(count):
+                total[c] = rules.discount * total[c] + gradient[c]
+            _restart(cells, start, rate, point)
+            half_range(cells, total, norm)
+            ascend(cells, total, norm, rate, point)
+        else:
+            ascend(cells, gradient, norm, rate, point)
+        slot += 1
+    return slot, at
+
+
+@compiled(writes="point")
+def _restart(cells: Cells, start: Floats, rate: Floats, point: Floats) -> None:
+    """Put the shares of nodes that take a step back to where they began."""
+    for v in range(rate.size):
+        if rate[v] > 0.0:
+            for c in range(cells.first[v], cells.first[v + 1]):
+                point[c] = start[c]

@@ -38,12 +38,13 @@ def generate(
     shift_every: int = 27_000_000,
     shift_by: int = 5,
     zipf: float = 1.2,
+    attachment: Literal["task", "common", "all"] | int = "task",
 ) -> IdnInstance:
     """Draw a random instance in the paper's setting.
 
-    Every task is requested at two random base stations, half of its requests at each; requests
-    travel the tree up to the cloud, which hosts all models without limits. Base stations are drawn
-    first, task by task, then the requests: other options do not change which stations are drawn.
+    The requests of a task enter at two random base stations, half of them at each, and travel the
+    tree up to the cloud, which hosts all models without limits. Base stations are drawn first,
+    task by task, then the requests: other options do not change which stations are drawn.
 
     Parameters
     ----------
@@ -72,6 +73,12 @@ def generate(
         default is an hour at the default rate.
     zipf
         Exponent of Zipf's law.
+    attachment
+        Where the requests of a task enter; the paper's sentence can be read in more than one way.
+        ``"task"``: every task draws two base stations of its own, so that a station serves few
+        tasks and memory hardly binds. ``"common"``: two stations are drawn once and serve all
+        tasks, which compete for their memory. A number k: every task draws k stations of its own;
+        ``"all"``: it enters at all of them.
 
     Returns
     -------
@@ -89,7 +96,8 @@ def generate(
     check_choice("popularity", popularity, ("fixed", "sliding"))
     check_choice("arrivals", arrivals, ("exact", "multinomial"))
     check_sizes(horizon=horizon, tasks=tasks, replicas=replicas)
-    check_room("horizon * tasks", horizon, ENTRIES * tasks)
+    if isinstance(attachment, str) or not isinstance(attachment, int | np.integer):
+        check_choice("attachment", attachment, ("task", "common", "all"), otherwise="a number")
     check_whole("shift_every", shift_every, 1)
     check_whole("shift_by", shift_by)
     check_real("slot_seconds", slot_seconds, "(0, inf)")
@@ -97,7 +105,8 @@ def generate(
     per_slot = requests_per_slot(rate, slot_seconds)
     network = _network(topology)
     generator = source(rng)
-    entry = attach(generator, network, tasks)
+    entry = attach(generator, network, tasks, attachment)
+    check_room("horizon * tasks * stations", horizon, entry.size)
 
     base = zipf_shares(tasks, zipf)
     if popularity == "fixed":
@@ -139,14 +148,24 @@ def requests_per_slot(rate: float, slot_seconds: float) -> int:
     return round(number)
 
 
-def attach(generator: np.random.Generator, network: Network, tasks: int) -> NDArray[np.int64]:
-    """Draw the base stations at which each task is requested."""
+def attach(
+    generator: np.random.Generator,
+    network: Network,
+    tasks: int,
+    attachment: str | int = "task",
+) -> NDArray[np.int64]:
+    """Draw the base stations at which each task is requested, shape [tasks, k]."""
     stations = np.flatnonzero(network.tier == network.tier.max())
-    entries = min(ENTRIES, stations.size)
-    return np.array(
-        [np.sort(generator.choice(stations, entries, replace=False)) for _ in range(tasks)],
-        dtype=np.int64,
-    ).reshape(tasks, entries)
+    if attachment == "all":
+        return np.tile(stations, (tasks, 1))
+    if isinstance(attachment, str):
+        entries = min(ENTRIES, stations.size)
+    else:
+        check_whole("attachment", attachment, 1, stations.size)
+        entries = int(attachment)
+    draws = 1 if attachment == "common" else tasks
+    drawn = [np.sort(generator.choice(stations, entries, replace=False)) for _ in range(draws)]
+    return np.tile(np.array(drawn, dtype=np.int64), (tasks // draws, 1)).reshape(tasks, entries)
 
 
 def assemble(

@@ -227,7 +227,7 @@ def all_savings(service: _Service, closed: Bools, out: Floats) -> None:
             out[at] = _saving(at, service)
 
 
-@compiled(writes="chosen")
+@compiled(writes="picked")
 def grow_plainly(
     service: _Service,
     size: Floats,
@@ -236,12 +236,13 @@ def grow_plainly(
     task: Ints,
     cells: Ints,
     nothing: float,
-    chosen: Bools,
+    picked: Ints,
 ) -> None:
     """Add cells until nothing gains; evaluate all candidates of the task touched last.
 
-    `cells` are in ascending order.
+    `cells` are in ascending order. The n-th that is added gets the number n in `picked`.
     """
+    count = 0
     models = task.size
     left, slack = budget.copy(), ROUNDING * budget
     gained = np.empty(cells.size, dtype=np.float64)
@@ -261,18 +262,19 @@ def grow_plainly(
             if size[at] <= left[v] + slack[v] and gained[i] / unit[at] >= best * (1.0 - TIE):
                 pick = at
                 break
-        chosen[pick] = True
+        count += 1
+        picked[pick] = count
         left[pick // models] -= size[pick]
         _host(pick, service)
         for i, at in enumerate(cells):
             v = at // models
-            if chosen[at] or size[at] > left[v] + slack[v]:
+            if picked[at] > 0 or size[at] > left[v] + slack[v]:
                 gained[i] = 0.0
             elif task[at % models] == task[pick % models]:
                 gained[i] = _saving(at, service)
 
 
-@compiled(writes="limit chosen")
+@compiled(writes="limit picked")
 def grow_lazily(
     service: _Service,
     size: Floats,
@@ -283,9 +285,10 @@ def grow_lazily(
     begin: Ints,
     limit: Floats,
     nothing: float,
-    chosen: Bools,
+    picked: Ints,
 ) -> None:
     """Add cells until nothing gains; evaluate only those whose bound leads."""
+    count = 0
     models, tasks = task.size, begin.size - 1
     left, slack = budget.copy(), ROUNDING * budget
     exact = np.zeros(cells.size, dtype=np.bool_)
@@ -321,14 +324,15 @@ def grow_lazily(
                 if limit[c] >= best:
                     pick = at
             _find_leader(i, begin, limit, exact, leader, lead)
-        chosen[pick] = True
+        count += 1
+        picked[pick] = count
         left[pick // models] -= size[pick]
         _host(pick, service)
         i = task[pick % models]
         for c in range(begin[i], begin[i + 1]):
             at = cells[c]
             exact[c] = False
-            if chosen[at] or size[at] > left[at // models] + slack[at // models]:
+            if picked[at] > 0 or size[at] > left[at // models] + slack[at // models]:
                 limit[c] = 0.0
             elif limit[c] > 0.0:
                 # Any earlier saving is a bound as well.

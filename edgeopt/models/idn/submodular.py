@@ -104,6 +104,15 @@ def greedy(
     Si Salem et al., Toward inference delivery networks, section VI: static greedy. It has no
     constant guarantee.
     """
+    allocation = np.array(instance.empty)
+    allocation.flat[picks(instance, demand, lazy=lazy, per_size=per_size)] = True
+    return allocation
+
+
+def picks(
+    instance: IdnInstance, demand: Demand, *, lazy: bool = True, per_size: bool = True
+) -> NDArray[np.int64]:
+    """Return the cells, ``node * M + model``, that `greedy` adds, in that order."""
     ranking, size, demand = instance.ranking, instance.size.ravel(), demand.fitting(instance)
     service = service_of(instance, demand, instance.empty)
     # While only repositories serve, an option takes all its requests from them.
@@ -116,16 +125,16 @@ def greedy(
     unit = size if per_size else np.ones_like(size)
     nothing = NOTHING * float(demand.weight @ (demand.requests @ ranking.repository_cost))
     cells = np.flatnonzero(bound > nothing)
-    chosen = np.zeros(size.size, dtype=np.bool_)
+    picked = np.zeros(size.size, dtype=np.int64)
     room = (size, unit, instance.budget, instance.task)
     if lazy:
         begin, order = grouped(instance.task[cells % instance.models], instance.tasks)
         cells = cells[order]
-        grow_lazily(service, *room, cells, begin, bound[cells] / unit[cells], nothing, chosen)
+        grow_lazily(service, *room, cells, begin, bound[cells] / unit[cells], nothing, picked)
     else:
-        grow_plainly(service, *room, cells, nothing, chosen)
-    allocation: NDArray[np.bool_] = chosen.reshape(instance.size.shape) | instance.empty
-    return allocation
+        grow_plainly(service, *room, cells, nothing, picked)
+    added = np.flatnonzero(picked)
+    return np.asarray(added[np.argsort(picked[added])])
 
 
 def _whole(allocation: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -103,7 +103,14 @@ class StaticGreedy(FixedPlacement):
     name: str = "Static greedy"
 
     @classmethod
-    def plan(cls, instance: IdnInstance, demand: Demand | None = None) -> Self:
+    def plan(
+        cls,
+        instance: IdnInstance,
+        demand: Demand | None = None,
+        *,
+        plan: Plan = "slots",
+        stop: Literal["gain", "served"] = "gain",
+    ) -> Self:
         """Run the greedy algorithm.
 
         Parameters
@@ -113,17 +120,69 @@ class StaticGreedy(FixedPlacement):
         demand
             Slots and weights to plan for; by default those of the instance, so that the gain is
             the mean gain per request.
+        plan
+            Without a demand: ``"slots"`` plans for all slots of the instance, ``"mean"`` for a
+            single slot with the mean requests of every type.
+        stop
+            ``"gain"``: it goes on while anything that fits adds gain. ``"served"``: it stops, as
+            printed, as soon as its models serve all requests planned for, so that no repository is
+            used; small models serve everything long before nothing is left to gain.
 
         Returns
         -------
         StaticGreedy
             The policy.
+
+        Raises
+        ------
+        OptionError
+            If an option is unknown, or a plan is given besides a demand.
         """
         from edgeopt.models.idn import Demand, greedy
+        from edgeopt.models.idn.submodular import picks
 
-        if demand is None:
+        check_choice("plan", plan, PLANS)
+        check_choice("stop", stop, ("gain", "served"))
+        if demand is None and plan == "mean":
+            requests = instance.requests.mean(axis=0, keepdims=True)
+            demand = Demand(requests, instance.ranking.potential(requests), np.ones(1))
+        elif demand is None:
             demand = Demand.of(instance, normalised=True)
-        return cls(greedy(instance, demand))
+        elif plan != "slots":
+            raise OptionError("plan: a demand is planned for as it is; leave plan='slots'")
+        if stop == "gain":
+            return cls(greedy(instance, demand))
+        name = ", ".join([cls.name, *([plan] if plan == "mean" else []), stop])
+        return cls(_until_served(instance, demand, picks(instance, demand)), name)
+
+
+PLANS: Final = ("slots", "mean")
+Plan: TypeAlias = Literal["slots", "mean"]
+"""What an offline policy plans for: every slot, or a single one with the mean requests."""
+
+
+def _until_served(
+    instance: IdnInstance, demand: Demand, cells: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return the first of the growing allocations that leaves no request to a repository."""
+    slots = np.rint(demand.requests).astype(np.int64)
+    permanent = instance.ranking.permanent
+
+    def first(count: int) -> NDArray[np.bool_]:
+        allocation = np.array(instance.empty)
+        allocation.flat[cells[:count]] = True
+        return allocation
+
+    def is_served(count: int) -> bool:
+        allocation = first(count)
+        return all(not serve(instance, slot, allocation).load[permanent].any() for slot in slots)
+
+    # Whatever is added, no request is served at a higher cost: halving finds the first.
+    low, high = 0, cells.size
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_served(middle) else (middle + 1, high)
+    return first(low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +209,7 @@ def offline_infida(
     *,
     iterations: int = 300,
     order: Order = "sequential",
+    plan: Plan = "slots",
     rng: int | np.random.Generator = 0,
 ) -> OfflineInfida:
     r"""Learn one placement from the demand of all slots.
@@ -171,6 +231,9 @@ def offline_infida(
         slots of equal requests count as one, with their share as weight.
     order
         How requests arrive within a slot, see :func:`edgeopt.online.idn.serve`.
+    plan
+        ``"slots"``: an iteration serves every distinct slot. ``"mean"``: it serves a single slot
+        with the mean requests of every type, rounded to whole numbers.
     rng
         Seed or generator of coins and arrival orders.
 
@@ -182,7 +245,7 @@ def offline_infida(
     Raises
     ------
     OptionError
-        If there is no iteration, or the order is unknown.
+        If there is no iteration, or the order or plan is unknown.
 
     Notes
     -----
@@ -192,9 +255,13 @@ def offline_infida(
     """
     check_whole("iterations", iterations, 1)
     check_choice("order", order, ORDERS)
+    check_choice("plan", plan, PLANS)
     learner = replace(policy if policy is not None else Infida(), refresh=1)
     coins, arrivals = generator(rng).spawn(2)
     slots, count = np.unique(instance.requests, axis=0, return_counts=True)
+    if plan == "mean":
+        mean = np.rint(instance.requests.mean(axis=0, keepdims=True))
+        slots, count = mean.astype(np.int64), np.array([instance.horizon])
     # Steps that depend on the horizon mean the number of steps to come.
     known = instance.replace(requests=np.zeros((iterations, instance.types), dtype=np.int64))
     state = learner.start(known)
@@ -210,8 +277,8 @@ def offline_infida(
             outcome = Outcome(requests, *served)
             gradient += times / instance.horizon * learner.gradient(state, allocation, outcome)
         state = learner.climb(state, gradient)
-    mean = np.clip(total / iterations, 0.0, 1.0)
-    found = replace(state, climbing=replace(state.climbing, point=mean))
+    point = np.clip(total / iterations, 0.0, 1.0)
+    found = replace(state, climbing=replace(state.climbing, point=point))
     allocation, _ = learner.decide(found, Slot(0), coins)
     return OfflineInfida(allocation, fractional=found.fractional)
 

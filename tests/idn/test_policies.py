@@ -129,7 +129,9 @@ def test_each_learning_step_of_infida(case, rate, residual, credit):
             check_first_shares(plain, allowed, free, before.fractional)
         potential = outcome.potential.copy()
         if credit == "shared":
-            table = case.per_option(plain.potential(outcome.requests.tolist(), shared=True))
+            table = case.per_option(
+                plain.potential(outcome.requests.tolist(), shared=True, wanting=True)
+            )
             absent = ~decision.ravel()[case.instance.ranking.cell]
             potential[absent] = table[absent]
         g = supergradient(case.instance, outcome.requests, potential, before.fractional)

@@ -15,8 +15,7 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.models.idn.gain import supergradient
 from edgeopt.online import simulate
-from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
-from edgeopt.online.idn.policies import infida
+from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, compact, node_constants
 from tests.draws import draws
 from tests.strategies import idn_instances
 
@@ -189,7 +188,9 @@ def test_shared_credit_splits_what_several_types_want() -> None:
         outcome = episode.act(nothing)
         state = policy.learn(policy.start(environment.instance), Slot(0), nothing, outcome)
         # Fractions are too small to cover the demand, so the cloud's 10 ms are what is saved.
-        assert state.earned[0, :2] == pytest.approx([10 * expected[0], 8 * expected[1]])
+        assert state.dense(state.gradient)[0, :2] == pytest.approx(
+            [10 * expected[0], 8 * expected[1]]
+        )
 
 
 def test_credit_of_what_is_deployed_is_not_split() -> None:
@@ -201,16 +202,18 @@ def test_credit_of_what_is_deployed_is_not_split() -> None:
     outcome = episode.act(deployed)
     policy = Infida(credit="shared", step=0.0)
     state = policy.learn(policy.start(environment.instance), Slot(0), deployed, outcome)
-    assert state.earned[0, 0] == pytest.approx(10 * (0 + 6))
-    assert state.earned[0, 1] == pytest.approx(8 * 9)
+    assert state.dense(state.gradient)[0, 0] == pytest.approx(10 * (0 + 6))
+    assert state.dense(state.gradient)[0, 1] == pytest.approx(8 * 9)
 
 
-def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
-    size, budget = np.array([[1.0, 3.0, 3.0, 2.0]] * 2), np.array([4.0, 4.0])
-    chosen, free = np.zeros((2, 4), dtype=bool), np.array([True, False])
-    infida._fill(chosen, size, budget, free, np.array([[1.0, 9.0, 8.0, 7.0]] * 2))
-    # 7/2 comes first, then nothing but the smallest fits; the other node has nothing to decide.
-    assert chosen.tolist() == [[True, False, False, True], [False] * 4]
+def test_what_is_there_already_fills_a_budget_first() -> None:
+    # The best per MB comes after what was deployed before; models of no share come never.
+    share, size = np.array([0.5, 0.5, 1e-7, 0.5]), np.array([1.0, 3.0, 1.0, 2.0])
+    credit = np.array([1.0, 9.0, 99.0, 7.0])
+    for before, filled in (([], [0, 3]), ([1], [0, 1]), ([2], [0, 2, 3])):
+        out = np.zeros(4, dtype=bool)
+        compact._refill(share, credit, size, 4.0, np.isin(np.arange(4), before), out)
+        assert np.flatnonzero(out).tolist() == filled
 
 
 @pytest.mark.parametrize("coins", ["fresh", "common"])

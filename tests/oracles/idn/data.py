@@ -113,11 +113,23 @@ class Plain:
         """Return the allocation that hosts the repositories and nothing else."""
         return self.repository
 
-    def potential(self, requests: Sequence[int], *, shared: bool = False) -> list[list[Number]]:
+    def wanted(self, rho: int) -> list[tuple[int, int]]:
+        """Return the cells that a type would use before its repository."""
+        cells = []
+        for o in self.options(rho):
+            if o.permanent:
+                break
+            cells.append(o.cell)
+        return cells
+
+    def potential(
+        self, requests: Sequence[int], *, shared: bool = False, wanting: bool = False
+    ) -> list[list[Number]]:
         """Return min(L, r) per option in ranking order; repositories: r.
 
         With `shared`, the types of one task that meet at a model share its capacity in
-        proportion to their requests.
+        proportion to their requests; with `wanting`, those that would use it before their
+        repository.
         """
         result = []
         for rho in range(self.R):
@@ -130,7 +142,12 @@ class Plain:
                 everyone = sum(
                     requests[other]
                     for other in range(self.R)
-                    if any(p.cell == o.cell for p in self.options(other))
+                    if any(
+                        o.cell == cell
+                        for cell in (
+                            self.wanted(other) if wanting else [p.cell for p in self.options(other)]
+                        )
+                    )
                 )
                 if shared and everyone > L:
                     row.append(min(r, L * Fraction(r, everyone)))

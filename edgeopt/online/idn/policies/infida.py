@@ -148,6 +148,8 @@ class InfidaState:
         Shares behind what is deployed, shape [C]; negative before the first slot.
     deployed
         What is deployed, shape [C].
+    allocation
+        The same, repositories included, shape [V, M].
     refreshed
         Slot in which it was drawn, -1 before the first.
     coins
@@ -161,6 +163,7 @@ class InfidaState:
     gradient: Floats
     drawn: Floats
     deployed: Bools
+    allocation: Bools
     refreshed: int = -1
     coins: Floats | None = None
 
@@ -175,11 +178,6 @@ class InfidaState:
     def fractional(self) -> Floats:
         """Fractional allocation y, repositories included, shape [V, M]."""
         return self.dense(self.climbing.point)
-
-    @property
-    def allocation(self) -> Bools:
-        """What is deployed, repositories included, shape [V, M]."""
-        return self.dense(self.deployed)
 
     def dense(self, values: NDArray[Any]) -> NDArray[Any]:
         """Spread values of cells over the network, shape [V, M]."""
@@ -292,7 +290,7 @@ class Infida:
         climbing = replace(ascent.start(), squares=np.zeros(instance.nodes))
         return InfidaState(
             instance, constants, ascent, climbing, np.zeros_like(point),
-            np.full_like(point, -1.0), np.zeros(point.size, dtype=np.bool_),
+            np.full_like(point, -1.0), np.zeros(point.size, dtype=np.bool_), instance.empty,
         )  # fmt: skip
 
     def _rule(self, instance: IdnInstance, constants: NodeConstants) -> StepRule:
@@ -326,10 +324,11 @@ class Infida:
             cells, point, state.gradient, drawn, deployed, coins, 0, common, residual.rule,
             residual.coins, residual.refill,
         )  # fmt: skip
-        state = replace(
-            state, drawn=drawn, deployed=deployed, refreshed=slot, coins=coins if common else None
-        )
-        return state.allocation, state
+        allocation = state.dense(deployed)
+        return allocation, replace(
+            state, drawn=drawn, deployed=deployed, allocation=allocation, refreshed=slot,
+            coins=coins if common else None,
+        )  # fmt: skip
 
     def _due(self, refreshed: int, slot: int) -> bool:
         if refreshed < 0:

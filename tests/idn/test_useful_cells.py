@@ -15,7 +15,14 @@ from edgeopt.instances.idn import generate
 from edgeopt.models.idn import gain, supergradient
 from edgeopt.models.idn.cells import useful
 from edgeopt.online import simulate
-from edgeopt.online.idn import IdnEnvironment, Infida, Stretching, node_constants
+from edgeopt.online.idn import (
+    Gaussian,
+    IdnEnvironment,
+    Infida,
+    MessageLoss,
+    Stretching,
+    node_constants,
+)
 from tests.idn.cases import cases
 from tests.oracles.idn import serving
 
@@ -171,3 +178,60 @@ def test_a_node_without_news_keeps_what_it_deploys() -> None:
     policy = Infida(cells="useful", coins="common", residual="fill")
     run = simulate(IdnEnvironment(silent), policy, runs=1)
     assert (run.fetched == 0.0).all()
+
+
+def test_messages_that_arrive_make_up_for_those_that_are_lost() -> None:
+    """On average over losses the gradient is the exact one; without losses the run is the same."""
+    instance = generate(topology=2, alpha=3.0, horizon=8)
+    environment = IdnEnvironment(instance)
+    episode = environment.episode(environment.scenarios(np.random.default_rng(0), 1)[0])
+    quiet = Infida(cells="useful")
+    rng = np.random.default_rng(1)
+    decision, state = quiet.decide(quiet.start(environment.instance), episode.observe(), rng)
+    outcome = episode.act(decision)
+    exact = quiet.gradient(state, decision, outcome)
+    lossy = Infida(cells="useful", noise=MessageLoss(0.4))
+    loud = dataclasses.replace(state, noise=np.random.default_rng(2))
+    drawn = np.array([lossy.gradient(loud, decision, outcome) for _ in range(10_000)])
+    error = drawn.std(axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - exact) <= 4.5 * error + 1e-9).all()
+    runs = [
+        simulate(environment, Infida(cells="useful", noise=noise), runs=2)
+        for noise in (None, MessageLoss(0.0), Gaussian(0.0))
+    ]
+    for run in runs[1:]:
+        assert np.array_equal(run.reward, runs[0].reward)
+
+
+def test_normal_noise_is_on_the_scale_of_the_best_gain_per_mb() -> None:
+    state = Infida().start(generate(topology=2, horizon=1))
+    cells = state.mirror.cells
+    gradient = np.random.default_rng(0).random(cells.size.size)
+    drawn = np.repeat(gradient[None], 4000, axis=0)
+    rng = np.random.default_rng(1)
+    for row in drawn:
+        Gaussian(0.5).disturb(cells, row, rng)
+    for v in range(cells.free.size):
+        mine = slice(cells.first[v], cells.first[v + 1])
+        if cells.free[v]:
+            scale = 0.5 * (gradient[mine] / cells.size[mine]).max() * cells.size[mine]
+            assert drawn[:, mine].std(axis=0) == pytest.approx(scale, rel=0.08)
+        else:
+            assert (drawn[:, mine] == gradient[mine]).all()
+
+
+@pytest.mark.parametrize(
+    ("residual", "share"), [("bernoulli", 1.0), ("half", 0.5), ("fill", 0.0), ("drop", 0.0)]
+)
+def test_what_is_proven_of_each_way_to_round(residual, share):
+    found = Infida(residual=residual).guarantee(generate(horizon=1))
+    assert found.share == pytest.approx(share * (1 - np.exp(-1)))
+
+
+def test_a_reserve_proves_more_than_half_where_models_are_small() -> None:
+    reserve = Infida(residual="reserve", cells="useful")
+    # The largest useful model of a base station has 1577 of 4096 MB.
+    instance = generate(horizon=1)
+    assert reserve.guarantee(instance).share == pytest.approx((1 - 1577 / 4096) * (1 - np.exp(-1)))
+    narrow = instance.replace(budget=instance.budget / 2)
+    assert "half" in reserve.guarantee(narrow).why

@@ -13,7 +13,8 @@ from edgeopt.online.idn.policies.fixed import (
     StaticGreedy,
     offline_infida,
 )
-from edgeopt.online.idn.policies.infida import Infida, InfidaState, Stretching
+from edgeopt.online.idn.policies.infida import Infida, InfidaState
+from edgeopt.online.idn.policies.infida_parts import Gaussian, Guarantee, MessageLoss, Stretching
 from edgeopt.online.idn.policies.olag import Olag, OlagState
 from edgeopt.online.idn.rates import (
     NodeConstants,
@@ -28,10 +29,13 @@ from edgeopt.online.idn.serving import ORDERS, Served, serve
 __all__ = [
     "ORDERS",
     "FixedPlacement",
+    "Gaussian",
+    "Guarantee",
     "IdnEnvironment",
     "IdnTrajectory",
     "Infida",
     "InfidaState",
+    "MessageLoss",
     "NodeConstants",
     "OfflineInfida",
     "Olag",

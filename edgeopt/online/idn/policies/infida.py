@@ -4,128 +4,41 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from edgeopt.models.idn.cells import Cells, cells_of
 from edgeopt.online.idn import compact
 from edgeopt.online.idn.environment import IdnEnvironment
+from edgeopt.online.idn.policies.infida_parts import (
+    ADAPTIVE,
+    RESIDUAL,
+    Gaussian,
+    Guarantee,
+    MessageLoss,
+    NodeEntropy,
+    NodeRates,
+    Residual,
+    Stretching,
+    guarantee_of,
+)
 from edgeopt.online.idn.rates import NodeConstants, node_constants, published_rate, theory_rates
 from edgeopt.online.mirror_ascent import AdaptiveStep, AscentState, MirrorAscent, StepRule
 from edgeopt.online.mirror_ascent.method import check_discount
 from edgeopt.online.simulate import run_policy
-from edgeopt.options import check_choice, check_real, check_text, check_whole
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+from edgeopt.options import check_choice, check_kind, check_real, check_text, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.idn import IdnInstance
     from edgeopt.online.idn.environment import IdnEpisode, Outcome, Slot
-    from edgeopt.online.mirror_ascent.method import AscentMap
     from edgeopt.online.protocols import Kernel
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Stretching:
-    """A refresh period that grows linearly.
-
-    Parameters
-    ----------
-    initial, target
-        First and last period, slots.
-    over
-        Slots until the last period is reached.
-
-    Raises
-    ------
-    OptionError
-        If a period is below 1, or `over` is not positive.
-    """
-
-    initial: int = 1
-    target: int = 32
-    over: int = 60
-
-    def __post_init__(self) -> None:
-        check_whole("initial", self.initial, 1)
-        check_whole("target", self.target, 1)
-        check_whole("over", self.over, 1)
-
-    def period(self, slot: int) -> int:
-        """Return the period in force at a slot."""
-        part = min(1.0, slot / self.over)
-        return round(self.initial + (self.target - self.initial) * part)
-
-
-class Residual(NamedTuple):
-    """What becomes of the last fractional entry of a node."""
-
-    rule: int
-    coins: int
-    """Coins beyond one per fractional entry."""
-    fitting: bool
-    """Whether models are left out that exceed a budget alone."""
-    refill: bool
-    """Whether the rest of the budget is filled."""
-
-
-RESIDUAL: Final = {
-    "bernoulli": Residual(BERNOULLI, 0, False, False),
-    "drop": Residual(DROP, 0, True, False),
-    "fill": Residual(DROP, 0, True, True),
-    "half": Residual(HALF, 1, True, True),
-    "reserve": Residual(BERNOULLI, 0, True, True),
-}
-ADAPTIVE = 10.0
-"""Adaptive rates are this many times those of the proof, which pays in practice."""
-
-
-@dataclass(frozen=True, eq=False)
-class NodeEntropy:
-    """The weighted entropy of every node's masses, on cells stored node by node."""
-
-    cells: Cells
-    start: Floats
-    diameter: Floats
-
-    @cached_property
-    def convexity(self) -> Floats:
-        """1/b, shape [V]."""
-        filled = self.cells.filled
-        return np.divide(1.0, filled, out=np.zeros_like(filled), where=self.diameter > 0.0)
-
-    def centre(self) -> Floats:
-        """Return the point to begin with, shape [C]."""
-        return self.start
-
-    def step(self, point: Floats, gradient: Floats, rate: Floats) -> Floats:
-        """Step at every node with a choice at its own rate, shape [V]."""
-        moved = point.copy()
-        compact.ascend(self.cells, gradient, self.dual_norm(gradient), rate, moved)
-        return moved
-
-    def dual_norm(self, gradient: Floats) -> Floats:
-        """Return half the range of g/s at every node with a choice, shape [V]."""
-        norm = np.empty(self.diameter.size)
-        compact.half_range(self.cells, gradient, norm)
-        return norm
-
-
-class NodeRates(NamedTuple):
-    """Fixed learning rates of all nodes, MB/ms, shape [V]."""
-
-    values: Floats
-
-    def rate(self, mirror: AscentMap, squares: Any) -> Floats:
-        """Return the rates."""
-        return self.values
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +67,8 @@ class InfidaState:
         Slot in which it was drawn, -1 before the first.
     coins
         One coin per cell, and one or two per node, once they are drawn and if they are common.
+    noise
+        Where noise is drawn from, if there is any.
     """
 
     instance: IdnInstance
@@ -166,6 +81,7 @@ class InfidaState:
     allocation: Bools
     refreshed: int = -1
     coins: Floats | None = None
+    noise: np.random.Generator | None = None
 
     @property
     def mirror(self) -> NodeEntropy:
@@ -208,16 +124,30 @@ class Infida:
         deployment changes only when its fractional allocation does. Expectations per slot are the
         same; slots become dependent, so requests must not react to past deployments.
     residual
-        What becomes of the last fractional entry of a node: ``"bernoulli"`` (the one that the
-        guarantee covers; may exceed the budget by part of one model), ``"drop"``, ``"fill"``
-        (dropped, then whatever fits by credit per MB) or ``"half"`` (within the budget, keeps half
-        of the guarantee). All but the first never deploy a model that exceeds a budget alone.
+        How a node keeps its budget. ``"bernoulli"``: the last fractional entry is drawn, as
+        printed; the budget may be exceeded by part of one model. ``"drop"`` leaves that entry out,
+        ``"fill"`` does so and fills the rest of the budget. ``"half"``: within the budget, with
+        half of the guarantee. ``"reserve"``: fractions fill the budget only up to the size of the
+        node's largest model, so that no drawing exceeds it; see `guarantee`. What is left of a
+        budget is then filled, by models that are there already and then by credit per MB, for
+        ``"fill"``, ``"half"`` and ``"reserve"``. All but the first never deploy a model that
+        exceeds a budget alone.
     credit
         ``"own"``: a model that is not deployed is credited with its whole capacity for every type,
         as printed. ``"shared"``: its capacity is split among the types that want it.
     ascent
         ``"mirror"``: steps from the last point. ``"leader"``: from the start along the sum of all
         gradients, the variant of the adaptive step with a proof for every horizon.
+    cells
+        ``"all"`` models compete for the budget of a node, or only ``"useful"`` ones, which can save
+        something at all: nothing is lost without the others, and regret constants are smaller.
+    scale
+        Factor of the adaptive rates.
+    discount
+        For ``"leader"``: what a gradient still counts one slot later, 1 as long as nothing is to
+        be forgotten.
+    noise
+        Disturbs what a node learns of a slot: a `MessageLoss` or a `Gaussian`.
     peak
         Most requests of a type in a slot, where known, for ``"theory"`` and ``"published"``.
     label
@@ -242,6 +172,7 @@ class Infida:
     cells: Literal["all", "useful"] = "all"
     scale: float = ADAPTIVE
     discount: float = 1.0
+    noise: MessageLoss | Gaussian | None = None
     peak: float = np.inf
     label: str = "INFIDA"
 
@@ -253,6 +184,8 @@ class Infida:
         check_choice("cells", self.cells, ("all", "useful"))
         check_real("scale", self.scale, "(0, inf)")
         check_discount(self.discount, self.ascent)
+        if self.noise is not None:
+            check_kind("noise", self.noise, MessageLoss, Gaussian)
         if isinstance(self.step, str):
             check_choice(
                 "step", self.step, ("theory", "adaptive", "published"), otherwise="a number"
@@ -268,6 +201,26 @@ class Infida:
     def name(self) -> str:
         """Name in tables."""
         return self.label
+
+    def guarantee(self, instance: IdnInstance) -> Guarantee:
+        r"""Return what is proven of the gain at most, apart from a regret of order sqrt(T).
+
+        Parameters
+        ----------
+        instance
+            The network.
+
+        Returns
+        -------
+        Guarantee
+            The share of the gain of the best fixed placement: :math:`1 - 1/e` as printed, half of
+            that for ``"half"``, and :math:`c (1 - 1/e)` with
+            :math:`c = \min_v (1 - \max_m s_{vm} / b_v)` over nodes with a choice for
+            ``"reserve"``; nothing is proven for ``"drop"`` and ``"fill"``.
+        """
+        constants = self.start(instance).constants
+        kept = constants.budget[constants.free] / instance.budget[constants.free]
+        return guarantee_of(self.residual, float(kept.min(initial=1.0)))
 
     def start(self, instance: IdnInstance) -> InfidaState:
         """Spread every budget evenly over the models that a node may host."""
@@ -312,7 +265,9 @@ class Infida:
             return state.allocation, state
         cells, point = state.mirror.cells, state.climbing.point
         residual, common = RESIDUAL[self.residual], self.coins == "common"
-        coins = state.coins
+        coins, noise = state.coins, state.noise
+        if self.noise is not None and noise is None:
+            [noise] = rng.spawn(1)
         if coins is None:
             coins = rng.random(
                 _most(cells, residual)
@@ -327,7 +282,7 @@ class Infida:
         allocation = state.dense(deployed)
         return allocation, replace(
             state, drawn=drawn, deployed=deployed, allocation=allocation, refreshed=slot,
-            coins=coins if common else None,
+            coins=coins if common else None, noise=noise,
         )  # fmt: skip
 
     def _due(self, refreshed: int, slot: int) -> bool:
@@ -350,11 +305,17 @@ class Infida:
         if self.credit == "shared":
             deployed = np.ascontiguousarray(decision).ravel()[cells.place]
             compact.share_credit(cells, requests, deployed, potential)
+        noise, stream = self.noise, state.noise
+        weight = np.ones(requests.size)
+        if noise is not None and stream is not None:
+            weight = noise.weights(requests.size, stream)
         gradient = np.empty(cells.size.size)
         compact.gradient_of(
-            cells, ranking.repository_cost, requests, potential, state.climbing.point,
-            np.ones(requests.size), gradient,
+            cells, ranking.repository_cost, requests, potential, state.climbing.point, weight,
+            gradient,
         )  # fmt: skip
+        if noise is not None and stream is not None:
+            noise.disturb(cells, gradient, stream)
         return gradient
 
     def climb(self, state: InfidaState, gradient: Floats) -> InfidaState:
@@ -365,7 +326,8 @@ class Infida:
 
     def compiled(self, environment: Any, state: InfidaState) -> Kernel | None:
         """Return a stand-in for the loop that simulates whole runs in compiled code."""
-        if isinstance(environment, IdnEnvironment) and environment.order == "sequential":
+        plain = isinstance(environment, IdnEnvironment) and environment.order == "sequential"
+        if plain and self.noise is None:
             return self._kernel(environment, state)
         return None
 

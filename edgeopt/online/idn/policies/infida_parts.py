@@ -1,0 +1,223 @@
+"""What INFIDA is made of: refresh periods, ends of a rounding, noise of messages, node geometry."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from edgeopt.online.idn import compact
+from edgeopt.options import check_real, check_whole
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from edgeopt.models.idn.cells import Cells
+    from edgeopt.online.mirror_ascent.method import AscentMap
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stretching:
+    """A refresh period that grows linearly.
+
+    Parameters
+    ----------
+    initial, target
+        First and last period, slots.
+    over
+        Slots until the last period is reached.
+
+    Raises
+    ------
+    OptionError
+        If a period is below 1, or `over` is not positive.
+    """
+
+    initial: int = 1
+    target: int = 32
+    over: int = 60
+
+    def __post_init__(self) -> None:
+        check_whole("initial", self.initial, 1)
+        check_whole("target", self.target, 1)
+        check_whole("over", self.over, 1)
+
+    def period(self, slot: int) -> int:
+        """Return the period in force at a slot."""
+        part = min(1.0, slot / self.over)
+        return round(self.initial + (self.target - self.initial) * part)
+
+
+@dataclass(frozen=True)
+class MessageLoss:
+    r"""Control messages that are lost: those of a type in a slot, with probability q.
+
+    Messages that arrive count :math:`1/(1-q)`, so that gradients are right on average given the
+    past.
+
+    Parameters
+    ----------
+    probability
+        q, in [0, 1).
+
+    Raises
+    ------
+    OptionError
+        If the probability is not in [0, 1).
+
+    Notes
+    -----
+    Si Salem et al., Toward inference delivery networks, section IV-B. Unbiased noise keeps the
+    order of the regret if it is unbiased given the past and the range of each node's noise per MB
+    has a finite second moment: the constants then grow from :math:`\sigma_v` to
+    :math:`\sigma_v / (1-q)`.
+    """
+
+    probability: float
+
+    def __post_init__(self) -> None:
+        check_real("probability", self.probability, "[0, 1)")
+
+    def weights(self, types: int, rng: np.random.Generator) -> Floats:
+        """Draw what the messages of each type count, shape [R]."""
+        arrives = rng.random(types) >= self.probability
+        return np.where(arrives, 1.0 / (1.0 - self.probability), 0.0)
+
+    def disturb(self, cells: Cells, gradient: Floats, rng: np.random.Generator) -> None:
+        """Leave the gradient as it is."""
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    r"""Normal noise on every gradient entry, on the scale of the node's largest gain per MB.
+
+    .. math:: \xi_{vm} = z\, s_{vm} \max_{m'} \frac{g_{vm'}}{s_{vm'}}\; N(0, 1)
+
+    Parameters
+    ----------
+    scale
+        z, at least 0.
+
+    Raises
+    ------
+    OptionError
+        If the scale is negative or not finite.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        check_real("scale", self.scale, "[0, inf)")
+
+    def weights(self, types: int, rng: np.random.Generator) -> Floats:
+        """Let all messages count once."""
+        return np.ones(types)
+
+    def disturb(self, cells: Cells, gradient: Floats, rng: np.random.Generator) -> None:
+        """Add noise in place."""
+        drawn = self.scale * rng.standard_normal(gradient.size)
+        for v in np.flatnonzero(cells.free):
+            mine = slice(cells.first[v], cells.first[v + 1])
+            drawn[mine] *= cells.size[mine] * (gradient[mine] / cells.size[mine]).max()
+        gradient += np.where(np.repeat(cells.free, np.diff(cells.first)), drawn, 0.0)
+
+
+class Residual(NamedTuple):
+    """What becomes of the last fractional entry of a node."""
+
+    rule: int
+    coins: int
+    """Coins beyond one per fractional entry."""
+    fitting: bool
+    """Whether models are left out that exceed a budget alone."""
+    refill: bool
+    """Whether the rest of the budget is filled."""
+
+
+RESIDUAL: Final = {
+    "bernoulli": Residual(BERNOULLI, 0, False, False),
+    "drop": Residual(DROP, 0, True, False),
+    "fill": Residual(DROP, 0, True, True),
+    "half": Residual(HALF, 1, True, True),
+    "reserve": Residual(BERNOULLI, 0, True, True),
+}
+ADAPTIVE = 10.0
+"""Adaptive rates are this many times those of the proof, which pays in practice."""
+
+
+PSI: Final = 1.0 - 1.0 / math.e
+"""What dependent rounding keeps of a concave gain."""
+
+
+class Guarantee(NamedTuple):
+    """What is proven of a policy.
+
+    Attributes
+    ----------
+    share
+        Of the gain of the best fixed placement.
+    why
+        What holds of the budgets, in words.
+    """
+
+    share: float
+    why: str
+
+
+def guarantee_of(residual: str, kept: float) -> Guarantee:
+    """Say what is proven of a way to round, `kept` being the least share of a budget it fills."""
+    if residual in ("drop", "fill"):
+        return Guarantee(0.0, "no constant share: a model that is dropped may be worth most")
+    if residual == "bernoulli":
+        return Guarantee(PSI, "budgets may be exceeded by part of one model")
+    if residual == "half":
+        return Guarantee(PSI / 2, "within the budgets")
+    better = "; residual='half' proves more" if kept < 0.5 else ""
+    return Guarantee(kept * PSI, f"within the budgets, c = {kept:.3f}{better}")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeEntropy:
+    """The weighted entropy of every node's masses, on cells stored node by node."""
+
+    cells: Cells
+    start: Floats
+    diameter: Floats
+
+    @cached_property
+    def convexity(self) -> Floats:
+        """1/b, shape [V]."""
+        filled = self.cells.filled
+        return np.divide(1.0, filled, out=np.zeros_like(filled), where=self.diameter > 0.0)
+
+    def centre(self) -> Floats:
+        """Return the point to begin with, shape [C]."""
+        return self.start
+
+    def step(self, point: Floats, gradient: Floats, rate: Floats) -> Floats:
+        """Step at every node with a choice at its own rate, shape [V]."""
+        moved = point.copy()
+        compact.ascend(self.cells, gradient, self.dual_norm(gradient), rate, moved)
+        return moved
+
+    def dual_norm(self, gradient: Floats) -> Floats:
+        """Return half the range of g/s at every node with a choice, shape [V]."""
+        norm = np.empty(self.diameter.size)
+        compact.half_range(self.cells, gradient, norm)
+        return norm
+
+
+class NodeRates(NamedTuple):
+    """Fixed learning rates of all nodes, MB/ms, shape [V]."""
+
+    values: Floats
+
+    def rate(self, mirror: AscentMap, squares: Any) -> Floats:
+        """Return the rates."""
+        return self.values

@@ -20,15 +20,15 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem != "benchmarks")
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 SKELETON = [
-    "What is given",
+    "The instance",
     "The problem",
-    "The scenario",
+    "The environment",
     "Algorithms",
     "Baselines",
     "Claims",
-    "What the paper prints and what holds",
+    "Corrections to the paper",
     "Studies and pictures",
-    "Where to look in the code",
+    "Where to find the code",
 ]
 MADE = {
     "claims",

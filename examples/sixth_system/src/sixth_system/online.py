@@ -30,7 +30,7 @@ class Day:
     """A simulated day: the policy decides in every slot in which requests wait."""
 
     def __init__(self, instance: BatchInstance) -> None:
-        self.cost, self.asked = np.zeros((2, instance.requests.size))
+        self.cost, self.decisions = np.zeros((2, instance.requests.size))
         self._arriving = enumerate(instance.requests.tolist())
         self._price, self._now = instance.launch, Waiting(-1, 0, 0, 0.0)
         self._pass()
@@ -40,7 +40,7 @@ class Day:
 
     def act(self, launch: bool) -> None:
         slot = self._now.slot
-        self.asked[slot] = 1
+        self.decisions[slot] = 1
         # All requests are served by the end of the day.
         if launch or slot == self.cost.size - 1:
             self.cost[slot] = self._price
@@ -80,8 +80,8 @@ class Waking:
         self, name: str, episodes: Sequence[Day], *, seconds: float, record: bool = False
     ) -> Trajectory:
         cost = np.array([day.cost for day in episodes])
-        asked = np.array([day.asked for day in episodes], dtype=np.int64)
-        return Trajectory(name, cost, np.zeros_like(asked), asked, seconds, False)
+        decisions = np.array([day.decisions for day in episodes], dtype=np.int64)
+        return Trajectory(name, cost, np.zeros_like(decisions), decisions, seconds, False)
 
 
 @dataclass(frozen=True)

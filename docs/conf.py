@@ -33,9 +33,8 @@ nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-# Pages from the root of the repository link to files that the documentation does not have.
 # A field may be called `type`, and two systems may have a step rule.
-suppress_warnings = ["myst.xref_missing", "ref.python"]
+suppress_warnings = ["ref.python"]
 
 autosummary_generate = True
 autosummary_imported_members = True

@@ -52,5 +52,5 @@ if __name__ == "__main__":
         found = solve(program, solver, tolerance=tolerance)
         print(
             f"{found.solver} {found.version}: {found.objective:.5f}, proven to be at most "
-            f"{found.bound:.5f}, worst row off by {found.primal_residual():.1e}"
+            f"{found.bound:.5f}, largest row violation {found.primal_residual():.1e}"
         )

@@ -79,7 +79,7 @@ def test_own_system_is_studied_with_its_exact_benchmark(printed: Callable[..., s
 def test_own_solver_ends_at_what_it_can_prove(printed: Callable[..., str]) -> None:
     text = printed("own_solver")
     found = re.findall(
-        r"^(\w+) .*: (\S+), proven to be at most (\S+), worst row off by (\S+)$", text, re.M
+        r"^(\w+) .*: (\S+), proven to be at most (\S+), largest row violation (\S+)$", text, re.M
     )
     assert [row[0] for row in found] == ["highs", "first_order", "first_order"]
     optimum = float(found[0][1])

@@ -1,4 +1,4 @@
-"""Figure 1: what bursts do to each policy."""
+"""Figure 1: the cost of each policy as bursts grow."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""Ranking, cost, gain and supergradient against rational arithmetic."""
+"""Gain, supergradient and projection against plain loops."""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeopt.errors import InputError
 from edgeopt.models.idn import (
     Demand,
     average_gain,
@@ -15,9 +18,13 @@ from edgeopt.models.idn import (
     supergradient,
     supergradient_by_messages,
 )
-from tests.idn import draw
-from tests.idn.cases import array, cases
-from tests.oracles.idn import gains, messages, programs
+from edgeopt.online.knapsack_projection import (
+    ascend_in_place,
+    project_in_place,
+    project_knapsack_entropy,
+)
+from tests.idn.cases import array, cases, draw_adversary, draw_allocation, draw_shares
+from tests.oracles.idn import gains, messages, policies, programs, projection
 
 CLOSE = {"rel": 1e-12, "abs": 1e-9}
 
@@ -54,9 +61,9 @@ def test_potential_capacity_without_a_simulation(case, credit):
 def test_cost_and_the_three_forms_of_the_gain(case):
     rng = case.rng
     for requests in case.plain.requests:
-        potential = draw.adversary(case.plain, requests, rng)
+        potential = draw_adversary(case.plain, requests, rng)
         given_ = case.per_option(potential)
-        for y in (draw.shares(case.plain, rng), draw.allocation(case.plain, rng)):
+        for y in (draw_shares(case.plain, rng), draw_allocation(case.plain, rng)):
             exact = gains.gain_as_difference(case.plain, requests, potential, y)
             assert gains.gain_by_ranks(case.plain, requests, potential, y) == exact
             assert gains.gain_below_repositories(case.plain, requests, potential, y) == exact
@@ -77,7 +84,7 @@ def test_forms_of_the_gain_where_repositories_fall_short(case):
             [case.plain.number(int(rng.integers(0, r + 1))) for _ in case.plain.options(rho)]
             for rho, r in enumerate(requests)
         ]
-        y = draw.shares(case.plain, rng)
+        y = draw_shares(case.plain, rng)
         forms = {
             "difference": gains.gain_as_difference,
             "ranked": gains.gain_by_ranks,
@@ -93,8 +100,8 @@ def test_forms_of_the_gain_where_repositories_fall_short(case):
 def test_supergradient_messages_and_slopes(case):
     rng = case.rng
     for requests in case.plain.requests:
-        potential = draw.adversary(case.plain, requests, rng)
-        y = draw.shares(case.plain, rng)
+        potential = draw_adversary(case.plain, requests, rng)
+        y = draw_shares(case.plain, rng)
         given_ = case.per_option(potential)
         central = supergradient(case.instance, requests, given_, array(y))
         by_nodes = supergradient_by_messages(case.instance, requests, given_, array(y))
@@ -118,8 +125,8 @@ def test_finite_differences_of_the_gain_itself(case):
     h = 2.0**-10
     free = [v for v in range(case.plain.V) if not case.plain.pinned(v)]
     for requests in case.plain.requests:
-        potential = case.per_option(draw.adversary(case.plain, requests, rng))
-        y = np.minimum(array(draw.shares(case.plain, rng)), 7 / 8)
+        potential = case.per_option(draw_adversary(case.plain, requests, rng))
+        y = np.minimum(array(draw_shares(case.plain, rng)), 7 / 8)
         y[[v for v in range(case.plain.V) if v not in free]] = array(case.plain.repository)[
             [v for v in range(case.plain.V) if v not in free]
         ]
@@ -139,7 +146,7 @@ def test_averages_over_the_slots_of_a_demand(case):
     rng = case.rng
     slots = case.slots(rng)
     potential = np.array([case.per_option(slot.potential) for slot in slots])
-    y = draw.shares(case.plain, rng)
+    y = draw_shares(case.plain, rng)
     demand = Demand.of(case.instance, potential=potential)
     exact = programs.average_gain(case.plain, slots, y)
     assert average_gain(case.instance, demand, array(y)) == pytest.approx(float(exact), **CLOSE)
@@ -152,3 +159,95 @@ def test_averages_over_the_slots_of_a_demand(case):
         if sum(slot.requests)
     )
     assert average_gain(case.instance, per_request, array(y)) == pytest.approx(ratio, **CLOSE)
+
+
+@st.composite
+def rows(draw, *, decades=0, zeros=True, n=6):
+    """Draw a point with ties, sizes and a budget; entries lie up to `decades` apart."""
+    count = draw(st.integers(1, n))
+    entry = st.sampled_from([1, 1, 2, 3, 5, 7, 10]).map(float)
+    if zeros:
+        entry = st.one_of(entry, st.just(0.0))
+    point = draw(st.lists(entry, min_size=count, max_size=count))
+    power = st.integers(-decades, decades)
+    point = [v * 10.0 ** draw(power) for v in point]
+    size = draw(st.lists(st.integers(1, 12), min_size=count, max_size=count))
+    eighths = draw(st.integers(0, 8 * sum(size) + 4))
+    scale = draw(st.sampled_from([1.0, 1.0, 1024.0, 1 / 1024]))
+    return point, [scale * s / 2 for s in size], scale * eighths / 16
+
+
+def project(point, size, budget):
+    return project_knapsack_entropy(np.array(point), np.array(size), budget)
+
+
+@given(rows())
+def test_projection_is_that_of_the_rationals(row):
+    point, size, budget = row
+    try:
+        exact = [float(v) for v in projection.exact(*row)]
+    except ValueError:
+        with pytest.raises(InputError):
+            project(*row)
+        return
+    found = project(*row)
+    assert found == pytest.approx(exact, abs=1e-14)
+    assert ((found > 0) | (np.array(point) == 0) | (budget == 0)).all()
+    in_place = np.array(point)
+    project_in_place(in_place, np.array(size), budget)
+    assert in_place == pytest.approx(found, abs=1e-14)
+
+
+@given(rows(decades=100, n=9))
+def test_projection_is_that_of_bisection_however_far_entries_lie_apart(row):
+    point, size, budget = row
+    try:
+        near = projection.by_bisection(projection.logarithms(point), size, budget)
+    except ValueError:
+        with pytest.raises(InputError):
+            project(*row)
+        return
+    found = project(*row)
+    assert found == pytest.approx(near, abs=1e-12)
+    filled = min(budget, sum(size))
+    assert np.array(size) @ found == pytest.approx(filled, rel=1e-13, abs=1e-300)
+
+
+@given(rows(zeros=False), st.data())
+def test_a_step_is_an_exponential_and_a_projection(row, data):
+    """Exponents up to 1e6 and down to -1e6: what no float can hold, logarithms can."""
+    point, size, budget = row
+    start = [v / 16 for v in point]
+    steep = st.sampled_from([0.0, 0.0, 1.0, -2.0, 0.5, 30.0, -700.0, 1e4, 1e6])
+    gradient = [data.draw(steep) * s for s in size]
+    rate = data.draw(st.sampled_from([0.0, 1e-3, 0.5, 1.0]))
+    found = np.array(start)
+    ascend_in_place(found, np.array(gradient), np.array(size), rate, budget)
+    near = policies.step(start, gradient, size, budget, rate)
+    # an exponent e in floats is known to 1e-16 e, whatever is done with it afterwards
+    largest = max(abs(rate * g / s) for g, s in zip(gradient, size, strict=True))
+    assert found == pytest.approx(near, abs=1e-12 + 4e-16 * largest)
+
+
+@given(rows(decades=3, zeros=False))
+def test_the_projection_solves_its_problem(row):
+    """First-order conditions: one multiplier for all entries below 1, and no smaller one above."""
+    point, size, budget = row
+    if not 0 < budget < sum(size):
+        return
+    y = project(*row)
+    ratio = y / np.array(point)
+    below = y < 1 - 1e-12
+    if below.any():
+        mu = ratio[below]
+        assert mu == pytest.approx(np.full(mu.size, mu[0]), rel=1e-12)
+        assert (ratio[~below] <= mu[0] * (1 + 1e-9)).all()
+
+
+def test_projection_of_the_worked_example():
+    exact = [2 / 11, 9 / 11, 1.0, 1 / 22]
+    assert project([0.2, 0.9, 3.0, 0.05], [1, 2, 3, 4], 5.0) == pytest.approx(exact, abs=1e-15)
+    near = projection.by_bisection(
+        projection.logarithms([0.2, 0.9, 3.0, 0.05]), [1, 2, 3, 4], Decimal(5)
+    )
+    assert near == pytest.approx(exact, abs=1e-15)

@@ -13,10 +13,18 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.instances.idn import IdnInstance, generate
-from edgeopt.models.idn.gain import supergradient
+from edgeopt.models.idn import supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Infida, Slot, Stretching, node_constants
 from edgeopt.online.idn.policies import infida
+from edgeopt.online.mirror_ascent import (
+    AdaptiveStep,
+    FixedStep,
+    KnapsackEntropy,
+    MirrorAscent,
+    StepRule,
+    TheoryStep,
+)
 from tests.draws import draws
 from tests.strategies import idn_instances
 
@@ -215,7 +223,7 @@ def test_fill_takes_the_best_credit_per_mb_that_fits() -> None:
 
 @pytest.mark.parametrize("coins", ["fresh", "common"])
 def test_nodes_draw_independently(coins: Any) -> None:
-    twins = IdnInstance(
+    replicas = IdnInstance(
         edges=[[0, 2], [1, 2]],
         latency=[1.0, 1.0],
         size=np.ones((3, 2)),
@@ -230,7 +238,7 @@ def test_nodes_draw_independently(coins: Any) -> None:
         requests=[[1]],
     )
     policy, rng = Infida(coins=coins), np.random.default_rng(7)
-    start, equal = policy.start(twins), 0
+    start, equal = policy.start(replicas), 0
     for _ in range(4000):
         drawn, _ = policy.decide(start, Slot(0), rng)
         equal += bool((drawn[0] == drawn[1]).all())
@@ -320,3 +328,42 @@ def test_stepping_by_hand_needs_no_environment() -> None:
     assert allocation.shape == instance.size.shape
     again, _ = policy.decide(state, Slot(1), np.random.default_rng(0))
     assert again.shape == allocation.shape
+
+
+def rule_of(step: Any, reach: float, horizon: int) -> StepRule:
+    if step == "theory":
+        return TheoryStep(reach / 2, horizon)
+    return AdaptiveStep(10.0) if step == "adaptive" else FixedStep(step)
+
+
+@given(
+    idn_instances(),
+    st.sampled_from(["theory", "adaptive", 0.3]),
+    st.sampled_from(["mirror", "leader"]),
+)
+def test_nodes_climb_as_generic_mirror_ascent(
+    instance: IdnInstance, step: Any, ascent: Any
+) -> None:
+    # Without a peak, models of unlimited capacity would leave the proven rate undefined.
+    peak = float(instance.requests.max() + 1)
+    policy = Infida(step=step, ascent=ascent, peak=peak)
+    constants = node_constants(instance, peak=peak)
+    nodes = {}
+    for v in np.flatnonzero(constants.free):
+        mirror = KnapsackEntropy(instance.size[v], float(instance.budget[v]))
+        rule = rule_of(step, float(constants.reach[v]), instance.horizon)
+        nodes[v] = MirrorAscent(mirror, rule, ascent)
+        assert mirror.diameter == pytest.approx(constants.diameter[v])
+    climbing = {v: node.start() for v, node in nodes.items()}
+
+    environment, rng = IdnEnvironment(instance), np.random.default_rng(0)
+    episode = environment.episode(environment.scenarios(rng, 1)[0])
+    state = policy.start(environment.instance)
+    while (observation := episode.observe()) is not None:
+        decision, state = policy.decide(state, observation, rng)
+        outcome = episode.act(decision)
+        g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
+        climbing = {v: nodes[v].update(other, g[v]) for v, other in climbing.items()}
+        state = policy.learn(state, observation, decision, outcome)
+        for v, other in climbing.items():
+            np.testing.assert_allclose(state.fractional[v], other.point, rtol=1e-9, atol=1e-12)

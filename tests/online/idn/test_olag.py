@@ -1,4 +1,4 @@
-"""OLAG: by hand, against a plain twin in fractions, and from what nodes see alone."""
+"""OLAG: by hand, against a plain reference in fractions, and from what nodes see alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ran(instance: IdnInstance, policy: Olag, order: Any = "sequential") -> list[
 
 
 class Node:
-    """One node of the twin: it is handed the requests that pass, by type."""
+    """One node of the reference: it is handed the requests that pass, by type."""
 
     def __init__(self, instance: IdnInstance, v: int, options: tuple[str, str]) -> None:
         self.instance, self.v = instance, v

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
+from edgeopt.instances.idn import IdnInstance
 from edgeopt.online.idn import IdnEnvironment, Infida, Olag, Stretching
 from tests.oracles.idn import Plain, plain
 from tests.oracles.idn.data import INFINITY
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
     from numpy.typing import NDArray
-
-    from edgeopt.instances.idn import IdnInstance
 
 
 def draw_network(seed: int, *, slots: int = 2, nodes: int = 4, models: int = 4) -> Plain:
@@ -133,10 +132,8 @@ def draw_adversary(
     return table
 
 
-def instance_of(plain: Plain) -> Any:
+def instance_of(plain: Plain) -> IdnInstance:
     """Hand the same data to the package."""
-    from edgeopt.instances.idn import IdnInstance
-
     edges = sorted({(min(e), max(e)) for e in plain.wire})
     return IdnInstance(
         edges=np.array(edges, dtype=np.int64).reshape(-1, 2),
@@ -283,3 +280,28 @@ def stepped(instance: Any, policy: Any, *, order: str, seed: int) -> Iterator[tu
         after = policy.learn(ready, slot, decision, outcome)
         yield scenario[slot.index], ready, decision, outcome, after
         state = after
+
+
+@st.composite
+def crowded(draw: DrawFn) -> Case:
+    """Draw two edge nodes with room for some of many models of two tasks, below a cloud."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    models, shape = 8, (3, 8)
+    capacity = rng.integers(1, 12, shape).astype(float)
+    capacity[2] = np.inf
+    instance = IdnInstance(
+        edges=[[0, 1], [1, 2]],
+        latency=[8.0, 16.0],
+        size=rng.integers(1, 6, shape) / 2.0,
+        delay=rng.integers(0, 40, shape) / 2.0,
+        capacity=capacity,
+        accuracy=100.0 - rng.integers(0, 20, models),
+        task=[0, 0, 0, 0, 0, 1, 1, 1],
+        budget=[4.0, 5.0, 100.0],
+        repository=[[False] * models, [False] * models, [True] * models],
+        request_task=[0, 1, 0],
+        path=[[0, 1, 2], [0, 1, 2], [1, 2]],
+        requests=rng.integers(0, 20, (4, 3)),
+    )
+    return Case(instance, plain(instance), seed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 from typing import Any
 
 import numpy as np
@@ -70,56 +68,6 @@ def test_fractional_allocations_stay_feasible(
         )
 
 
-@given(idn_instances(), st.sampled_from(SAFE), st.sampled_from(["fresh", "common"]))
-def test_safe_roundings_keep_every_budget(instance: IdnInstance, residual: Any, coins: Any) -> None:
-    for _, decision, _ in ran(instance, Infida(step=5.0, residual=residual, coins=coins)):
-        assert ((instance.size * decision).sum(axis=1) <= instance.budget * (1 + 1e-9)).all()
-
-
-@given(idn_instances())
-def test_overshoot_is_less_than_one_model(instance: IdnInstance) -> None:
-    for _, decision, _ in ran(instance, Infida(step=5.0)):
-        excess = (instance.size * decision).sum(axis=1) - instance.budget
-        assert (excess < instance.size.max(axis=1) + 1e-9).all()
-
-
-@given(idn_instances(), st.floats(1e-4, 1.0), st.sampled_from(["mirror", "leader"]))
-def test_a_step_is_the_projected_exponential_step(
-    instance: IdnInstance, rate: float, ascent: Any
-) -> None:
-    steps = ran(instance, Infida(step=rate, ascent=ascent))
-    centre = steps[0][0].fractional
-    total = np.zeros_like(centre)
-    for (state, _, outcome), (after, _, _) in itertools.pairwise(steps):
-        g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
-        total += g
-        free = node_constants(instance).free
-        for v in np.flatnonzero(free):
-            s, b = instance.size[v], instance.budget[v]
-            base, along = (
-                (centre[v], total[v]) if ascent == "leader" else (state.fractional[v], g[v])
-            )
-            with np.errstate(divide="ignore"):
-                logs = np.log(base) + rate * along / s
-            np.testing.assert_allclose(
-                after.fractional[v], bisected(logs, s, b), rtol=1e-8, atol=1e-12
-            )
-        np.testing.assert_array_equal(after.fractional[~free], centre[~free])
-
-
-def bisected(logs: np.ndarray, size: np.ndarray, budget: float) -> np.ndarray:
-    """min(1, exp(logs + shift)) of weighted sum `budget`, by bisection on the shift."""
-    held = logs > -np.inf
-    if size[held].sum() <= budget:
-        return held.astype(float)
-    low, high = -logs[held].max() - 800.0, -logs[held].min() + 800.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        used = (size * np.exp(np.minimum(logs + middle, 0.0))).sum()
-        low, high = (middle, high) if used < budget else (low, middle)
-    return np.exp(np.minimum(logs + low, 0.0))
-
-
 EDGE = IdnInstance(
     # Two types share node 0, which has room for 4 MB; the cloud is 10 ms away.
     edges=[[0, 1]],
@@ -162,28 +110,6 @@ def test_rates_of_theory_are_those_of_the_proof() -> None:
     sigma, theta = 2 * 50 * 10 / 1, 1 / (8 * 2 * 3)
     published = np.sqrt(2 * theta * 2 * np.log(11 / 2) / 2) / sigma
     assert rates_of(Infida(step="published").start(EDGE)) == pytest.approx([published, 0.0])
-
-
-@given(idn_instances(), st.sampled_from(["mirror", "leader"]))
-def test_adaptive_rates_are_those_of_the_gradients_seen(instance: IdnInstance, ascent: Any) -> None:
-    adaptive = Infida(step="adaptive", ascent=ascent)
-    seen = np.zeros(instance.nodes)
-    constants = node_constants(instance)
-    for (state, decision, outcome), (after, _, _) in itertools.pairwise(ran(instance, adaptive)):
-        g = supergradient(instance, outcome.requests, outcome.potential, state.fractional)
-        worth = g / instance.size
-        seen += (worth.max(axis=1) - worth.min(axis=1)) ** 2
-        for v in np.flatnonzero(constants.free & (seen > 0)):
-            b = instance.budget[v]
-            rate = 10 * np.sqrt(8 * constants.diameter[v] / (b * seen[v]))
-            fixed = Infida(step=float(rate), ascent=ascent)
-            same = fixed.learn(_with_rates(state, fixed), Slot(0), decision, outcome)
-            np.testing.assert_allclose(same.fractional[v], after.fractional[v], rtol=1e-9)
-
-
-def _with_rates(state: Any, policy: Infida) -> Any:
-    rule = policy.start(state.instance).ascent.rule
-    return dataclasses.replace(state, ascent=dataclasses.replace(state.ascent, rule=rule))
 
 
 def test_shared_credit_splits_what_several_types_want() -> None:
@@ -277,15 +203,6 @@ def test_common_coins_fetch_less(seed: int) -> None:
         for coins in ("common", "fresh")
     )
     assert common[0] < fresh[0]
-
-
-def test_same_seed_same_trajectory() -> None:
-    instance = generate(horizon=10)
-    one, two, other = (
-        simulate(IdnEnvironment(instance), Infida(), rng=seed, runs=2) for seed in (3, 3, 4)
-    )
-    np.testing.assert_array_equal(one.cost, two.cost)
-    assert (one.cost != other.cost).any()
 
 
 def test_theory_rate_needs_bounded_gradients() -> None:

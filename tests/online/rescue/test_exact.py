@@ -26,7 +26,6 @@ from edgeopt.online.rescue import (
     Sumita,
     expected_violations,
     policy_value,
-    value_functions,
 )
 from edgeopt.online.rescue.exact import follow
 from edgeopt.online.rescue.policies import blocked_capacity, reserved_charge
@@ -44,28 +43,12 @@ ALARM = 1e-6
 
 
 @given(rescue_instances(arrivals=None, beyond=None))
-def test_value_of_rescue_is_the_sum_of_its_baselines(instance):
-    plan = plan_of(instance)
-    baseline = value_functions(instance, plan.y).baseline
-    assert policy_value(instance, Rescue(plan=plan)) == pytest.approx(
-        baseline[:, 0].sum(), rel=1e-9, abs=1e-12
-    )
-
-
-@given(rescue_instances(arrivals=None, beyond=None))
 def test_forward_recursion_equals_the_joint_distribution(instance):
     plan = plan_of(instance)
     for policy in (Rescue(plan=plan), Sumita(plan=plan)):
         rule = policy.start(instance)
         joint = follow(instance, rule.laws, track=False, limit=10**6, name="joint")
         assert joint.profit == pytest.approx(policy_value(instance, policy), rel=1e-9, abs=1e-12)
-
-
-@given(rescue_instances(arrivals=None, beyond=None))
-def test_rescue_plus_improves_on_rescue(instance):
-    plan = plan_of(instance)
-    better = policy_value(instance, RescuePlus(plan=plan))
-    assert better >= policy_value(instance, Rescue(plan=plan)) - 1e-9
 
 
 @pytest.mark.parametrize("arrivals", ["exclusive", "independent"])
@@ -126,14 +109,6 @@ def test_gives_up_beyond_the_limit():
 def test_refuses_a_policy_without_a_rule():
     with pytest.raises(OptionError, match="policy is a object"):
         policy_value(small(0), object())
-
-
-@given(rescue_instances(reserved=True, arrivals=None), st.integers(0, 2**32 - 1))
-def test_no_reserved_task_ever_fails(instance, seed):
-    environment = RescueEnvironment(instance)
-    for policy in all_policies(plan_of(instance), guarded=True):
-        trajectory = simulate(environment, policy, rng=seed, runs=20)
-        assert not trajectory.violations.any(), policy.name
 
 
 @given(rescue_instances(reserved=True, arrivals=None, horizon=3))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,12 +17,11 @@ from edgeopt.models.idn import (
     supergradient_by_messages,
 )
 from edgeopt.online.knapsack_projection import (
-    ascend_in_place,
     project_in_place,
     project_knapsack_entropy,
 )
 from tests.idn.cases import array, cases, draw_adversary, draw_allocation, draw_shares
-from tests.oracles.idn import gains, messages, policies, programs, projection
+from tests.oracles.idn import gains, messages, programs, projection
 
 CLOSE = {"rel": 1e-12, "abs": 1e-9}
 
@@ -211,43 +208,3 @@ def test_projection_is_that_of_bisection_however_far_entries_lie_apart(row):
     assert found == pytest.approx(near, abs=1e-12)
     filled = min(budget, sum(size))
     assert np.array(size) @ found == pytest.approx(filled, rel=1e-13, abs=1e-300)
-
-
-@given(rows(zeros=False), st.data())
-def test_a_step_is_an_exponential_and_a_projection(row, data):
-    """Exponents up to 1e6 and down to -1e6: what no float can hold, logarithms can."""
-    point, size, budget = row
-    start = [v / 16 for v in point]
-    steep = st.sampled_from([0.0, 0.0, 1.0, -2.0, 0.5, 30.0, -700.0, 1e4, 1e6])
-    gradient = [data.draw(steep) * s for s in size]
-    rate = data.draw(st.sampled_from([0.0, 1e-3, 0.5, 1.0]))
-    found = np.array(start)
-    ascend_in_place(found, np.array(gradient), np.array(size), rate, budget)
-    near = policies.step(start, gradient, size, budget, rate)
-    # an exponent e in floats is known to 1e-16 e, whatever is done with it afterwards
-    largest = max(abs(rate * g / s) for g, s in zip(gradient, size, strict=True))
-    assert found == pytest.approx(near, abs=1e-12 + 4e-16 * largest)
-
-
-@given(rows(decades=3, zeros=False))
-def test_the_projection_solves_its_problem(row):
-    """First-order conditions: one multiplier for all entries below 1, and no smaller one above."""
-    point, size, budget = row
-    if not 0 < budget < sum(size):
-        return
-    y = project(*row)
-    ratio = y / np.array(point)
-    below = y < 1 - 1e-12
-    if below.any():
-        mu = ratio[below]
-        assert mu == pytest.approx(np.full(mu.size, mu[0]), rel=1e-12)
-        assert (ratio[~below] <= mu[0] * (1 + 1e-9)).all()
-
-
-def test_projection_of_the_worked_example():
-    exact = [2 / 11, 9 / 11, 1.0, 1 / 22]
-    assert project([0.2, 0.9, 3.0, 0.05], [1, 2, 3, 4], 5.0) == pytest.approx(exact, abs=1e-15)
-    near = projection.by_bisection(
-        projection.logarithms([0.2, 0.9, 3.0, 0.05]), [1, 2, 3, 4], Decimal(5)
-    )
-    assert near == pytest.approx(exact, abs=1e-15)

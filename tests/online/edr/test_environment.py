@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Accepted, ClosedFrame, Flows, Frame, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate
-from tests.draws import draws
 from tests.online.edr.scenarios import ALL, NOTHING, at_slot, step_through, two_sites
-from tests.strategies import edr_instances
-
-if TYPE_CHECKING:
-    from edgeopt.instances.edr import EdrInstance
 
 
 def test_a_policy_is_shown_the_sites_and_nothing_of_the_future() -> None:
@@ -156,19 +150,6 @@ def test_a_broken_cap_is_carried_out_and_counted() -> None:
     assert trajectory.completion() == pytest.approx([3 / 7])
     assert trajectory.late().tolist() == [[True, True]]
     assert trajectory.served_share() == pytest.approx([3 * 6 / 36])
-
-
-@settings(max_examples=draws(30))
-@given(edr_instances())
-def test_what_a_policy_is_shown_says_nothing_of_the_instance(instance: EdrInstance) -> None:
-    shown = EdrEnvironment(instance).instance
-    silent = instance.replace(
-        requests=np.zeros_like(instance.requests),
-        price=np.full(instance.frames, 7.0),
-        price_prior=instance.price_prior,
-        cap=np.zeros(instance.frames),
-    )
-    assert EdrEnvironment(silent).instance.fingerprint() == shown.fingerprint()
 
 
 def flows(*rows: tuple[int, int, int, float]) -> Flows:

@@ -217,7 +217,7 @@ def test_wild_policies_differ_from_run_to_run() -> None:
         assert not trajectory.reserved[run, end:].any()
 
 
-def test_live_runs_are_recorded_only_on_request() -> None:
+def test_runs_are_recorded_only_on_request() -> None:
     environment = OincEnvironment(two_sites())
     assert simulate(environment, Wild(), runs=1).served is None
     steps, episode = step_through(environment, Wild(), seed=3)

@@ -64,7 +64,7 @@ class JobsAlone:
 
 
 def simulated(instance: OincInstance, part: ResidualDensity, shares: Any) -> OincTrajectory:
-    """Live through an instance under shares, shape [J] or [slots, J]."""
+    """Simulate an instance under shares, shape [J] or [slots, J]."""
     told = np.atleast_2d(np.asarray(shares, dtype=float))
     return simulate(OincEnvironment(instance), JobsAlone(part, told), runs=1)  # type: ignore
 
@@ -175,8 +175,8 @@ def test_late_binding_moves_what_has_not_started_and_nothing_else() -> None:
         assert part.dispatch(None, seen)[0].tolist() == expected
         assert ResidualDensity().dispatch(None, seen)[0].tolist() == [0, 0, 1]
     # Nobody is dispatched, so nobody moves.
-    settled = queues([0, 0], [4, 4], [1, 0.9])
-    assert ResidualDensity(late_binding=True).dispatch(None, settled)[0].tolist() == [0, 0]
+    kept = queues([0, 0], [4, 4], [1, 0.9])
+    assert ResidualDensity(late_binding=True).dispatch(None, kept)[0].tolist() == [0, 0]
 
 
 def test_weights_by_deadline_are_those_of_the_arrival() -> None:

@@ -17,8 +17,8 @@ from edgeopt.online.tapfinger.policies.optimus import Optimus, fitted_slots
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from tests.draws import draws
-from tests.online.tapfinger import plain_baselines as plain
-from tests.online.tapfinger.plain_baselines import seen, written
+from tests.online.tapfinger import plain_policies as plain
+from tests.online.tapfinger.plain_policies import seen, written
 from tests.online.tapfinger.scenarios import gpus
 from tests.strategies import tapfinger_instances
 
@@ -57,17 +57,19 @@ def reference(
     return expected(instance, view, slots)
 
 
-def followed(policy: Any, instance: TapFingerInstance, *, with_twin: bool = False) -> list[Any]:
-    """Live through a scenario; return slot, number and plan of every round."""
+def followed(
+    policy: Any, instance: TapFingerInstance, *, with_reference: bool = False
+) -> list[Any]:
+    """Simulate a scenario; return slot, number and plan of every round."""
     environment = TapFingerEnvironment(instance, preemption=policy.preemptive, patience=10)
     episode, state = environment.episode(0), policy.start(environment.instance)
     coins, same_coins = np.random.default_rng(SEED), np.random.default_rng(SEED)
-    slots = fitted_slots(instance, getattr(policy, "fit", "correct")) if with_twin else None
+    slots = fitted_slots(instance, getattr(policy, "fit", "correct")) if with_reference else None
     rounds: list[Any] = []
     while (view := episode.observe()) is not None:
         decision, state = policy.decide(state, view, coins)
         plan = plain.written(decision)
-        if with_twin:
+        if with_reference:
             assert plan == reference(policy, environment.instance, view, same_coins, slots)
         rounds.append((view.slot, view.number, plan))
         state = policy.learn(state, view, decision, episode.act(decision))
@@ -77,12 +79,12 @@ def followed(policy: Any, instance: TapFingerInstance, *, with_twin: bool = Fals
 @settings(max_examples=draws(40))
 @given(tapfinger_instances(tasks=6, noise=None), st.sampled_from(POLICIES))
 def test_like_the_reference(instance: TapFingerInstance, policy: Any) -> None:
-    followed(policy, instance, with_twin=True)
+    followed(policy, instance, with_reference=True)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_like_the_reference_in_a_crowd(policy: Any) -> None:
-    followed(policy, generate(rng=1, tasks=24, rate=8.0, pending=4), with_twin=True)
+    followed(policy, generate(rng=1, tasks=24, rate=8.0, pending=4), with_reference=True)
 
 
 @settings(max_examples=draws(40))
@@ -196,13 +198,6 @@ def test_no_task_has_more_than_it_can_or_less_than_it_must() -> None:
     assert started(policy, instance, seen(instance, [[0, 1, 2]], held)) == {}
 
 
-def test_options_and_names() -> None:
-    assert OptimusContainers().name == "Optimus containers"
-    assert OptimusContainers(fit="published").name == "Optimus containers, fit=published"
-    with pytest.raises(OptionError, match="fit = 'good'"):
-        OptimusContainers(fit="good")  # type: ignore[arg-type]
-
-
 def decided(instance: TapFingerInstance, view: Any, policy: Any = None) -> Any:
     policy = policy or Optimus()
     state = policy.start(instance)
@@ -296,7 +291,8 @@ def test_the_published_fit_gives_cpu_cores_that_do_nothing() -> None:
     assert wrong[1][0][0] > 2
 
 
-def test_options_and_names_of_optimus() -> None:
-    assert Optimus(fit="published").name == "Optimus, fit=published"
+@pytest.mark.parametrize("kind", [Optimus, OptimusContainers])
+def test_fits_are_named(kind: Any) -> None:
+    assert kind(fit="published").name == f"{kind.title}, fit=published"
     with pytest.raises(OptionError, match="fit = 'good': must be one of 'correct', 'published'"):
-        Optimus(fit="good")  # type: ignore[arg-type]
+        kind(fit="good")

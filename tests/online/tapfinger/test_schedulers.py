@@ -13,7 +13,7 @@ from edgeopt.errors import OptionError
 from edgeopt.online.tapfinger import PricedSpt, ReservationSpt, TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.estimates import estimates
 from tests.draws import draws
-from tests.online.tapfinger.plain_schedulers import bundle_lists, priced, reserved
+from tests.online.tapfinger.plain_policies import bundle_lists, priced, reserved
 from tests.online.tapfinger.scenarios import gpus, held, ran
 from tests.strategies import tapfinger_instances
 

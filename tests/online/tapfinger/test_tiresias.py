@@ -17,7 +17,7 @@ from edgeopt.online.tapfinger import TapFingerEnvironment
 from edgeopt.online.tapfinger.policies.tiresias import Tiresias
 from edgeopt.online.tapfinger.policies.uniform import Min, RandomAllocation
 from tests.draws import draws
-from tests.online.tapfinger.plain_baselines import Coins, seen, written
+from tests.online.tapfinger.plain_policies import Coins, seen, written
 from tests.online.tapfinger.scenarios import gpus
 from tests.strategies import tapfinger_instances
 

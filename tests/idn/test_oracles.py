@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.idn import draw
+from tests.idn.cases import draw_adversary, draw_allocation, draw_network, draw_shares
 from tests.oracles import rounding
 from tests.oracles.idn import (
     Plain,
@@ -57,11 +57,11 @@ def test_repositories_that_cannot_serve_all_part_the_forms_of_the_gain():
 
 @given(SEEDS)
 def test_three_forms_of_the_gain_and_three_ways_to_its_slope(seed):
-    plain = draw.network(seed)
+    plain = draw_network(seed)
     rng = np.random.default_rng(seed)
     for requests in plain.requests:
-        potential = draw.adversary(plain, requests, rng)
-        y = draw.shares(plain, rng)
+        potential = draw_adversary(plain, requests, rng)
+        y = draw_shares(plain, rng)
         difference = gains.gain_as_difference(plain, requests, potential, y)
         assert difference == gains.gain_by_ranks(plain, requests, potential, y)
         assert difference == gains.gain_below_repositories(plain, requests, potential, y)
@@ -75,8 +75,8 @@ def test_three_forms_of_the_gain_and_three_ways_to_its_slope(seed):
 
 @given(SEEDS)
 def test_the_slot_costs_what_its_own_capacities_say(seed):
-    plain = draw.network(seed)
-    x = draw.allocation(plain, np.random.default_rng(seed))
+    plain = draw_network(seed)
+    x = draw_allocation(plain, np.random.default_rng(seed))
     for requests in plain.requests:
         loads = serving.every_order(plain, requests, x)
         if sum(requests) <= 6:
@@ -159,9 +159,9 @@ def test_rounding_laws_by_hand():
 
 @given(SEEDS)
 def test_brute_force_programs_and_greedy_in_their_order(seed):
-    plain = draw.network(seed, nodes=3)
+    plain = draw_network(seed, nodes=3)
     rng = np.random.default_rng(seed)
-    slots = [programs.Slot(r, draw.adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
+    slots = [programs.Slot(r, draw_adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
     best, _ = programs.best_static(plain, slots)
     every = max(
         programs.average_gain(plain, slots, x) for x in programs.allocations(plain, maximal=False)
@@ -180,7 +180,7 @@ def test_brute_force_programs_and_greedy_in_their_order(seed):
 
 @given(SEEDS)
 def test_nothing_static_beats_the_cooperative_bound(seed):
-    plain = draw.network(seed, nodes=3)
+    plain = draw_network(seed, nodes=3)
     slots = programs.slots_of(plain)
     whole = programs.cooperative_program(plain, slots, relax=False)
     relaxed = programs.cooperative_program(plain, slots)
@@ -196,10 +196,10 @@ def test_nothing_static_beats_the_cooperative_bound(seed):
 
 @given(SEEDS)
 def test_marginal_gains_by_definition_and_by_ranks(seed):
-    plain = draw.network(seed)
+    plain = draw_network(seed)
     rng = np.random.default_rng(seed)
-    slots = [programs.Slot(r, draw.adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
-    x = tuple(tuple(map(int, row)) for row in draw.allocation(plain, rng))
+    slots = [programs.Slot(r, draw_adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
+    x = tuple(tuple(map(int, row)) for row in draw_allocation(plain, rng))
     for v in range(plain.V):
         for m in range(plain.M):
             by_rank = submodular.marginal_by_formula(plain, slots, x, v, m)

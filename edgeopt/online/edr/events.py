@@ -1,4 +1,4 @@
-"""What an EDR policy sees, says and hears: once at the start of a frame, then slot by slot.
+"""Observations, decisions and feedback of EDR: once at the start of a frame, then slot by slot.
 
 =================  ============================  ==========================================
 observation        decision                      feedback

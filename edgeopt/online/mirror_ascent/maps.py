@@ -21,20 +21,13 @@ if TYPE_CHECKING:
 class KnapsackFace:
     r"""The set :math:`Y = \{0 \le y \le 1, s \cdot y = b\}`.
 
-    Parameters
-    ----------
-    size
-        Sizes s > 0, shape [n].
-    budget
-        Budget b >= 0, in the same unit; a budget beyond the sum of sizes counts as the sum.
-
     Raises
     ------
     InputError
         If there is no item, a size is not positive and finite, or the budget is negative.
     """
 
-    size: Floats
+    size: Floats  # [n]
     budget: float
 
     def __post_init__(self) -> None:

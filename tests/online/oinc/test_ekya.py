@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.policies.ekya import Ekya, _settle, _steal
+from edgeopt.online.oinc.policies.baselines import Ekya, _send, _steal
 from tests.draws import draws
-from tests.online.oinc.lives import live, other_future, same
+from tests.online.oinc.scenarios import step_through
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.online.oinc.events import Decision
-    from tests.online.oinc.lives import Step
+    from tests.online.oinc.scenarios import Step
 
 
 def scenario(
@@ -44,7 +44,7 @@ def scenario(
 
 
 def decisions(instance: OincInstance, **options: float) -> list[Decision]:
-    steps, _ = live(OincEnvironment(instance), Ekya(**options))
+    steps, _ = step_through(OincEnvironment(instance), Ekya(**options))
     return [step.decision for step in steps]
 
 
@@ -114,7 +114,7 @@ def test_residents_spread_by_number() -> None:
 
 
 def test_a_job_runs_no_longer_than_it_needs() -> None:
-    steps, episode = live(OincEnvironment(scenario([[1]], [0], [0.1])), Ekya())
+    steps, episode = step_through(OincEnvironment(scenario([[1]], [0], [0.1])), Ekya())
     [first] = steps
     share = float(first.decision.runs.share[0])
     assert first.decision.runs.end == pytest.approx([0.1 / share])
@@ -270,10 +270,10 @@ def test_jobs_steal_no_more_than_they_may_hold() -> None:
 def test_several_new_jobs_need_room_for_a_step_each() -> None:
     """There is room for three more steps on site 0, for one and a half on site 1."""
     waiting, step = np.full(4, -1), 0.05 * (1 - 1e-9)
-    jobs, site = _settle(waiting, 2, np.array([0.15, 0.075]), step)
+    jobs, site = _send(waiting, 2, np.array([0.15, 0.075]), step)
     assert jobs.tolist() == [0, 1, 0, 0]
     assert site.tolist() == [1, 1]
-    jobs, _ = _settle(np.append(waiting, 0), 0, np.array([0.1, 0.075]), step)
+    jobs, _ = _send(np.append(waiting, 0), 0, np.array([0.1, 0.075]), step)
     assert jobs.tolist() == [1, 0, 0, -1, 0]
 
 
@@ -282,17 +282,5 @@ def test_several_new_jobs_need_room_for_a_step_each() -> None:
 @given(oinc_instances(devices=4, jobs=5))
 def test_a_plain_reading(options: dict[str, float], instance: OincInstance) -> None:
     policy = Ekya(**options)
-    steps, _ = live(OincEnvironment(instance), policy)
+    steps, _ = step_through(OincEnvironment(instance), policy)
     plain(policy, instance, steps)
-
-
-@settings(max_examples=draws(25))
-@given(oinc_instances(jobs=5), st.integers(0, 3), st.integers(0, 99))
-def test_changing_the_future_changes_no_past_decision(
-    instance: OincInstance, slot: int, seed: int
-) -> None:
-    slot = min(slot, instance.slots - 1)
-    changed = other_future(instance, slot, seed)
-    steps, others = (live(OincEnvironment(one), Ekya())[0] for one in (instance, changed))
-    for one, two in zip(steps[: slot + 1], others, strict=False):
-        assert same(one.decision, two.decision)

@@ -13,7 +13,7 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Runs, Slot
 from tests.draws import draws
-from tests.online.oinc.lives import Wild, decision, live, runs, two_sites
+from tests.online.oinc.scenarios import Wild, decision, runs, step_through, two_sites
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
@@ -217,8 +217,8 @@ def test_wild_policies_differ_from_run_to_run() -> None:
         assert not trajectory.reserved[run, end:].any()
 
 
-def test_live_runs_are_recorded_only_on_request() -> None:
+def test_runs_are_recorded_only_on_request() -> None:
     environment = OincEnvironment(two_sites())
     assert simulate(environment, Wild(), runs=1).served is None
-    steps, episode = live(environment, Wild(), seed=3)
+    steps, episode = step_through(environment, Wild(), seed=3)
     assert episode.served.job.size == sum(step.decision.runs.job.size for step in steps)

@@ -12,7 +12,7 @@ from edgeopt.errors import OptionError
 from edgeopt.models.oinc.slot import SlotPlan, SlotProblem
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Runs
-from tests.online.oinc.lives import decision, runs, two_sites
+from tests.online.oinc.scenarios import decision, runs, two_sites
 
 if TYPE_CHECKING:
     from edgeopt.online.oinc.environment import OincEpisode

@@ -13,7 +13,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from tests.draws import draws
-from tests.online.tapfinger.lives import Wild, named, two_clusters
+from tests.online.tapfinger.scenarios import Wild, named, two_clusters
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:

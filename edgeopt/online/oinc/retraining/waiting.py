@@ -23,33 +23,19 @@ NOBODY: Final = -1
 DEPTH: Final = 96
 """No tree is as deep: one of depth d holds more than 1.6 ** d jobs."""
 DENSITY, WORK, DELAY, ALL_WORK, ALL_DELAY, WORK_AHEAD, DELAY_BEHIND = range(7)
-"""Columns of `Waiting.sums`; together a row fills a line of the cache."""
+"""Columns of `Waiting.sums`: density, work and delay of a job, the delay being what a job ahead
+costs it per unit of work; work and delay of its subtree; the work ahead and the delay behind within
+the subtree, its own included. With one more a row fills a line of the cache."""
 
 
 class Waiting(NamedTuple):
-    """Balanced search trees over jobs, one for each site.
+    """Balanced search trees over jobs, one for each site."""
 
-    Attributes
-    ----------
-    root
-        Job at the top of the tree of each site, -1 where nobody waits, shape [J].
-    child
-        Jobs below a job, those ahead of it and those behind it, shape [K, 2].
-    height
-        Height of the subtree under a job, shape [K].
-    sums
-        Density of a job, its work and its delay, that is what a job ahead of it costs it per unit,
-        then work and delay of its subtree, the work ahead within the subtree with its own, and the
-        delay behind with its own, shape [K, 8].
-    path
-        Room for the way down a tree.
-    """
-
-    root: Ints
-    child: Ints
-    height: Ints
-    sums: Floats
-    path: Ints
+    root: Ints  # job at the top of the tree of each site, -1 where nobody waits, [J]
+    child: Ints  # jobs below a job, those ahead of it and those behind it, [K, 2]
+    height: Ints  # height of the subtree under a job, [K]
+    sums: Floats  # see the columns above, [K, 8]
+    path: Ints  # scratch: the way down a tree
 
 
 def nobody_waits(jobs: int, sites: int) -> Waiting:

@@ -13,7 +13,9 @@ from edgeopt.rounding.rows import (
     as_rows,
     budget_rows,
     check_range,
+    check_segments,
     depround_rows,
+    expanded,
     fraction_rows,
     weight_rows,
 )
@@ -35,6 +37,7 @@ def depround(
     order: Literal["index", "random"] = "index",
     gain: _Gain | None = None,
     budget: ArrayLike | None = None,
+    segments: Literal[1, 4] | None = None,
 ) -> NDArray[np.bool_]:
     r"""Round fractions to dependent 0/1 decisions.
 
@@ -60,10 +63,10 @@ def depround(
     weights
         Weights s > 0, between 1e-100 and 1e100, shape [n] or [B, n]; None for ones.
     rng
-        Seed or generator. A row with f fractional entries takes exactly f uniforms from it (2f in
-        random order, one more for ``"half"``), rows one after another: a batch gives what its rows
-        give one by one. The k-th pair step uses the k-th uniform, so that the same seed on a
-        slightly different `y` makes nearly the same decisions, each row with its own marginals.
+        Seed or generator. A row of n entries takes n + 1 uniforms from it (2n + 1 in random order),
+        rows one after another: a batch gives what its rows give one by one. The pair step that
+        takes up an entry uses the entry's own uniform, so that the same seed on a slightly
+        different `y` makes nearly the same decisions, each row with its own marginals.
     residual
         What becomes of the last fractional entry r, with fraction :math:`y_r`: ``"bernoulli"``
         draws it with probability :math:`y_r`; ``"drop"`` leaves it out; ``"fill"`` leaves it out
@@ -81,6 +84,11 @@ def depround(
     budget
         For ``"fill"`` and ``"half"``: the weight that a decision may have, one number or [B];
         at least the weighted sum of `y`, which None stands for.
+    segments
+        4 cuts a row into four parts that are rounded side by side, before what each leaves is
+        joined: three times as fast. Everything below holds as before, but sums over the first
+        entries leave their mean by up to about two entries instead of one. None does so for rows
+        of more than 16,384 entries in index order; 1 never.
 
     Returns
     -------
@@ -93,7 +101,7 @@ def depround(
         not fit, there is no entry at all, a budget is below the weighted sum, a gain is not finite,
         or, with ``"half"``, a fractional entry alone weighs more than the budget.
     OptionError
-        If there is no such option, or `gain` or `budget` does not go with the residual mode.
+        If there is no such option, or `gain`, `budget` or `segments` does not go with the others.
 
     See Also
     --------
@@ -162,6 +170,7 @@ def depround(
     values = fraction_rows("y", y)
     sizes = weight_rows(weights, values.shape)
     _check_options(residual, order, gain, budget)
+    check_segments(segments, order)
     rows = values.reshape(-1, values.shape[-1])
     filling = residual == "fill" or gain is not None
     limits = np.empty(0)
@@ -169,7 +178,10 @@ def depround(
         limits = _limits(rows, sizes, budget)
     if residual == "half":
         _check_half(values, np.broadcast_to(sizes, rows.shape), limits)
-    chosen = depround_rows(rows, sizes, _RESIDUAL[residual], order == "random", generator(rng))
+    chosen = depround_rows(
+        rows, sizes, _RESIDUAL[residual], generator(rng), shuffled=order == "random",
+        segments=segments,
+    )  # fmt: skip
     if filling:
         _fill_rows(chosen, sizes, limits, rows if gain is None else gain)
     return chosen.reshape(values.shape)
@@ -227,6 +239,7 @@ def _fill_rows(
 ) -> None:
     """Add to every row, in place, the entry of most gain per weight until none of gain fits."""
     fixed = None if callable(gain) else _gains(gain, chosen.shape)
+    weights = expanded(weights, chosen.shape[1])
     for b, row in enumerate(chosen):
         sizes = weights[b % len(weights)]
         room = budget[b] * (1 + FITS) - sizes[row].sum()

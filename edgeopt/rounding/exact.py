@@ -17,6 +17,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice
+from edgeopt.rounding.rows import check_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = Iterable[Fraction] | Iterable[float]
 
 _SLACK = Fraction(1, 10**9)
+_ONE, _HALF = Fraction(1), Fraction(1, 2)
 
 
 def _exact_number(field: str, value: object, index: tuple[int, ...] | None = None) -> Fraction:
     """Return the number as a fraction; a float becomes the binary fraction that it is."""
     if isinstance(value, Rational):
-        return Fraction(value)
+        # NumPy's whole numbers would go on overflowing inside of a fraction.
+        return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (float, np.floating, Decimal)):
         if math.isfinite(value):
             return Fraction(value if isinstance(value, Decimal) else float(value))
@@ -104,9 +107,12 @@ def chain_law(
     weights: Sequence[Fraction],
     order: Order,
     field: str,
+    segments: int = 1,
 ) -> dict[Ending, Fraction]:
     """Return the probability of every ending of the chain of pair steps."""
     check_choice("order", order, _LARGEST)
+    if 1 < segments <= len(values):
+        return _joined_law(values, weights, field, segments)
     bits = tuple(-1 if 0 < value < 1 else int(value) for value in values)
     count = bits.count(-1)
     if count > _LARGEST[order]:
@@ -134,6 +140,41 @@ def chain_law(
     return endings
 
 
+def _joined_law(
+    values: Sequence[Fraction], weights: Sequence[Fraction], field: str, segments: int
+) -> dict[Ending, Fraction]:
+    """Return the endings of chains over segments and one more over what these leave."""
+    length = len(values) // segments
+    ends = [*(length * k for k in range(1, segments)), len(values)]
+    # Decisions so far, and the places and fractions that are left.
+    law: dict[tuple[tuple[int, ...], tuple[tuple[int, Fraction], ...]], Fraction] = {}
+    law[(), ()] = _ONE
+    for begin, end in zip([0, *ends], ends, strict=False):
+        own = chain_law(values[begin:end], weights[begin:end], "index", field)
+        following: dict[tuple[tuple[int, ...], tuple[tuple[int, Fraction], ...]], Fraction] = {}
+        for (bits, left), chance in law.items():
+            for ending, share in own.items():
+                more = () if ending.last < 0 else ((begin + ending.last, ending.fraction),)
+                key = (bits + ending.bits, left + more)
+                following[key] = following.get(key, Fraction(0)) + chance * share
+        law = following
+    endings: dict[Ending, Fraction] = {}
+    for (bits, left), chance in law.items():
+        if not left:
+            endings[Ending(bits, -1, Fraction(0))] = chance
+            continue
+        places = [place for place, _ in left]
+        joined = chain_law([part for _, part in left], [weights[i] for i in places], "index", field)
+        for ending, share in joined.items():
+            decided = bits
+            for place, bit in zip(places, ending.bits, strict=True):
+                decided = _with(decided, place, bit)
+            last = places[ending.last] if ending.last >= 0 else -1
+            found = Ending(decided, last, ending.fraction)
+            endings[found] = endings.get(found, Fraction(0)) + chance * share
+    return endings
+
+
 def _meet(
     state: _State, new: int, values: Sequence[Fraction], weights: Sequence[Fraction]
 ) -> Iterator[tuple[_State, Fraction]]:
@@ -158,8 +199,6 @@ def _meet(
 
 Gain: TypeAlias = Numbers | Callable[["NDArray[np.bool_]"], Numbers]
 
-_ONE, _HALF = Fraction(1), Fraction(1, 2)
-
 
 def depround_law(
     y: Numbers,
@@ -169,6 +208,7 @@ def depround_law(
     order: Order = "index",
     gain: Gain | None = None,
     budget: Fraction | float | None = None,
+    segments: Literal[1, 4] = 1,
 ) -> Law:
     r"""Return the exact distribution of what `depround` draws.
 
@@ -179,7 +219,7 @@ def depround_law(
         binary fraction that it is.
     weights
         Positive weights, n of them; None for ones.
-    residual, order, gain, budget
+    residual, order, gain, budget, segments
         As in `depround`. A callable gain gets the current decisions as a bool array [n] and may
         return fractions.
 
@@ -194,7 +234,7 @@ def depround_law(
         of another length, there are more than 18 fractional entries (8 in random order), the
         weighted sum of `y` exceeds the budget, or, with ``"half"``, a fractional entry alone does.
     OptionError
-        If there is no such option, or `gain` or `budget` does not go with the residual mode.
+        If there is no such option, or `gain`, `budget` or `segments` does not go with the others.
 
     Notes
     -----
@@ -218,6 +258,7 @@ def depround_law(
     total = sum((s * v for s, v in zip(sizes, values, strict=True)), Fraction(0))
     limit = total if budget is None else _exact_number("budget", budget)
     check_choice("residual", residual, ("bernoulli", "drop", "fill", "half"))
+    check_segments(segments, order)
     if residual in ("bernoulli", "drop") and not (gain is None and budget is None):
         raise OptionError(f"gain and budget go with 'fill' and 'half', not with {residual!r}")
     if total > limit:
@@ -225,7 +266,7 @@ def depround_law(
     if residual == "half":
         _check_half(values, sizes, limit)
     law: Law = {}
-    for ending, chance in chain_law(values, sizes, order, "y").items():
+    for ending, chance in chain_law(values, sizes, order, "y", segments).items():
         for bits, share in _finish(ending, residual):
             if residual == "fill" or gain is not None:
                 bits = _filled(bits, sizes, limit, values if gain is None else gain)

@@ -1,9 +1,9 @@
 """The compiled chain of pair steps that all dependent roundings are made of.
 
 Everything is done in masses :math:`u_i = s_i y_i`: a pair step moves mass from one entry to the
-other, so that nothing is divided by a weight. The k-th pair step uses ``coins[k]``, whichever
-entries it joins; this is what keeps marginals when the same coins are used again for other
-fractions.
+other, so that nothing is divided by a weight. The step that takes up entry i uses coin i, and the
+last fractional entry a coin of its own: a row of n entries has n + 1 coins, none is used twice, and
+the same coins may be used again for other fractions.
 """
 
 from __future__ import annotations
@@ -27,14 +27,11 @@ SNAP = 1e-9
 
 HIGH = 1.0 - SNAP
 
+BERNOULLI, DROP, HALF = 0, 1, 2
+"""What becomes of the last fractional entry; see `edgeopt.rounding.depround`."""
 
-@compiled(nogil=True)
-def count_fractional(values: Floats) -> int:
-    """Count the entries that are farther than `SNAP` from 0 and 1."""
-    count = 0
-    for i in range(values.shape[0]):
-        count += (values[i] > SNAP) & (values[i] < HIGH)
-    return count
+LANES = 4
+"""Chains that run side by side: a pair step waits for the one before it, those of others do not."""
 
 
 @compiled(writes="out", inline="always")
@@ -50,7 +47,8 @@ def _join(
 ) -> tuple[int, float, float]:
     """Take a pair step on the carry and entry j; decide one of them and carry on with the other.
 
-    The carry is the last entry that is still fractional, with its mass and its weight.
+    The carry is the last entry that is still fractional, with its mass and its weight. One that
+    has become integral stays: the next step then decides it as it is, whatever the coin.
     """
     other = weight * value
     # Either mass flows from j to the carry until one of them is at its end, or back.
@@ -69,180 +67,194 @@ def _join(
     return carry, mass, size
 
 
-@compiled(inline="always")
-def _ended(mass: float, size: float) -> bool:
-    """Tell whether a carry has become integral by rounding.
-
-    A rare end, and a jump: inside `_join` it would keep the rest of it from being free of jumps.
-    """
-    return mass <= SNAP * size or mass >= HIGH * size
+@compiled
+def _mass(value: float, weight: float) -> float:
+    """Return the mass of the entry that a chain begins with."""
+    mass = 0.0 if value <= SNAP else weight * value
+    return weight if value >= HIGH else mass
 
 
 @compiled(writes="out", nogil=True)
-def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tuple[int, int, float]:
-    """Decide on all entries but at most one, joining the two smallest fractional indices first."""
-    used, carry, mass, size = 0, -1, 0.0, 0.0
-    for j in range(values.shape[0]):
-        value = values[j]
-        if not (value > SNAP and value < HIGH):
-            out[j] = value > 0.5
-        elif carry < 0:
-            carry, mass, size = j, weights[j] * value, weights[j]
+def chain_on(
+    values: Floats, weights: Floats, coins: Floats, carry: int, mass: float, size: float,
+    value_at: int, weight_at: int, coin_at: int, count: int, out: Bools,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Go on with a chain over `count` entries; return its carry."""
+    for i in range(count):
+        value = values[value_at + i]
+        if value > SNAP and value < HIGH:
+            carry, mass, size = _join(
+                value_at + i, value, weights[weight_at + i], coins[coin_at + i], carry, mass, size,
+                out,
+            )  # fmt: skip
         else:
-            carry, mass, size = _join(j, value, weights[j], coins[used], carry, mass, size, out)
-            used += 1
-            if _ended(mass, size):
-                out[carry] = mass > 0.5 * size
-                carry = -1
-    if carry < 0:
-        return used, -1, 0.0
+            out[value_at + i] = value > 0.5
+    return carry, mass, size
+
+
+@compiled(writes="out", nogil=True)
+def end_chain(carry: int, mass: float, size: float, out: Bools) -> tuple[int, float]:
+    """Return the entry that a chain leaves fractional and its mass; -1 if it is integral."""
+    if mass <= SNAP * size or mass >= HIGH * size:
+        out[carry] = mass > 0.5 * size
+        return -1, 0.0
     out[carry] = False
-    return used, carry, mass
+    return carry, mass
 
 
-@compiled(writes="used out last mass", nogil=True)
-def chain_rows(
-    values: Floats,
-    weights: Floats,
-    coins: Floats,
-    used: Ints,
-    out: Bools,
-    last: Ints,
-    mass: Floats,
+@compiled(writes="out", nogil=True)
+def chain_row(values: Floats, weights: Floats, coins: Floats, out: Bools) -> tuple[int, float]:
+    """Decide on all entries but at most one, joining the two smallest fractional indices first."""
+    size = weights[0]
+    carry, mass, size = chain_on(
+        values, weights, coins, 0, _mass(values[0], size), size, 1, 1, 1, values.size - 1, out
+    )
+    return end_chain(carry, mass, size, out)
+
+
+@compiled(writes="carry mass size", nogil=True)
+def begin_four(
+    values: Floats, weights: Floats, at: Ints, carry: Ints, mass: Floats, size: Floats
 ) -> None:
-    """Do what `chain_row` does for a few rows at once.
+    """Begin four chains at the entries and weights whose places `at` gives, shape [3, 4]."""
+    for k in range(LANES):
+        carry[k], size[k] = at[0, k], weights[at[1, k]]
+        mass[k] = _mass(values[at[0, k]], size[k])
 
-    A pair step waits for the one before it; those of other rows fill the wait, so that four rows
-    take little longer than two.
+
+@compiled(writes="carry mass size out", nogil=True)
+def chain_four(
+    values: Floats, weights: Floats, coins: Floats, at: Ints, begin: int, end: int, carry: Ints,
+    mass: Floats, size: Floats, out: Bools,
+) -> None:  # fmt: skip
+    """Do what `chain_on` does for four chains at once, from `begin` to `end` after their places.
+
+    `at` holds the places of their first entries, weights and coins, shape [3, 4]. The state of
+    each chain stands in variables of its own, which the compiler keeps in registers.
     """
-    rows = values.shape[0]
-    same = weights.shape[0] == 1
-    size = np.empty(rows, dtype=np.float64)
-    last[:] = -1
-    for j in range(values.shape[1]):
-        for b in range(rows):
-            value = values[b, j]
-            if not (value > SNAP and value < HIGH):
-                out[b, j] = value > 0.5
-                continue
-            weight = weights[0 if same else b, j]
-            if last[b] < 0:
-                last[b], mass[b], size[b] = j, weight * value, weight
-            else:
-                carry, left, whole = _join(
-                    j, value, weight, coins[used[b]], last[b], mass[b], size[b], out[b]
-                )
-                used[b] += 1
-                if _ended(left, whole):
-                    out[b, carry] = left > 0.5 * whole
-                    carry = -1
-                last[b], mass[b], size[b] = carry, left, whole
-    for b in range(rows):
-        if last[b] >= 0:
-            out[b, last[b]] = False
+    b0, b1, b2, b3 = at[0, 0], at[0, 1], at[0, 2], at[0, 3]
+    w0, w1, w2, w3 = at[1, 0], at[1, 1], at[1, 2], at[1, 3]
+    a0, a1, a2, a3 = at[2, 0], at[2, 1], at[2, 2], at[2, 3]
+    c0, c1, c2, c3 = carry[0], carry[1], carry[2], carry[3]
+    m0, m1, m2, m3 = mass[0], mass[1], mass[2], mass[3]
+    s0, s1, s2, s3 = size[0], size[1], size[2], size[3]
+    for i in range(begin, end):
+        x0, x1, x2, x3 = values[b0 + i], values[b1 + i], values[b2 + i], values[b3 + i]
+        if x0 > SNAP and x0 < HIGH:
+            c0, m0, s0 = _join(b0 + i, x0, weights[w0 + i], coins[a0 + i], c0, m0, s0, out)
+        else:
+            out[b0 + i] = x0 > 0.5
+        if x1 > SNAP and x1 < HIGH:
+            c1, m1, s1 = _join(b1 + i, x1, weights[w1 + i], coins[a1 + i], c1, m1, s1, out)
+        else:
+            out[b1 + i] = x1 > 0.5
+        if x2 > SNAP and x2 < HIGH:
+            c2, m2, s2 = _join(b2 + i, x2, weights[w2 + i], coins[a2 + i], c2, m2, s2, out)
+        else:
+            out[b2 + i] = x2 > 0.5
+        if x3 > SNAP and x3 < HIGH:
+            c3, m3, s3 = _join(b3 + i, x3, weights[w3 + i], coins[a3 + i], c3, m3, s3, out)
+        else:
+            out[b3 + i] = x3 > 0.5
+    carry[0], carry[1], carry[2], carry[3] = c0, c1, c2, c3
+    mass[0], mass[1], mass[2], mass[3] = m0, m1, m2, m3
+    size[0], size[1], size[2], size[3] = s0, s1, s2, s3
 
 
-BERNOULLI, DROP, HALF = 0, 1, 2
-"""What becomes of the last fractional entry; see `edgeopt.rounding.depround`."""
+@compiled(writes="out carry mass size", nogil=True)
+def chain_ragged(
+    values: Floats, weights: Floats, coins: Floats, at: Ints, count: Ints, carry: Ints,
+    mass: Floats, size: Floats, out: Bools,
+) -> None:  # fmt: skip
+    """Run four chains of `count` entries each from their beginning to their end, shape [4]."""
+    begin_four(values, weights, at, carry, mass, size)
+    common = min(min(count[0], count[1]), min(count[2], count[3]))
+    chain_four(values, weights, coins, at, 1, common, carry, mass, size, out)
+    for k in range(LANES):
+        carry[k], mass[k], size[k] = chain_on(
+            values, weights, coins, carry[k], mass[k], size[k], at[0, k] + common,
+            at[1, k] + common, at[2, k] + common, count[k] - common, out,
+        )  # fmt: skip
+        carry[k], mass[k] = end_chain(carry[k], mass[k], size[k], out)
 
 
 @compiled(writes="out", nogil=True)
 def finish(
-    weights: NDArray[np.float64],
-    residual: int,
-    coins: NDArray[np.float64],
-    used: int,
-    last: int,
-    mass: float,
-    out: NDArray[np.bool_],
-) -> int:
-    """Decide on the entry that a chain left fractional."""
+    residual: int, coin: float, fair: float, last: int, mass: float, size: float, out: Bools
+) -> None:
+    """Decide on the entry that a chain left fractional, by its own coin and, for half, a fair one.
+
+    The fair coin is the first entry's, which no pair step uses.
+    """
     if last < 0 or residual == DROP:
-        return used
-    drawn = coins[used] * weights[last] < mass
+        return
+    drawn = coin * size < mass
     if residual != HALF:
         out[last] = drawn
-        return used + 1
-    if drawn and coins[used + 1] < 0.5:
+    elif drawn and fair < 0.5:
         out[:] = False
         out[last] = True
-    return used + 2
 
 
 @compiled(writes="out", nogil=True)
-def depround_row(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    residual: int,
-    coins: NDArray[np.float64],
-    out: NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Round one row in index order."""
-    used, last, mass = chain_row(values, weights, coins, out)
-    return finish(weights, residual, coins, used, last, mass, out), last
+def depround_row(values: Floats, weights: Floats, residual: int, coins: Floats, out: Bools) -> int:
+    """Round one row in index order; return the entry that was left fractional, or -1."""
+    last, mass = chain_row(values, weights, coins, out)
+    finish(residual, coins[values.size], coins[0], last, mass, weights[last], out)
+    return last
 
 
 @compiled(writes="out", nogil=True)
 def depround_shuffled(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    residual: int,
-    coins: NDArray[np.float64],
-    out: NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Round one row, its fractional entries taken in a random order."""
-    count = count_fractional(values)
-    order = np.empty(count, dtype=np.int64)
-    k = 0
-    for i in range(values.shape[0]):
+    values: Floats, weights: Floats, residual: int, coins: Floats, out: Bools
+) -> int:
+    """Round one row, its fractional entries taken in a random order; it has 2n + 1 coins."""
+    n, count = values.size, 0
+    order = np.empty(n, dtype=np.int64)
+    for i in range(n):
         if values[i] > SNAP and values[i] < HIGH:
-            order[k] = i
-            k += 1
+            order[count] = i
+            count += 1
         else:
             out[i] = values[i] > 0.5
+    if count == 0:
+        return -1
+    order = order[:count]
     for k in range(count - 1, 0, -1):
         other = int(coins[k] * (k + 1))
         order[k], order[other] = order[other], order[k]
     decided = np.empty(count, dtype=np.bool_)
-    used, last = depround_row(values[order], weights[order], residual, coins[count:], decided)
+    last = depround_row(values[order], weights[order], residual, coins[2 * n - count :], decided)
     if residual == HALF and last >= 0 and decided[last]:
         out[:] = False
     for k in range(count):
         out[order[k]] = decided[k]
-    return count + used, -1 if last < 0 else order[last]
+    return -1 if last < 0 else order[last]
 
 
 @compiled(writes="out", nogil=True)
 def pairwise_row(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    margin: float,
-    coins: NDArray[np.float64],
-    out: NDArray[np.int64],
+    values: Floats, weights: Floats, margin: float, coins: Floats, out: Ints
 ) -> tuple[int, float]:
     """Round one row of nonnegative numbers to the whole number below or above."""
-    n = values.shape[0]
+    n = values.size
     parts = np.empty(n, dtype=np.float64)
     for i in range(n):
         below = np.floor(values[i])
         out[i] = int(below)
         parts[i] = values[i] - below if weights[i] > 0.0 else 0.0
     raised = np.empty(n, dtype=np.bool_)
-    used, last, mass = chain_row(parts, weights, coins, raised)
+    last, mass = chain_row(parts, weights, coins, raised)
     floored, lost = -1, 0.0
     if last >= 0:
         if weights[last] - mass <= margin:
-            raised[last] = coins[used] * weights[last] < mass
+            raised[last] = coins[n] * weights[last] < mass
         else:
             floored, lost = last, mass / weights[last]
-    k = count_fractional(parts)
     for i in range(n):
         if weights[i] == 0.0:
             part = values[i] - out[i]
-            raised[i] = part > 0.5
-            if part > SNAP and part < HIGH:
-                raised[i] = coins[k] < part
-                k += 1
+            raised[i] = coins[i] < part if part > SNAP and part < HIGH else part > 0.5
     for i in range(n):
         out[i] += raised[i]
     return floored, lost

@@ -108,7 +108,7 @@ def pairwise(
     weights
         Weights e >= 0, shape [n] or [B, n]; positive ones between 1e-100 and 1e100.
     rng
-        Seed or generator; one uniform is taken per fractional entry, rows one after another.
+        Seed or generator; a row of n entries takes n + 1 uniforms, rows one after another.
     residual
         What becomes of the last fraction :math:`v_r`: ``"floor"`` rounds it down; ``"bernoulli"``
         rounds it up with probability :math:`v_r`.

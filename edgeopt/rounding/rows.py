@@ -1,4 +1,8 @@
-"""Checks of the arrays that roundings take; an error names the argument, index, value and rule."""
+"""Rows of a batch: checked, cut into blocks and segments, and rounded on threads where it pays.
+
+Threads of Python run compiled code that holds no lock. A parallel loop of numba would do the same,
+but ends the process when one that has used it forks, which worker pools do.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,18 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from edgeopt.errors import InputError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.kernels import compiled
-from edgeopt.options import real_array
+from edgeopt.options import check_choice, real_array
 from edgeopt.rounding.kernels import (
-    HALF,
+    LANES,
     SNAP,
-    chain_rows,
-    count_fractional,
+    begin_four,
+    chain_four,
+    chain_on,
+    chain_ragged,
+    chain_row,
+    depround_row,
     depround_shuffled,
     finish,
     pairwise_row,
@@ -25,6 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 
 LIGHTEST, HEAVIEST = 1e-100, 1e100
@@ -65,9 +77,9 @@ def fraction_rows(field: str, values: ArrayLike) -> NDArray[np.float64]:
 def weight_rows(
     weights: ArrayLike | None, shape: tuple[int, ...], *, zero: bool = False
 ) -> NDArray[np.float64]:
-    """Return weights as rows, [B, n] or [1, n] for all rows alike; None stands for ones."""
+    """Return weights as rows, [B, n] or [1, n] for all rows alike; None stands for one, [1, 1]."""
     if weights is None:
-        return np.ones((1, shape[-1]))
+        return np.ones((1, 1))
     array = as_rows("weights", weights)
     if array.shape not in (shape, shape[-1:]):
         raise InputError(
@@ -102,80 +114,112 @@ def budget_rows(budget: ArrayLike, rows: int) -> NDArray[np.float64]:
     return np.broadcast_to(array, (rows,))
 
 
-_BLOCK = 2**16
+def check_segments(segments: int | None, order: str) -> None:
+    """Check into how many segments a row may be cut."""
+    if segments is not None:
+        check_choice("segments", segments, (1, 4), otherwise="None")
+        if segments > 1 and order == "random":
+            raise OptionError("segments=4 goes with order='index'")
+
+
+BLOCK = 2**16
 """Entries that share one draw of coins: their coins stay in the processor's cache."""
 
-_SIDE_BY_SIDE = 4
-"""Rows whose chains run together: more gain nothing."""
+SEGMENTED = BLOCK // LANES
+"""Rows of more entries are cut into segments: fewer of them than chains fit into a block."""
 
 _WORTH_THREADS = 2**18
 """Entries from which threads repay their start."""
 
 
 def depround_rows(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    values: Floats,
+    weights: Floats,
     residual: int,
-    shuffled: bool,
     rng: np.random.Generator,
-) -> NDArray[np.bool_]:
+    *,
+    shuffled: bool = False,
+    segments: int | None = None,
+) -> Bools:
     """Round every row of `values`, shape [B, n], with weights [B, n] or [1, n]."""
     out = np.empty(values.shape, np.bool_)
-    counts = np.empty(len(values), np.int64)
-    _count_coins(values, 2 if shuffled else 1, int(residual == HALF), counts)
+    n = values.shape[1]
+    if segments is None:
+        segments = LANES if n > SEGMENTED and not shuffled else 1
+    if segments > 1 and n >= LANES:
+        for row, decided, own in zip(values, out, _per_row(weights, len(values)), strict=True):
+            _depround_segments(row, own, residual, rng, decided)
+        return out
+    weights = expanded(weights, n)
 
-    def block(start: int, stop: int, coins: NDArray[np.float64]) -> None:
-        rows = slice(start, stop)
-        first = np.cumsum(counts[rows]) - counts[rows]
-        shared = _rows_of(weights, rows)
-        if shuffled:
-            _shuffled_block(values[rows], shared, residual, first, coins, out[rows])
-        else:
-            _depround_block(values[rows], shared, residual, first, coins, out[rows])
+    def block(rows: slice, coins: Floats) -> None:
+        own = _rows_of(weights, rows)
+        kernel = _shuffled_block if shuffled else _depround_block
+        kernel(values[rows], own, residual, coins, out[rows])
 
-    _in_blocks(counts, values.shape[1], rng, block)
-    return out
-
-
-def depround_rows_with(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    residual: int,
-    coins: NDArray[np.float64],
-) -> NDArray[np.bool_]:
-    """Round every row of `values`, shape [B, n], on coins of its own, shape [B, n + 1]."""
-    out = np.empty(values.shape, np.bool_)
-    first = np.arange(len(values)) * coins.shape[1]
-    _depround_block(values, weights, residual, first, coins.ravel(), out)
+    _in_blocks(len(values), 2 * n + 1 if shuffled else n + 1, rng, block)
     return out
 
 
 def pairwise_rows(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    margin: float,
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    values: Floats, weights: Floats, margin: float, rng: np.random.Generator
+) -> tuple[Ints, Floats]:
     """Round every row of `values`, shape [B, n]: whole numbers, and fractions lost, [B, n] each."""
-    out = np.empty(values.shape, np.int64)
-    lost = np.zeros(values.shape)
-    counts = np.empty(len(values), np.int64)
-    _count_coins(values - np.floor(values), 1, 0, counts)
+    out, lost = np.empty(values.shape, np.int64), np.zeros(values.shape)
 
-    def block(start: int, stop: int, coins: NDArray[np.float64]) -> None:
-        rows = slice(start, stop)
-        _pairwise_block(
-            values[rows],
-            _rows_of(weights, rows),
-            margin,
-            counts[rows],
-            coins,
-            out[rows],
-            lost[rows],
-        )
+    def block(rows: slice, coins: Floats) -> None:
+        own = _rows_of(weights, rows)
+        _pairwise_block(values[rows], own, margin, coins, out[rows], lost[rows])
 
-    _in_blocks(counts, values.shape[1], rng, block)
+    _in_blocks(len(values), values.shape[1] + 1, rng, block)
     return out, lost
+
+
+def _depround_segments(
+    values: Floats, weights: Floats, residual: int, rng: np.random.Generator, out: Bools
+) -> None:
+    """Round one row as four chains side by side, and a fifth over the entries that they leave."""
+    length = values.size // LANES
+    one = np.arange(LANES) * length
+    # Equal weights need no more than one block of them.
+    same = weights.size == 1
+    weights = np.full(min(length, SEGMENTED) + LANES, weights[0]) if same else weights
+    at = np.stack([one, np.zeros_like(one) if same else one, np.zeros_like(one)])
+    carry, mass, size = np.empty(LANES, np.int64), np.empty(LANES), np.empty(LANES)
+    begin_four(values, weights, at, carry, mass, size)
+    coins, unused = np.empty(LANES * min(length, SEGMENTED)), np.empty(LANES)
+    for start in range(0, length, SEGMENTED):
+        count = min(SEGMENTED, length - start)
+        drawn = rng.random(out=coins[: LANES * count])
+        at[2] = np.arange(LANES) * count
+        if start == 0:
+            unused[:] = drawn[at[2]]
+        chain_four(values, weights, drawn, at, int(start == 0), count, carry, mass, size, out)
+        at[0] += count
+        at[1] += 0 if same else count
+    rest, last = values.size - LANES * length, LANES - 1
+    coins = rng.random(rest + 1)
+    carry[last], mass[last], size[last] = chain_on(
+        values, weights, coins, carry[last], mass[last], size[last], LANES * length,
+        0 if same else LANES * length, 0, rest, out,
+    )  # fmt: skip
+    _join_segments(carry, mass, size, residual, coins[rest], unused, out)
+
+
+@compiled(writes="out")
+def _join_segments(
+    carry: Ints, mass: Floats, size: Floats, residual: int, coin: float, unused: Floats, out: Bools
+) -> None:
+    """Join what segments leave, by the coins of their first entries, and decide on the last."""
+    values = np.empty(carry.size, dtype=np.float64)
+    for k in range(carry.size):
+        values[k] = mass[k] / size[k]
+    decided = np.empty(carry.size, dtype=np.bool_)
+    last, left = chain_row(values, size, unused, decided)
+    for k in range(carry.size):
+        out[carry[k]] = decided[k]
+    if last >= 0:
+        finish(residual, coin, unused[0], carry[last], left, size[last], out)
 
 
 def _threads() -> int:
@@ -183,95 +227,82 @@ def _threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
-def _rows_of(weights: NDArray[np.float64], rows: slice) -> NDArray[np.float64]:
+def _rows_of(weights: Floats, rows: slice) -> Floats:
     return weights if len(weights) == 1 else weights[rows]
 
 
+def _per_row(weights: Floats, rows: int) -> list[Floats]:
+    return [weights[b % len(weights)] for b in range(rows)]
+
+
+def expanded(weights: Floats, n: int) -> Floats:
+    """Return weights of rows of n entries, [B, n] or [1, n], where one may stand for all."""
+    return weights if weights.shape[1] == n else np.full((1, n), weights[0, 0])
+
+
 def _in_blocks(
-    counts: NDArray[np.int64],
-    width: int,
-    rng: np.random.Generator,
-    block: Callable[[int, int, NDArray[np.float64]], None],
+    rows: int, width: int, rng: np.random.Generator, block: Callable[[slice, Floats], None]
 ) -> None:
-    """Call `block(start, stop, coins)` for all rows, on threads where it pays.
+    """Call `block(rows, coins)` for all rows, each with `width` coins, on threads where it pays.
 
     The coins are drawn here, in the order of the rows, while threads work on those before.
     """
-    rows = len(counts)
-    step = max(1, _BLOCK // width)
+    step = max(1, BLOCK // width)
     starts = range(0, rows, step)
     threads = min(_threads(), len(starts))
     if threads == 1 or rows * width < _WORTH_THREADS:
         for start in starts:
             stop = min(start + step, rows)
-            block(start, stop, rng.random(int(counts[start:stop].sum())))
+            block(slice(start, stop), rng.random((stop - start, width)))
         return
     with ThreadPoolExecutor(threads) as pool:
         running = []
         for start in starts:
             stop = min(start + step, rows)
-            coins = rng.random(int(counts[start:stop].sum()))
-            running.append(pool.submit(block, start, stop, coins))
+            running.append(
+                pool.submit(block, slice(start, stop), rng.random((stop - start, width)))
+            )
         for done in running:
             done.result()
 
 
-@compiled(writes="counts", nogil=True)
-def _count_coins(
-    values: NDArray[np.float64], each: int, extra: int, counts: NDArray[np.int64]
-) -> None:
-    for b in range(values.shape[0]):
-        counts[b] = each * count_fractional(values[b]) + extra
-
-
 @compiled(writes="out", nogil=True)
 def _depround_block(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    residual: int,
-    first: NDArray[np.int64],
-    coins: NDArray[np.float64],
-    out: NDArray[np.bool_],
+    values: Floats, weights: Floats, residual: int, coins: Floats, out: Bools
 ) -> None:
-    used = first.copy()
-    last, mass = np.empty(_SIDE_BY_SIDE, dtype=np.int64), np.empty(_SIDE_BY_SIDE, dtype=np.float64)
-    for b in range(0, values.shape[0], _SIDE_BY_SIDE):
-        rows = slice(b, min(b + _SIDE_BY_SIDE, values.shape[0]))
-        shared = weights if weights.shape[0] == 1 else weights[rows]
-        chain_rows(values[rows], shared, coins, used[rows], out[rows], last, mass)
-        for k in range(rows.stop - b):
-            row = weights[(b + k) % weights.shape[0]]
-            finish(row, residual, coins, used[b + k], last[k], mass[k], out[b + k])
+    """Round rows, shape [B, n], on coins of shape [B, n + 1], four at a time."""
+    rows, n = values.shape
+    flat, own, tossed, decided = values.ravel(), weights.ravel(), coins.ravel(), out.ravel()
+    at, count = np.empty((3, LANES), dtype=np.int64), np.empty(LANES, dtype=np.int64)
+    carry, mass = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.float64)
+    size = np.empty(LANES, dtype=np.float64)
+    whole = rows - rows % LANES
+    for b in range(0, whole, LANES):
+        for k in range(LANES):
+            at[0, k], at[2, k], count[k] = (b + k) * n, (b + k) * (n + 1), n
+            at[1, k] = 0 if weights.shape[0] == 1 else (b + k) * n
+        chain_ragged(flat, own, tossed, at, count, carry, mass, size, decided)
+        for k in range(LANES):
+            last, row = carry[k] - (b + k) * n if carry[k] >= 0 else -1, coins[b + k]
+            finish(residual, row[n], row[0], last, mass[k], size[k], out[b + k])
+    for b in range(whole, rows):
+        depround_row(values[b], weights[b % weights.shape[0]], residual, coins[b], out[b])
 
 
 @compiled(writes="out", nogil=True)
 def _shuffled_block(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    residual: int,
-    first: NDArray[np.int64],
-    coins: NDArray[np.float64],
-    out: NDArray[np.bool_],
+    values: Floats, weights: Floats, residual: int, coins: Floats, out: Bools
 ) -> None:
     for b in range(values.shape[0]):
-        row = weights[b % weights.shape[0]]
-        depround_shuffled(values[b], row, residual, coins[first[b] :], out[b])
+        depround_shuffled(values[b], weights[b % weights.shape[0]], residual, coins[b], out[b])
 
 
 @compiled(writes="out lost", nogil=True)
 def _pairwise_block(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    margin: float,
-    counts: NDArray[np.int64],
-    coins: NDArray[np.float64],
-    out: NDArray[np.int64],
-    lost: NDArray[np.float64],
+    values: Floats, weights: Floats, margin: float, coins: Floats, out: Ints, lost: Floats
 ) -> None:
-    begin = 0
     for b in range(values.shape[0]):
         row = weights[b % weights.shape[0]]
-        last, fraction = pairwise_row(values[b], row, margin, coins[begin:], out[b])
+        last, fraction = pairwise_row(values[b], row, margin, coins[b], out[b])
         if last >= 0:
             lost[b, last] = fraction
-        begin += counts[b]

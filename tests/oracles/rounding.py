@@ -17,7 +17,8 @@ def finish(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fractio
     """Return the law of the vector when at most one fractional entry is left.
 
     Pairs the two smallest fractional indices; each step shifts mass s y between them. In random
-    order, the law is the mean of what all orders of the entries give.
+    order, the law is the mean of what all orders of the entries give. With order "segments" pairs
+    within a quarter of the entries come first.
     """
     if order == "random":
         mixed: dict = defaultdict(Fraction)
@@ -36,6 +37,13 @@ def finish(y: Sequence, s: Sequence, order: str = "index") -> dict[tuple[Fractio
         if len(between) < 2:
             law[state] += chance
             continue
+        if order == "segments" and len(state) >= 4:
+            length = len(state) // 4
+            for k in range(4):
+                mine = [n for n in between if min(n // length, 3) == k]
+                if len(mine) > 1:
+                    between = mine
+                    break
         i, j = between[:2]
         up = min(1 - state[i], s[j] * state[j] / s[i])
         down = min(state[i], s[j] * (1 - state[j]) / s[i])

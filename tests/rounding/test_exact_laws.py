@@ -121,6 +121,41 @@ def test_bernoulli_keeps_marginals_sum_and_negative_correlation(row):
         assert every <= hit
 
 
+@given(rows(n=8), st.sampled_from(MODES[:2]))
+def test_segments_keep_marginals_sum_and_negative_correlation(row, mode):
+    y, s = row
+    law = depround_law(y, s, residual=mode, segments=4)
+    assert law == oracle.depround(y, s, mode, order="segments")
+    assert sum(law.values()) == 1
+    if len(y) < 4:
+        assert law == depround_law(y, s, residual=mode)
+    largest = max((w for v, w in zip(y, s, strict=True) if 0 < v < 1), default=F(0))
+    for x in law:
+        assert abs(total(x, s) - total(y, s)) < largest or total(x, s) == total(y, s)
+    if mode == "bernoulli":
+        assert marginals(law, len(y)) == y
+        for none, missed, every, hit in product_bounds(law, y):
+            assert none <= missed
+            assert every <= hit
+
+
+def test_prefix_sums_are_looser_in_segments() -> None:
+    """Twelve times three tenths: one chain is less than an entry off, segments up to 1.5."""
+    y = [F(3, 10)] * 12
+
+    def farthest(segments):
+        law = depround_law(y, segments=segments)
+        return max(abs(sum(x[:k]) - sum(y[:k])) for x in law for k in range(13))
+
+    assert farthest(1) == F(9, 10)
+    assert farthest(4) == F(3, 2)
+
+
+def test_numbers_of_numpy_stay_exact() -> None:
+    law = depround_law(np.full(9, 0.3), np.arange(1, 10))
+    assert law == depround_law([0.3] * 9, list(range(1, 10)))
+
+
 @given(rows())
 def test_at_most_one_entry_is_left_and_the_sum_is_kept_until_then(row):
     """Before the residual is decided, in the oracle; dropping it, in the law."""

@@ -123,7 +123,23 @@ def test_the_law_in_floats_is_the_law(seed):
         assert law.get(x, 0.0) == pytest.approx(float(exact.get(x, 0)), abs=1e-6)
 
 
-def one_coin_per_entry(y, coins):
+@pytest.mark.parametrize("residual", ["bernoulli", "drop", "half"])
+def test_segments_are_drawn_by_their_law(residual):
+    rng = np.random.default_rng(12)
+    y, weights = rng.random(7).round(2), rng.integers(1, 4, 7)
+    options = {"residual": residual, "segments": 4}
+    if residual == "half":
+        options["budget"] = float(weights @ y) + 3
+    law = depround_law(y, weights, **options)
+    drawn = depround(np.tile(y, (DRAWS, 1)), weights, rng=3, **options)
+    seen, count = np.unique(drawn, axis=0, return_counts=True)
+    assert {tuple(x) for x in seen.astype(int).tolist()} <= set(law)
+    for x, number in zip(seen.astype(int).tolist(), count.tolist(), strict=True):
+        chance = float(law[tuple(x)])
+        assert abs(number - DRAWS * chance) < LARGE * np.sqrt(DRAWS * chance * (1 - chance)) + 1
+
+
+def coin_of_the_carry(y, coins):
     """Round with the coin of the smaller index at a step and its own for the residual."""
     carry, fraction, out = -1, 0.0, [0] * len(y)
     for j, new in enumerate(y):
@@ -146,22 +162,22 @@ def one_coin_per_entry(y, coins):
     return out
 
 
-def test_a_coin_per_step_keeps_marginals_and_one_per_entry_does_not():
+def test_the_coin_of_the_new_entry_keeps_marginals_and_that_of_the_carry_does_not():
     """All chances of y = (2/3, 2/3, 2/3) are multiples of 1/6: midpoints of a grid are exact."""
     y = np.full(3, 2 / 3)
     grid = (np.arange(6) + 0.5) / 6
-    per_step, per_entry = np.zeros(3), np.zeros(3)
+    per_new, per_carry = np.zeros(3), np.zeros(3)
     out = np.empty(3, bool)
     for first in grid:
         for second in grid:
             for third in grid:
-                coins = np.array([first, second, third])
+                coins = np.array([first, second, third, 0.5])
                 depround_row(y, np.ones(3), BERNOULLI, coins, out)
                 assert out.sum() == 2
-                per_step += out / 216
-                per_entry += np.array(one_coin_per_entry(y, coins)) / 216
-    assert per_step == pytest.approx(y, abs=1e-12)
-    assert np.abs(per_entry - y).max() > 0.1
+                per_new += out / 216
+                per_carry += np.array(coin_of_the_carry(y, coins)) / 216
+    assert per_new == pytest.approx(y, abs=1e-12)
+    assert np.abs(per_carry - y).max() > 0.1
 
 
 def test_the_same_coins_for_other_fractions_keep_every_marginal():
@@ -171,7 +187,7 @@ def test_the_same_coins_for_other_fractions_keep_every_marginal():
     slots = [rng.random(8)]
     slots.append(np.clip(slots[0] + rng.normal(0, 0.01, 8), 0, 1))
     slots.append(np.where(rng.random(8) < 0.5, 0.0, rng.random(8)))
-    coins = rng.random((DRAWS // 2, 8))
+    coins = rng.random((DRAWS // 2, 9))
     drawn = np.empty((3, len(coins), 8), bool)
     for t, y in enumerate(slots):
         for b, row in enumerate(coins):

@@ -31,6 +31,8 @@ class Cells(NamedTuple):
         Of every node, and what of it a fractional allocation fills, MB, shape [V].
     free
         Nodes whose budget does not hold all their cells, shape [V].
+    order
+        Nodes that have cells, by their number: neighbours are rounded side by side.
     types
         Where the options of each request type begin, cheapest first, shape [R + 1].
     option
@@ -48,6 +50,7 @@ class Cells(NamedTuple):
     budget: Floats
     filled: Floats
     free: Bools
+    order: Ints
     types: Ints
     option: Ints
     cell: Ints
@@ -89,6 +92,8 @@ def cells_of(
     number[place] = np.arange(place.size)
     size = instance.size.ravel()[place]
     first = np.concatenate(([0], np.cumsum(kept.sum(axis=1))))
+    count = np.diff(first)
+    by_count = np.argsort(count, kind="stable")
     # The first permanent option takes all that is left of a type: what ranks behind serves nothing.
     permanent = np.flatnonzero(ranking.permanent)
     last = permanent[np.searchsorted(permanent, ranking.first[:-1])]
@@ -102,6 +107,7 @@ def cells_of(
         budget=instance.budget,
         filled=filled,
         free=free,
+        order=by_count[count[by_count] > 0],
         types=np.searchsorted(option, ranking.first),
         option=option,
         cell=number[ranking.cell[option]],

@@ -9,8 +9,7 @@ import numpy as np
 from edgeopt.kernels import compiled
 from edgeopt.online.idn.serving import SLACK
 from edgeopt.online.knapsack_projection import ascend_in_place
-from edgeopt.rounding.chain import chain_row, count_fractional
-from edgeopt.rounding.kernels import fill_row, finish
+from edgeopt.rounding.kernels import LANES, chain_ragged, depround_row, fill_row, finish
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,47 +25,63 @@ SEEN = 1e-6
 """Models of a smaller share are not fetched to fill a budget."""
 
 
-@compiled
-def count_coins(first: Ints, point: Floats, extra: int) -> int:
-    """Count the coins that fresh rounding of all nodes takes."""
-    count = 0
-    for v in range(first.size - 1):
-        if first[v + 1] > first[v]:
-            count += count_fractional(point[first[v] : first[v + 1]]) + extra
-    return count
-
-
 @compiled(writes="drawn deployed", both=True)
 def deploy(
-    cells: Cells, point: Floats, credit: Floats, drawn: Floats, deployed: Bools,
-    coins: Floats, at: int, common: bool, residual: int, extra: int, refill: bool,
-) -> int:  # fmt: skip
+    cells: Cells, point: Floats, credit: Floats, drawn: Floats, deployed: Bools, coins: Floats,
+    common: bool, residual: int, refill: bool,
+) -> None:  # fmt: skip
     """Round every node whose shares have changed, or every node on fresh coins.
 
-    What is deployed, the shares behind it (negative before the first slot) and the place in the
-    coins are brought up to date. Common coins belong to cells, one more to a node, and `extra`.
+    What is deployed and the shares behind it (negative before the first slot) are brought up to
+    date. A node with n cells has n + 1 coins.
     """
-    for v in range(cells.first.size - 1):
-        begin, end = cells.first[v], cells.first[v + 1]
-        if begin == end:
-            continue
-        share, out, size = point[begin:end], deployed[begin:end], cells.size[begin:end]
-        if common:
-            same = True
-            for c in range(begin, end):
-                same &= drawn[c] == point[c]
-                drawn[c] = point[c]
-            if same:
-                continue
-            at = begin + v * extra
-        before = out.copy()
-        used, last, mass = chain_row(share, size, coins[at:], out)
-        finish(size, residual, coins[at:], used, last, mass, out)
-        if not common:
-            at += count_fractional(share) + extra
-        if refill and cells.free[v]:
-            _refill(share, credit[begin:end], size, cells.budget[v], before, out)
-    return at
+    nodes = np.empty(cells.free.size, dtype=np.int64)
+    before = np.empty(deployed.size, dtype=np.bool_)
+    count = 0
+    for v in cells.order:
+        changed = not common
+        for c in range(cells.first[v], cells.first[v + 1]):
+            changed |= drawn[c] != point[c]
+            drawn[c], before[c] = point[c], deployed[c]
+        if changed:
+            nodes[count] = v
+            count += 1
+    at, length = np.empty((3, LANES), dtype=np.int64), np.empty(LANES, dtype=np.int64)
+    last, mass = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.float64)
+    weight = np.empty(LANES, dtype=np.float64)
+    for i in range(0, count, LANES):
+        if i + LANES > count:
+            for k in range(i, count):
+                v = nodes[k]
+                begin, end = cells.first[v], cells.first[v + 1]
+                own = coins[begin + v : end + v + 1]
+                depround_row(
+                    point[begin:end], cells.size[begin:end], residual, own, deployed[begin:end]
+                )
+            break
+        for k in range(LANES):
+            v = nodes[i + k]
+            at[0, k] = at[1, k] = cells.first[v]
+            at[2, k] = cells.first[v] + v
+            length[k] = cells.first[v + 1] - cells.first[v]
+        chain_ragged(point, cells.size, coins, at, length, last, mass, weight, deployed)
+        for k in range(LANES):
+            v = nodes[i + k]
+            begin, end = cells.first[v], cells.first[v + 1]
+            entry = last[k] - begin if last[k] >= 0 else -1
+            finish(
+                residual, coins[end + v], coins[begin + v], entry, mass[k], weight[k],
+                deployed[begin:end],
+            )  # fmt: skip
+    if refill:
+        for i in range(count):
+            v = nodes[i]
+            begin, end = cells.first[v], cells.first[v + 1]
+            if cells.free[v]:
+                _refill(
+                    point[begin:end], credit[begin:end], cells.size[begin:end], cells.budget[v],
+                    before[begin:end], deployed[begin:end],
+                )  # fmt: skip
 
 
 @compiled(writes="out")
@@ -74,17 +89,20 @@ def _refill(
     share: Floats, credit: Floats, size: Floats, budget: float, before: Bools, out: Bools
 ) -> None:
     """Add what fits: models that are there already, then those of most credit per MB."""
-    used = 0.0
+    room = budget
     for i in range(out.size):
-        used += size[i] if out[i] else 0.0
+        room -= size[i] if out[i] else 0.0
+    found = False
     for i in range(out.size):
-        if before[i] and not out[i] and used + size[i] <= budget:
+        if before[i] and not out[i] and size[i] <= room:
             out[i] = True
-            used += size[i]
-    worth = np.empty(out.size, dtype=np.float64)
-    for i in range(out.size):
-        worth[i] = credit[i] if share[i] > SEEN else 0.0
-    fill_row(worth, size, budget - used, out)
+            room -= size[i]
+        found |= share[i] > SEEN and credit[i] > 0.0 and not out[i] and size[i] <= room
+    if found:
+        worth = np.empty(out.size, dtype=np.float64)
+        for i in range(out.size):
+            worth[i] = credit[i] if share[i] > SEEN else 0.0
+        fill_row(worth, size, room, out)
 
 
 @compiled(writes="potential", both=True)
@@ -142,7 +160,7 @@ def half_range(cells: Cells, gradient: Floats, norm: Floats) -> None:
 
 @compiled(writes="point", both=True)
 def ascend(cells: Cells, gradient: Floats, norm: Floats, rate: Floats, point: Floats) -> None:
-    """Take a step at every node with a choice whose gradient has a range, in place."""
+    """Take a step at every node with a choice, in place, where neither number of it is 0."""
     for v in range(cells.free.size):
         if cells.free[v] and rate[v] > 0.0 and norm[v] > 0.0:
             begin, end = cells.first[v], cells.first[v + 1]
@@ -228,7 +246,7 @@ class Rules(NamedTuple):
 
     Attributes
     ----------
-    common, residual, extra, refill, shared
+    common, residual, refill, shared
         See `deploy` and `share_credit`.
     leader, discount
         Whether steps go from the start along the sum of gradients, and how fast it forgets.
@@ -240,7 +258,6 @@ class Rules(NamedTuple):
 
     common: bool
     residual: int
-    extra: int
     refill: bool
     shared: bool
     leader: bool
@@ -276,12 +293,13 @@ def run(
         for c in range(count):
             before[c] = deployed[c]
         if rules.due[slot]:
-            if not rules.common and coins.size - at < count + nodes * rules.extra:
+            if coins.size - at < count + nodes:
                 break
-            at = deploy(
-                cells, point, gradient, drawn, deployed, coins, at, rules.common, rules.residual,
-                rules.extra, rules.refill,
+            deploy(
+                cells, point, gradient, drawn, deployed, coins[at : at + count + nodes],
+                rules.common, rules.residual, rules.refill,
             )  # fmt: skip
+            at += 0 if rules.common else count + nodes
         for v in range(nodes):
             used = 0.0
             for c in range(cells.first[v], cells.first[v + 1]):
@@ -317,8 +335,7 @@ def run(
             for c in range(count):
                 total[c] = rules.discount * total[c] + gradient[c]
             _restart(cells, start, rate, point)
-            half_range(cells, total, norm)
-            ascend(cells, total, norm, rate, point)
+            ascend(cells, total, rate, rate, point)
         else:
             ascend(cells, gradient, norm, rate, point)
         slot += 1

@@ -19,7 +19,6 @@ from edgeopt.online.idn.policies.infida_parts import (
     MessageLoss,
     NodeEntropy,
     NodeRates,
-    Residual,
     Stretching,
     guarantee_of,
 )
@@ -66,7 +65,7 @@ class InfidaState:
     refreshed
         Slot in which it was drawn, -1 before the first.
     coins
-        One coin per cell, and one or two per node, once they are drawn and if they are common.
+        One coin of every cell and one more of every node, once drawn and if they are common.
     noise
         Where noise is drawn from, if there is any.
     """
@@ -237,7 +236,7 @@ class Infida:
             constants.budget, whole, out=np.ones(instance.nodes), where=whole > constants.budget
         )
         point = np.repeat(share, np.diff(cells.first))
-        nodes = NodeEntropy(cells, point, constants.diameter)
+        nodes = NodeEntropy(cells, point, constants.diameter, self.ascent == "mirror")
         rule = self._rule(instance, constants)
         ascent = MirrorAscent(nodes, rule, self.ascent, self.discount)
         climbing = replace(ascent.start(), squares=np.zeros(instance.nodes))
@@ -269,15 +268,11 @@ class Infida:
         if self.noise is not None and noise is None:
             [noise] = rng.spawn(1)
         if coins is None:
-            coins = rng.random(
-                _most(cells, residual)
-                if common
-                else compact.count_coins(cells.first, point, residual.coins)
-            )
+            coins = rng.random(_coins(cells))
         drawn, deployed = state.drawn.copy(), state.deployed.copy()
         compact.deploy(
-            cells, point, state.gradient, drawn, deployed, coins, 0, common, residual.rule,
-            residual.coins, residual.refill,
+            cells, point, state.gradient, drawn, deployed, coins, common, residual.rule,
+            residual.refill,
         )  # fmt: skip
         allocation = state.dense(deployed)
         return allocation, replace(
@@ -358,11 +353,11 @@ class Infida:
         adaptive = isinstance(rule, AdaptiveStep)
         rate = rule.rate(state.mirror, np.ones(truth.nodes))
         rules = compact.Rules(
-            common, residual.rule, residual.coins, residual.refill, self.credit == "shared",
+            common, residual.rule, residual.refill, self.credit == "shared",
             self.ascent == "leader", self.discount, rate, adaptive, self._refreshes(truth.horizon),
         )  # fmt: skip
         route = compact.route_of(truth.ranking, cells)
-        most = _most(cells, residual)
+        most = _coins(cells)
         point, drawn = state.climbing.point.copy(), state.drawn.copy()
         deployed, squares = state.deployed.copy(), np.zeros(truth.nodes)
         gradient, total = np.zeros_like(point), np.zeros_like(point)
@@ -375,7 +370,7 @@ class Infida:
             )  # fmt: skip
             if slot == truth.horizon:
                 return
-            coins = np.concatenate([coins[used:], rng.random(_COINS + most)])
+            coins = np.concatenate([coins[used:], rng.random(most * (1 + _COINS // most))])
 
     def _refreshes(self, slots: int) -> Bools:
         due, last = np.zeros(slots, dtype=np.bool_), -1
@@ -386,9 +381,9 @@ class Infida:
 
 
 _COINS: Final = 2**18
-"""Coins that are drawn at a time."""
+"""About so many coins are drawn at a time."""
 
 
-def _most(cells: Cells, residual: Residual) -> int:
-    """Return how many coins a slot takes at most."""
-    return cells.size.size + residual.coins * cells.free.size
+def _coins(cells: Cells) -> int:
+    """Return how many coins a slot takes: one of every cell, and one more of every node."""
+    return cells.size.size + cells.free.size

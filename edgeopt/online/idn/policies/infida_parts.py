@@ -132,8 +132,6 @@ class Residual(NamedTuple):
     """What becomes of the last fractional entry of a node."""
 
     rule: int
-    coins: int
-    """Coins beyond one per fractional entry."""
     fitting: bool
     """Whether models are left out that exceed a budget alone."""
     refill: bool
@@ -141,11 +139,11 @@ class Residual(NamedTuple):
 
 
 RESIDUAL: Final = {
-    "bernoulli": Residual(BERNOULLI, 0, False, False),
-    "drop": Residual(DROP, 0, True, False),
-    "fill": Residual(DROP, 0, True, True),
-    "half": Residual(HALF, 1, True, True),
-    "reserve": Residual(BERNOULLI, 0, True, True),
+    "bernoulli": Residual(BERNOULLI, False, False),
+    "drop": Residual(DROP, True, False),
+    "fill": Residual(DROP, True, True),
+    "half": Residual(HALF, True, True),
+    "reserve": Residual(BERNOULLI, True, True),
 }
 ADAPTIVE = 10.0
 """Adaptive rates are this many times those of the proof, which pays in practice."""
@@ -189,6 +187,8 @@ class NodeEntropy:
     cells: Cells
     start: Floats
     diameter: Floats
+    still: bool
+    """Whether nodes rest whose gradient moves no mass, instead of projecting their point again."""
 
     @cached_property
     def convexity(self) -> Floats:
@@ -203,7 +203,8 @@ class NodeEntropy:
     def step(self, point: Floats, gradient: Floats, rate: Floats) -> Floats:
         """Step at every node with a choice at its own rate, shape [V]."""
         moved = point.copy()
-        compact.ascend(self.cells, gradient, self.dual_norm(gradient), rate, moved)
+        norm = self.dual_norm(gradient) if self.still else rate
+        compact.ascend(self.cells, gradient, norm, rate, moved)
         return moved
 
     def dual_norm(self, gradient: Floats) -> Floats:

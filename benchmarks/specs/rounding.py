@@ -30,11 +30,11 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         return tournament(fractions, weights, np.random.default_rng(1))
 
     def loop() -> NDArray[np.bool_]:
-        coins = np.random.default_rng(1).random(fractions.size)
+        coins = np.random.default_rng(1).random(fractions.size + 1)
         chosen = np.empty(fractions.size, np.bool_)
-        used, last, mass = chain_row.py_func(fractions, weights, coins, chosen)
+        last, mass = chain_row.py_func(fractions, weights, coins, chosen)
         if last >= 0:
-            chosen[last] = coins[used] * weights[last] < mass
+            chosen[last] = coins[-1] * weights[last] < mass
         return chosen
 
     run = {BENCHMARK.subject: compiled, BENCHMARK.peers[0]: rounds, BENCHMARK.peers[1]: loop}

@@ -1,0 +1,47 @@
+"""The roundings in an environment that holds NumPy and numba, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
+from edgeopt.rounding import reduced_limit
+law = depround_law([0.5, 0.25, 0.25], segments=1)
+assert sum(law.values()) == 1
+for residual in ("bernoulli", "drop", "fill", "half"):
+    assert depround([0.5, 0.25, 0.25], rng=0, residual=residual).sum() == 1
+pairwise([2.5, 0.5], [1.0, 1.0], rng=0)
+pairwise_law([2.5, 0.5], [1, 1])
+independent([0.5], rng=0)
+reduced_limit(10.0, [1.0])
+print(sorted({{m.partition(".")[0] for m in sys.modules}} - sys.stdlib_module_names))
+"""
+
+
+def test_rounding_needs_numpy_and_numba_only(tmp_path: Path) -> None:
+    for name in ("numpy", "numba", "llvmlite"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        home = Path(spec.origin).parent
+        # Beside a package lie the libraries that its wheel brings.
+        for part in [home, *home.parent.glob(f"{name}.libs"), *home.parent.glob(f"{name}-*")]:
+            (tmp_path / part.name).symlink_to(part)
+    source = Path(__file__).parents[2] / "edgeopt"
+    shutil.copytree(source, tmp_path / "edgeopt", ignore=shutil.ignore_patterns("__pycache__"))
+    script = SCRIPT.format(folder=str(tmp_path))
+    # -I and -S: no packages but those of the folder.
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(eval(done.stdout))
+    assert {"edgeopt", "numpy", "numba"} <= loaded
+    assert not loaded & {"scipy", "networkx", "pyomo", "cvxpy", "pandas", "xarray", "casadi"}

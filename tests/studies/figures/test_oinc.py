@@ -13,8 +13,7 @@ from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
 from edgeopt.studies.figures import NOT_BUILT, Outcome, PaperFigure, reproduce
 from edgeopt.studies.figures.reading import ahead, largest, needed, trend
-from edgeopt.studies.oinc.figures import PAPER_FIGURES
-from edgeopt.studies.oinc.figures.policies import mean_reward
+from edgeopt.studies.oinc.figures import PAPER_FIGURES, mean_reward
 from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def devices() -> Reproduction:
     return reproduce("oinc", figure="4", quick=True, progress=False)
 
 
-def played(seed: int, devices: int, policy: Ekya | Kalmia) -> OincTrajectory:
+def simulated(seed: int, devices: int, policy: Ekya | Kalmia) -> OincTrajectory:
     instance = generate(rng=seed, devices=devices, slots=30, jobs=6, duty=0.45)
     return simulate(OincEnvironment(instance), policy, rng=0, runs=1)
 
@@ -84,7 +83,7 @@ def test_rows_are_means_over_simulated_instances(
     rows = devices.outcomes[0].rows
     name = type(policy).__name__.lower()
     [row] = rows[(rows["policy"] == name) & (rows["devices"] == 50)].to_dict("records")
-    runs = [played(seed, 50, policy) for seed in range(4)]
+    runs = [simulated(seed, 50, policy) for seed in range(4)]
     sums, met = [], []
     for run in runs:
         jobs = run.completion[0]
@@ -115,7 +114,7 @@ def test_published_lines_stand_beside_what_the_rows_say(devices: Reproduction) -
 
 
 def test_reward_is_counted_per_slot() -> None:
-    run = played(3, 50, Kalmia())
+    run = simulated(3, 50, Kalmia())
     assert not run.met.all()
     slots: dict[int, list[float]] = {}
     for slot, latency, slo in zip(run.slot, run.latency[0], run.slo, strict=True):

@@ -14,8 +14,7 @@ from edgeopt.studies.figures import NOT_BUILT, reproduce
 from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.figures import PAPER_FIGURES
 from edgeopt.studies.tapfinger.figures.measured import communication
-from edgeopt.studies.tapfinger.figures.recorded import LEARNED, RECORDED
-from edgeopt.studies.tapfinger.figures.setting import windows
+from edgeopt.studies.tapfinger.figures.setting import LEARNED, RECORDED, windows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +137,7 @@ def test_what_is_noticed_follows_the_rows(three: Outcome) -> None:
 def test_recorded_figures_come_to_what_the_paper_claims(
     setting: str, other: str, part: str, published: float
 ) -> None:
-    mine, theirs = (getattr(RECORDED[setting][name], part) for name in ("tapfinger", other))
+    mine, theirs = (getattr(RECORDED[setting, name], part) for name in ("tapfinger", other))
     assert 1 - mine / theirs == pytest.approx(published, abs=6e-4)
     claims = {
         line.value
@@ -151,8 +150,8 @@ def test_recorded_figures_come_to_what_the_paper_claims(
 
 def test_long_workloads_are_claimed_in_the_mean() -> None:
     for other, published in (("tiresias", 0.145), ("optimus", 0.10)):
-        runs = [RECORDED[f"test-bed six, {tasks}"] for tasks in (2000, 4000, 8000)]
-        below = [1 - run["tapfinger"].mean / run[other].mean for run in runs]
+        runs = [f"test-bed six, {tasks}" for tasks in (2000, 4000, 8000)]
+        below = [1 - RECORDED[run, "tapfinger"].mean / RECORDED[run, other].mean for run in runs]
         assert np.mean(below) == pytest.approx(published, abs=5e-4)
 
 
@@ -200,6 +199,6 @@ def test_rates_have_places_of_their_own() -> None:
     assert sorted(found.rows["rate"].unique()) == [2, 3, 4]
     [line] = [one for one in found.lines if one["what"].startswith("Min, mean completion time (sl")
               and one["what"].endswith("rate 3")]  # fmt: skip
-    assert line["published"] == RECORDED["six, rate 3"]["min"].mean
+    assert line["published"] == RECORDED["six, rate 3", "min"].mean
     own = found.rows[found.rows["rate"] == 3]
     assert line["computed"] == pytest.approx(values(own, "min", "mean")[0])

@@ -18,22 +18,15 @@ from edgeopt.studies.edr.figures import PAPER_FIGURES
 from edgeopt.studies.edr.figures.weeks import loss_bound
 from edgeopt.studies.edr.growth import cut, lost
 from edgeopt.studies.edr.policies import FRAMEWISE
-from edgeopt.studies.figures import PaperFigure, reproduce
+from edgeopt.studies.figures import reproduce
 from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.studies.figures import Published
 
 BY_NUMBER = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
-
-NUMBERS = [*(f"4{letter}" for letter in "abcdefgh"), "5", "6", "7", "8"]
-"""What the evaluation has, in its order."""
-
-WITH_RL = {"4a", "4b", "4c", "4d", "4f", "5"}
-"""Where the paper compares with the learned policy."""
 
 
 def drawn(draw: int, **changes: object) -> EdrInstance:
@@ -50,39 +43,13 @@ def rows_of(number: str, table: pd.DataFrame) -> pd.DataFrame:
     return BY_NUMBER[number].rows(table)
 
 
-def test_the_whole_evaluation_is_there() -> None:
-    assert list(BY_NUMBER) == NUMBERS
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take recipes themselves for the fingerprints of instances, which take long to draw."""
+def test_figures_of_whole_weeks_share_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Instances take long to draw, so their specs stand for their fingerprints.
     monkeypatch.setattr("edgeopt.studies.figures.cells._fingerprint", repr)
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda paper_figure: paper_figure.name)
-def test_full_size_lists_every_cell_once(paper_figure: PaperFigure) -> None:
-    full, quick = paper_figure.cells(False), paper_figure.cells(True)
-    assert len({cell.key for cell in full}) == len(full) >= len(quick)
-    assert not {cell.key for cell in full} & {cell.key for cell in quick}
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_figures_of_whole_weeks_share_their_cells() -> None:
     shared = {cell.key for cell in BY_NUMBER["4a"].cells(False)}
     for number in ("4b", "4c", "4d", "4e", "4h", "5", "8"):
         assert {cell.key for cell in BY_NUMBER[number].cells(False)} <= shared
     assert shared & {cell.key for cell in BY_NUMBER["4f"].cells(False)}
-
-
-def test_only_what_needs_a_learned_policy_is_not_built() -> None:
-    def learned(line: Published) -> bool:
-        return "RL" in line.what.replace("'", " ").replace(",", " ").split()
-
-    for number, paper_figure in BY_NUMBER.items():
-        assert all((line.computed is None) == learned(line) for line in paper_figure.published)
-        assert any(map(learned, paper_figure.published)) == (number in WITH_RL)
 
 
 def test_totals_are_those_of_a_study(weeks: pd.DataFrame) -> None:

@@ -72,8 +72,8 @@ def _growing(
             titles=ONLINE,
         ),
         takeaway=said(
-            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames the least is {{least:3}}, "
-            "with {least.title}",
+            f"PROPOSED's {metric} {{growth}}; after {{frames:.0f}} frames the least is "
+            "{least:3}, with {least.title}",
             growth=_growth(metric),
             frames=overall("max", "frames"),
             least=extreme("min", metric, ONLINE, frames=max),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.tapfinger.figures import completion, measured, swept
+from edgeopt.studies.tapfinger.figures import completion, measured
 
 __all__ = ["PAPER_FIGURES"]
 
@@ -12,7 +12,7 @@ _ORDER = (
 
 PAPER_FIGURES = tuple(
     sorted(
-        (*measured.FIGURES, *completion.FIGURES, *swept.FIGURES),
+        (*measured.FIGURES, *completion.FIGURES),
         key=lambda one: _ORDER.index(one.number),
     )
 )

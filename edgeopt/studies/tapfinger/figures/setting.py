@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from edgeopt.instances.tapfinger import generate
+from edgeopt.instances.tapfinger import from_bundled, generate
 from edgeopt.studies.figures import InstanceSpec, Published, found
 from edgeopt.studies.figures.reading import below
 from edgeopt.studies.over_instances import mean_columns
@@ -143,17 +143,57 @@ RECORDED: Final = {
 """By setting and policy; one draw of tasks each."""
 
 
+_RECORDED_RUNS: Final = (
+    "Printed figures are those of the authors' recorded runs, one draw of tasks each; the paper "
+    "shows pictures alone. Other draws give other figures."
+)
+FIT: Final = (
+    "Optimus is shown with the fit of the authors' program, which takes CPU cores for GPUs and "
+    "GPUs for CPU cores, and with the fit that the paper describes."
+)
+_OPEN: Final = (
+    FIT,
+    "Tasks that want GPUs slow down as in the authors' program: 21 slots with one GPU, where the "
+    "paper says 2 to 17. The program also says how many clusters a task may run on: the number is "
+    "drawn evenly, then the clusters.",
+)
+"""Why figures of generated tasks may differ."""
+
+_NOISE: Final = (
+    "In the recorded runs with one start per slot policies met different arrivals; here all meet "
+    "the same. Progress differs by up to 0.1 per slot, and is never negative.",
+    "Tiresias gives tasks the smallest bundle they accept, as the recorded use of GPUs shows.",
+)
+FREE: Final = (
+    "Tasks arrive at the rate of the authors' program, one per cluster and slot.",
+    "Tiresias gives tasks as much as it can, as the recorded use of GPUs shows; a change of bundle "
+    "is free.",
+)
+
+_MEASURED: Final = (
+    "Running times come from the package's small tables: whole seconds, interpolated between some "
+    "numbers of CPU cores. The paper does not say how progress follows from them. Here a task "
+    "takes as long as was measured; in the recorded runs tasks were faster: a training of the "
+    "language model with the smallest bundle took 5 slots, here it takes 27.",
+    "No noise is added to progress: 0.1 per slot is more than most of these tasks progress.",
+    "Optimus is shown with the fit of the authors' program, which mixes up CPU cores and GPUs, and "
+    "with the fit that the paper describes. Tiresias gives tasks the smallest bundle.",
+)
+"""Why figures of measured tasks may differ."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """A setting of the paper, by its name among the recorded runs.
 
-    `make` draws an instance with the keywords `options`, for a first look with fewer `tasks`.
-    `learned` are recorded policies that have to be learned. `baselines` are those of our
-    schedulers that stand for recorded ones, whose names theirs begin with; `others` were not
-    recorded.
+    `make` draws an instance with the keywords `options`, for a first look with fewer `tasks`;
+    `open` says what the paper leaves open. `learned` are recorded policies that have to be
+    learned. `baselines` are those of our schedulers that stand for recorded ones, whose names
+    theirs begin with; `others` were not recorded.
     """
 
     recorded: str
+    open: tuple[str, ...]
     learned: tuple[str, ...] = ("tapfinger",)
     baselines: tuple[str, ...] = ("optimus+swapped", "tiresias", "random", "min")
     others: tuple[str, ...] = ("optimus", "reservation", "priced")
@@ -167,6 +207,11 @@ class Setting:
     def policies(self) -> dict[str, str]:
         """Our schedulers and their titles."""
         return {name: TITLES[name] for name in (*self.baselines, *self.others)}
+
+    def caveats(self, *further: str) -> list[str]:
+        """Return why figures of the setting may differ."""
+        runs = f"In full size means over {self.draws} draws of tasks, {self.runs} runs of each."
+        return [_RECORDED_RUNS, *self.open, *further, runs]
 
     def cells(self, quick: bool, series: Sequence[str] = (), **at: Any) -> list[Cell]:
         """List the cells, one per drawn instance."""
@@ -195,6 +240,35 @@ class Setting:
             for name in (*self.learned, *self.baselines)
             for part in parts
         ]
+
+
+SINGLE: Final = Setting(recorded="three", options={"single_start": True}, open=(*_OPEN, *_NOISE))
+"""Three clusters that start one task per slot."""
+
+SIX: Final = replace(
+    SINGLE, recorded="six", options={"single_start": True, "clusters": 6}, tasks=36
+)
+SEVERAL: Final = Setting(
+    recorded="several",
+    open=(*_OPEN, *FREE),
+    baselines=("optimus+swapped", "tiresias+elastic", "random", "min"),
+)
+MIXED: Final = replace(
+    SEVERAL, recorded="mixed", options={"clusters": 6, "capacity": "mixed"}, tasks=36
+)
+
+
+def servers(clusters: int, tasks: int) -> Setting:
+    """Return the setting of measured tasks on so many clusters."""
+    return Setting(
+        recorded=f"test-bed {'three' if clusters == 3 else 'six'}, {tasks}",
+        open=_MEASURED,
+        make=from_bundled,
+        options={"figures": "testbed", "clusters": clusters, "tasks": tasks},
+        tasks=tasks // 50,
+        draws=5,
+        runs=2,
+    )
 
 
 def claimed(

@@ -46,8 +46,8 @@ _OPEN: Final = (
     "The paper does not give its trace of activity. Here each device switches on and off at random "
     "and sends requests in 45 % of the slots.",
     "The paper does not give objectives, nor the number, arrivals, deadlines and weights of jobs. "
-    "Here objectives are 0.3 to 0.9 s; 24 jobs arrive over the first 60 % of the slots, have 1.5 "
-    "to 3 times as long as they take alone on half of an average site, and weigh 1.",
+    "Here objectives are 0.3 to 0.9 s; 24 jobs arrive over the first 60 % of the slots, have "
+    "deadlines of 1.5 to 3 times what they take alone on half of an average site, and weigh 1.",
     "The radio is read so that rates lie near 66 Mbit/s, with the path loss in decibels taken as "
     "a gain. With the powers as printed no request would end within its slot.",
     "A_inf is a search in every slot instead of the learned policy, and each baseline is one "
@@ -144,7 +144,7 @@ _FIGURE_2 = _learning(
     "reward",
     {"reward": "mean reward of a slot (s)"},
     said(
-        "{best.title} has the highest reward without learning, {best:3} s a slot; the learned "
+        "Without learning, {best.title} has the highest reward, {best:3} s a slot; the learned "
         "policy is not built yet",
         best=extreme("max", "reward", _UNLEARNED),
     ),
@@ -347,7 +347,7 @@ _FIGURE_11 = PaperFigure(
         ),
     ],
     caveats=(
-        "The paper does not name its machine; ours ran other work at the same time, which "
+        "The paper does not name its machine. Ours is the one that ran this; other work on it "
         "lengthens the times.",
         *_OPEN,
     ),
@@ -366,13 +366,13 @@ PAPER_FIGURES: Final = (
     _over("7", _RATE, _EDGES, enough="Ekya and Kalmia need more than OINC",
           course="rises with the edges"),
     _over("8", _SUM, _PICTURES, gain=0.21, course="rises with the retraining set",
-          caveats=["The paper gives the default size of the retraining set alone, 1024; here sizes "
+          caveats=["The paper gives only the default size of the retraining set, 1024; here sizes "
                    "are 512 to 2048."]),
     _over("9", _RATE, _PICTURES, gain=0.356,
           course="stays high with OINC, falls with Ekya and Kalmia"),
     _over("10", _SUM, _BAND, least="OINC at every band",
-          caveats=["The paper gives one change of the bands alone, 20 % less; here changes are -20 "
-                   "to 20 %."]),
+          caveats=["The paper gives only one change of the bands, 20 % less; here changes go from "
+                   "20 % less to 20 % more."]),
     _FIGURE_11,
 )  # fmt: skip
 """In the order of the paper."""

@@ -222,7 +222,7 @@ _FIGURE_4 = PaperFigure(
     draw=_draw_example,
     takeaway=said(
         "14 tasks take {single} slots where a cluster starts one at a time, and clusters start "
-        "none in {unused} cases; with several starts they take {several} slots",
+        "nothing {unused} times; with several starts they take {several} slots",
         unused=lambda rows: int((where(rows, mode="single")["started"] == 0).sum()),
         **_NEEDED,
     ),

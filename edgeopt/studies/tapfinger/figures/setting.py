@@ -145,7 +145,7 @@ RECORDED: Final = {
 
 _RECORDED_RUNS: Final = (
     "Printed figures are those of the authors' recorded runs, one draw of tasks each; the paper "
-    "shows pictures alone. Other draws give other figures."
+    "shows only pictures. Other draws give other figures."
 )
 FIT: Final = (
     "Optimus is shown with the fit of the authors' program, which takes CPU cores for GPUs and "
@@ -229,7 +229,7 @@ class Setting:
 
     def lines(self, parts: Sequence[str] = FOUR, place: str = "", **at: Any) -> list[Published]:
         """Compare recorded figures with ours, at a place of the rows that is named `place`."""
-        why = "Recorded after tasks that end have released their units; ours counts them before."
+        why = "Recorded after tasks that ended have released their units, ours before."
         return [
             Published(
                 f"{LEARNED.get(name) or TITLES[name]}, {STATISTICS[part]}{place}",
@@ -278,7 +278,7 @@ def claimed(
     """Compare TapFinger's printed lead over a baseline with that of Reservation, not learned."""
     what = f"below {TITLES[baseline]}, {part} completion time"
     instead = (
-        "The printed figure is TapFinger's. Reservation learns nothing, but is told how long tasks "
+        "The printed figure is TapFinger's. Reservation is not learned, but knows how long tasks "
         "take."
     )
     computed = computed or below("value", "reservation", baseline, part=part)
@@ -313,12 +313,13 @@ def _simulate(
 ) -> Mapping[str, Any]:
     from edgeopt.online import simulate
 
-    known = find_system("tapfinger").policies
+    system = find_system("tapfinger")
+    environment, warm_up = system.policies.environment, system.policies.warm_up
     instance = spec.instance()
-    assert known.warm_up is not None
-    short, whole = known.environment(known.warm_up(instance)), known.environment(instance)
+    assert warm_up is not None
+    short, whole = environment(warm_up(instance)), environment(instance)
     read = []
-    for [entry] in [choose(find_system("tapfinger"), [name]) for name in policies]:
+    for entry in choose(system, policies):
         policy = entry.make(instance, {})
         simulate(short, policy, rng=0, runs=1)
         read.append(_read(simulate(whole, policy, rng=0, runs=runs), series))

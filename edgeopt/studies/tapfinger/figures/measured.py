@@ -192,19 +192,17 @@ def _slots(rows: pd.DataFrame, mode: str) -> int:
 def _draw_example(rows: pd.DataFrame) -> Figure:
     figure = blank(height=4.4)
     panels = figure.subplots(len(_MODES), 1, sharex=True)
-    shades = list(colours(map(str, range(_CLUSTERS))).values())
+    shades = colours(f"cluster {n}" for n in range(_CLUSTERS))
     for axes, (mode, title) in zip(panels, _MODES.items(), strict=True):
         for row in where(rows, mode=mode).to_dict("records"):
-            place, slot = row["cluster"], row["slot"]
+            place, slot, shade = row["cluster"], row["slot"], [*shades.values()][row["cluster"]]
             opacity = 0.3 if row["started"] else 0.07
-            axes.barh(place, 0.94, 0.8, left=slot + 0.03, color=shades[place], alpha=opacity)
+            axes.barh(place, 0.94, 0.8, left=slot + 0.03, color=shade, alpha=opacity)
             axes.text(slot + 0.5, place, row["tasks"], ha="center", va="center", fontsize=10)
         axes.set_title(f"{title}: {plural(_slots(rows, mode), 'slot')}")
-        rows_of_bars(axes, [f"cluster {n}" for n in range(_CLUSTERS)])
+        rows_of_bars(axes, shades)
     last = int(rows["slot"].max()) + 1
-    panels[-1].set_xlim(0, last)
-    panels[-1].set_xticks(range(last + 1))
-    panels[-1].set_xlabel("slot")
+    panels[-1].set(xlim=(0, last), xticks=range(last + 1), xlabel="slot")
     return figure
 
 

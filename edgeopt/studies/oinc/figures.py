@@ -166,7 +166,7 @@ _FIGURE_3 = _learning(
 )
 
 _TIMES: Final = {"latency": "latency", "completion": "completion", "both_times": "sum"}
-_PRINTED: Final = {
+_PUBLISHED: Final = {
     metric: {policy: times[place] for policy, times in PUBLISHED.items()}
     for place, metric in enumerate(_TIMES)
 }
@@ -184,7 +184,7 @@ _TABLE_I = PaperFigure(
     },
     percent=("requests_met", "jobs_met"),
     draw=partial(
-        bars, titles=_ALL, published=_PRINTED,
+        bars, titles=_ALL, published=_PUBLISHED,
         metrics={"latency": "mean latency (s)", "completion": "mean completion time (s)"},
     ),
     takeaway=said(
@@ -194,7 +194,7 @@ _TABLE_I = PaperFigure(
         early=extreme("min", "completion", _ALL),
     ),
     published=[
-        Published(f"{title}, {word} (s)", _PRINTED[metric][policy], found(metric, policy=policy))
+        Published(f"{title}, {word} (s)", _PUBLISHED[metric][policy], found(metric, policy=policy))
         for policy, title in _ALL.items()
         for metric, word in _TIMES.items()
     ],
@@ -217,12 +217,12 @@ _BAND: Final = Sweep(
 
 
 class _Kind(NamedTuple):
-    """A kind of figure over a sweep: two metrics to draw, and those that the paper speaks of."""
+    """A kind of figure over a sweep: two metrics to draw, and those of the published lines."""
 
     title: str
     sense: Sense
     metrics: Mapping[str, str]
-    printed: Mapping[str, str]
+    published: Mapping[str, str]
     gain: str
     takeaway: str
     caveat: str
@@ -274,15 +274,15 @@ def _over(
         places=sweep.each,
     )
     lines = [Published("the least sum", least, takeaway)] if least else []
-    for metric, words in kind.printed.items():
+    for metric, words in kind.published.items():
         most = largest(sweep.name, metric, kind.sense, "oinc")
         as_many = needed(sweep.name, metric, kind.sense, "oinc", _THREE)
         if gain is not None:
             what = f"largest {kind.gain} of OINC in the {words}"
-            lines.append(Published(what, gain, most, True, "As a share of the other's figure."))
+            lines.append(Published(what, gain, most, True, "As a share of the other's value."))
         if enough:
             lines.append(Published(f"{sweep.name} needed for the {words}", enough, as_many))
-    for metric, words in kind.printed.items() if course else ():
+    for metric, words in kind.published.items() if course else ():
         lines.append(Published(f"the {words}", course, trend(sweep.name, metric, _THREE)))
     return PaperFigure(
         number=number,
@@ -343,11 +343,11 @@ _FIGURE_11 = PaperFigure(
         Published(
             "OINC", "slightly slower than Kalmia; faster than all others",
             beside("seconds", "oinc", _ALL, {"slower than": lt, "faster than": gt}, devices=max),
-            why="Ours is the order at the largest number of devices.",
+            why="Computed at the largest number of devices.",
         ),
     ],
     caveats=(
-        "The paper does not name its machine. Ours is the one that ran this; other work on it "
+        "The paper does not name its machine. Here it is the one that ran this; other work on it "
         "lengthens the times.",
         *_OPEN,
     ),

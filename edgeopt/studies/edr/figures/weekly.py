@@ -178,8 +178,8 @@ _FIGURE_4H = PaperFigure(
                 found("ms", part="slot", share=1.0)),
     ],
     caveats=(
-        "The paper used a laptop with 12 cores of 2.6 GHz. Ours is the machine that ran this; "
-        "other work on it lengthens the times. Algorithms 1 and 2 are one decision here, which "
+        "The paper used a laptop with 12 cores of 2.6 GHz. Here it is the machine that ran "
+        "this; other work on it lengthens the times. Algorithms 1 and 2 are one decision here, which "
         "includes the guard on deadlines and the repair of caps.",
         *OPEN,
     ),
@@ -190,7 +190,7 @@ _EFFICIENCY: Final = {
     "saddle_point": 1.05, "rl": 1.02, "oasdr": 0.87, "lyapunov": 0.68, "greedy": 0.25,
 }  # fmt: skip
 _BEST: Final = 1.31
-"""The printed efficiency of OFFLINE; above, those of the others."""
+"""The published efficiency of OFFLINE; above, those of the others."""
 
 
 def _efficiency(table: pd.DataFrame) -> pd.DataFrame:
@@ -229,7 +229,7 @@ _FIGURE_5 = PaperFigure(
         Published(
             f"{ONLINE.get(name, 'RL')}, efficiency in terms of OFFLINE", value / _BEST,
             found("relative", policy=name) if name in ONLINE else None,
-            why=f"Printed as {value:g}, and OFFLINE as {_BEST:g}.",
+            why=f"Published as {value:g}, and OFFLINE as {_BEST:g}.",
         )
         for name, value in _EFFICIENCY.items()
     ],
@@ -238,7 +238,7 @@ _FIGURE_5 = PaperFigure(
         "efficiency. Here they are all the same; in terms of OFFLINE scales cancel.",
         *OPEN,
     ),
-    caption=f"Hollow diamonds: as printed, in terms of OFFLINE too. Thin lines: {_INTERVALS}",
+    caption=f"Hollow diamonds: published, in terms of OFFLINE too. Thin lines: {_INTERVALS}",
 )  # fmt: skip
 
 

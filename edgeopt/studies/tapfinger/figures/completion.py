@@ -274,7 +274,7 @@ _FIGURE_10 = PaperFigure(
             for other, value in (("tiresias", 0.145), ("optimus+swapped", 0.10))
             for line in claimed(
                 other, value, computed=partial(_mean_below, other=other),
-                why="The recorded figures give the printed one as the mean over three lengths.",
+                why="The published value is the mean of the recorded ones over the three lengths.",
             )
         ),
         *(
@@ -289,8 +289,8 @@ _FIGURE_10 = PaperFigure(
 )  # fmt: skip
 
 _CONTAINERS: Final = (
-    "Slots last 5 s. Ours is a simulation with the running times that were measured in a "
-    "container, plus 14 s for its start, which is not in the paper. The recorded figures come from "
+    "Slots last 5 s. The simulation takes the running times that were measured in a "
+    "container, plus 14 s for its start, which is not in the paper. The recorded values come from "
     "real clusters, in which fewer GPUs were in use than these times keep busy, so tasks ended "
     "sooner there. The paper leaves open whether a cluster may start several containers in a "
     "session; here it may."

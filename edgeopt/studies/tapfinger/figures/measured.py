@@ -327,14 +327,14 @@ _FIGURE_7 = PaperFigure(
         ),
         Published(
             "decisions of a slot, Reservation in TapFinger's place (ms)", _INFERENCE, _DECISION,
-            why="The printed figure is TapFinger's inference. Reservation has no network.",
+            why="The published value is TapFinger's inference. Reservation has no network.",
         ),
     ],
     caveats=[
-        "Printed figures are those that the authors' program plots. They were measured on the "
+        "Published values are those that the authors' program plots. They were measured on the "
         "authors' machine, with emulated delays that are not listed.",
-        "Ours is computed: 2 kB of state and 800 bytes of actions of one agent at 1 Mbit/s, and "
-        "light in fibre there and back at 200,000 km/s. Decisions are timed on this machine, on "
+        "Here communication is computed: 2 kB of state and 800 bytes of actions of one agent at 1 "
+        "Mbit/s, and light in fibre there and back at 200,000 km/s. Decisions are timed on this machine, on "
         "six clusters of measured tasks.",
     ],
     caption="Diamonds: recorded by the authors.",

@@ -144,8 +144,8 @@ RECORDED: Final = {
 
 
 _RECORDED_RUNS: Final = (
-    "Printed figures are those of the authors' recorded runs, one draw of tasks each; the paper "
-    "shows only pictures. Other draws give other figures."
+    "Published values are those of the authors' recorded runs, one draw of tasks each; the paper "
+    "shows only pictures. Other draws give other values."
 )
 FIT: Final = (
     "Optimus is shown with the fit of the authors' program, which takes CPU cores for GPUs and "
@@ -229,7 +229,7 @@ class Setting:
 
     def lines(self, parts: Sequence[str] = FOUR, place: str = "", **at: Any) -> list[Published]:
         """Compare recorded figures with ours, at a place of the rows that is named `place`."""
-        why = "Recorded after tasks that ended have released their units, ours before."
+        why = "Recorded after tasks that ended have released their units, computed before."
         return [
             Published(
                 f"{LEARNED.get(name) or TITLES[name]}, {STATISTICS[part]}{place}",
@@ -275,10 +275,10 @@ def claimed(
     baseline: str, value: float, part: str = "mean", *,
     computed: Callable[[pd.DataFrame], float] | None = None, why: str = "",
 ) -> list[Published]:  # fmt: skip
-    """Compare TapFinger's printed lead over a baseline with that of Reservation, not learned."""
+    """Compare TapFinger's published lead over a baseline with that of Reservation."""
     what = f"below {TITLES[baseline]}, {part} completion time"
     instead = (
-        "The printed figure is TapFinger's. Reservation is not learned, but knows how long tasks "
+        "The published value is TapFinger's. Reservation is not learned, but knows how long tasks "
         "take."
     )
     computed = computed or below("value", "reservation", baseline, part=part)
@@ -331,7 +331,7 @@ def _read(run: Any, series: Sequence[str]) -> Mapping[str, Any]:
     slots = np.maximum(1, np.asarray(run.end))
     used = np.asarray(run.used, dtype=float).mean(axis=2)
     tasks = np.asarray(run.accumulation, dtype=float)
-    # An interpolation between slots would not do beside tasks that are never complete.
+    # Quantiles between slots are not defined where some tasks are never complete.
     method: Any = "linear" if np.isfinite(flow).all() else "inverted_cdf"
     every = dict(zip(SERIES, (tasks, used[..., 0], used[..., 1]), strict=True))
     inside = [float((one.sum(axis=1) / slots).mean()) for one in every.values()]

@@ -179,8 +179,8 @@ _FIGURE_4H = PaperFigure(
     ],
     caveats=(
         "The paper used a laptop with 12 cores of 2.6 GHz. Here it is the machine that ran "
-        "this; other work on it lengthens the times. Algorithms 1 and 2 are one decision here, which "
-        "includes the guard on deadlines and the repair of caps.",
+        "this; other work on it lengthens the times. Algorithms 1 and 2 are one decision here, "
+        "which includes the guard on deadlines and the repair of caps.",
         *OPEN,
     ),
     caption="Mean over the drawn weeks at each share of the decisions.",

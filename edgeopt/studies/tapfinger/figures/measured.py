@@ -334,8 +334,8 @@ _FIGURE_7 = PaperFigure(
         "Published values are those that the authors' program plots. They were measured on the "
         "authors' machine, with emulated delays that are not listed.",
         "Here communication is computed: 2 kB of state and 800 bytes of actions of one agent at 1 "
-        "Mbit/s, and light in fibre there and back at 200,000 km/s. Decisions are timed on this machine, on "
-        "six clusters of measured tasks.",
+        "Mbit/s, and light in fibre there and back at 200,000 km/s. Decisions are timed on the "
+        "machine that ran this, on six clusters of measured tasks.",
     ],
     caption="Diamonds: recorded by the authors.",
 )  # fmt: skip

@@ -73,14 +73,27 @@ def means(
 
 
 def unrolled(
-    table: pd.DataFrame, lists: Sequence[str], step: str = "", keep: Sequence[str] = ()
+    table: pd.DataFrame,
+    lists: Sequence[str],
+    step: str | Sequence[str] = "",
+    keep: Sequence[str] = (),
+    *,
+    first: int = 0,
 ) -> pd.DataFrame:
-    """Make one row out of each entry of the lists in a table, numbered from 0 in column `step`."""
-    long = table[[*keep, *lists]].explode(list(lists))
-    if step:
-        long.insert(len(keep), step, long.groupby(level=0).cumcount())
-    rows: pd.DataFrame = long.reset_index(drop=True).infer_objects()
-    return rows
+    """Make one row out of each entry of the lists in a table.
+
+    The column `step` numbers the entries from `first` on. With several names, lists are nested, a
+    name per level, empty where a level is not numbered; a column without lists is repeated.
+    """
+    long = table[[*keep, *lists]]
+    for level, name in enumerate([step] if isinstance(step, str) else step):
+        nested = [one for one in lists if level == 0 or isinstance(long[one].iloc[0], list)]
+        long = long.explode(nested)
+        if name:
+            long.insert(len(keep), name, first + long.groupby(level=0).cumcount())
+            keep = [*keep, name]
+        long = long.reset_index(drop=True)
+    return long.infer_objects()
 
 
 def where(rows: pd.DataFrame, **at: Any) -> pd.DataFrame:

@@ -12,8 +12,7 @@ from edgeopt.studies.figures import NOT_BUILT, reproduce
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.figures import PAPER_FIGURES
 from edgeopt.studies.rescue.figures.examples import placed
-from edgeopt.studies.rescue.figures.profits import BASELINES
-from edgeopt.studies.rescue.figures.setting import QUICK
+from edgeopt.studies.rescue.figures.profits import BASELINES, QUICK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,13 +76,12 @@ def test_profits_of_a_sweep_are_those_of_a_study(servers: Outcome) -> None:
     assert line["low"] < line["computed"] < line["high"]
 
 
-def test_what_is_noticed_follows_the_rows(servers: Outcome) -> None:
+def test_the_takeaway_follows_the_rows(servers: Outcome) -> None:
     rows = servers.rows.copy()
     rows.loc[(rows["variant"] == "guarded") & (rows["group"] == "rescue"), "lead"] = 0.25
-    said = NAMED["9"].takeaway(rows)
-    assert "by 25\N{NO-BREAK SPACE}% to 25\N{NO-BREAK SPACE}% guarded" in said
+    assert "by 25.0\N{NO-BREAK SPACE}% guarded" in NAMED["9"].takeaway(rows)
     rows["lead"] = np.nan
-    assert NAMED["9"].takeaway(rows) == "Some baseline earns nothing: no lead can be told"
+    assert "by \N{EN DASH} unguarded and by \N{EN DASH} guarded" in NAMED["9"].takeaway(rows)
 
 
 def test_every_line_of_a_sweep_has_a_figure(servers: Outcome) -> None:
@@ -92,7 +90,7 @@ def test_every_line_of_a_sweep_has_a_figure(servers: Outcome) -> None:
         assert isinstance(line["computed"], str) or np.isfinite(line["computed"])
 
 
-def test_reservations_fit_and_exceed_loads_by_what_is_asked_for() -> None:
+def test_reservations_fit_and_exceed_loads_by_the_over_provisioning() -> None:
     rows = quick("1").rows
     unused = []
     for draw in range(5):

@@ -221,8 +221,8 @@ def simulated(
             **({} if bounded else {"bounded": False}),
         }
         # Figures show simulated means; exact expectations take long.
-        chosen = [replace(e, exact=None, **({} if bounded else {"bound": ""})) for e in group]
-        arguments = (system, spec, tuple(chosen), runs, seed, read, bounded)
+        chosen = tuple(replace(e, exact=None, bound=e.bound if bounded else "") for e in group)
+        arguments = (system, spec, chosen, runs, seed, read, bounded)
         listed.append(Cell(identity, _run_policies, arguments, about))
     return listed
 

@@ -141,7 +141,7 @@ def bars(
                 axes.barh(place, ends[0], 0.62, color=shades[name], alpha=0.85, linewidth=0)
             if np.isfinite(ends).all():
                 axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
-            if name in (published or {}).get(metric, {}):
+            if published and name in published.get(metric, {}):
                 axes.plot([scale * published[metric][name]], [place], **HOLLOW)
         axes.set_xlabel(label)
         rows_of_bars(axes, titles.values())

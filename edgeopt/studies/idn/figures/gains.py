@@ -28,7 +28,7 @@ _TITLES: Final = {
     "sg": "Static greedy",
     "olag": "OLAG",
 }
-"""The policies of the paper, by our names."""
+"""The policies of the paper."""
 
 _ALPHAS: Final = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 _WEIGHT: Final = "alpha, weight of inaccuracy (ms per percent)"
@@ -39,27 +39,23 @@ def _cells(
     quick: bool,
     over: dict[str, Sequence[Any]],
     policies: Collection[str] = _TITLES,
-    few: slice = slice(None),
+    few: slice = slice(1, None, 2),
     topology: int = 1,
     reading: Any = None,
     **settings: Any,
 ) -> list[Cell]:
-    """List the cells of a sweep, `few` of the last parameter's values for a first look."""
-    last = list(over)[-1:]
-    taken = {**over, **{name: over[name][few] for name in last if quick}}
+    """List the cells of a sweep; a quick run takes `few` values of the last parameter."""
+    taken = {**over, **{name: over[name][few] for name in list(over)[-1:] if quick}}
     seeds = range(1 if topology == 2 else 2 if quick else 5)
     at = partial(spec, quick, topology=topology, **settings)
     return swept("idn", at, policies, taken, seeds, runs=RUNS, reading=reading)
 
 
-_EVERY_SECOND: Final = slice(1, None, 2)
-
 FIGURE_6 = PaperFigure(
     number="6",
-    title="latency and inaccuracy under INFIDA over the weight of accuracy, topology I",
+    title="latency and inaccuracy of INFIDA over the weight of accuracy, topology I",
     cells=partial(
-        _cells, over={"rate": (7500.0,), "alpha": (0.1, *_ALPHAS)}, policies=["infida"],
-        few=_EVERY_SECOND,
+        _cells, over={"rate": (7500.0,), "alpha": (0.1, *_ALPHAS)}, policies=["infida"]
     ),
     rows=partial(means, metrics=("latency", "inaccuracy"), by=("rate", "policy", "alpha")),
     columns={"alpha": "alpha", "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)"},
@@ -68,12 +64,10 @@ FIGURE_6 = PaperFigure(
         metrics={"latency": "latency of a request (ms)", "inaccuracy": "inaccuracy (%)"},
     ),
     takeaway=said(
-        "INFIDA serves requests in {fast:3} ms at {rough:3} % inaccuracy with the smallest alpha, "
-        "in {slow:3} ms at {fine:3} % with the largest",
-        fast=found("latency", alpha=min),
-        rough=found("inaccuracy", alpha=min),
-        slow=found("latency", alpha=max),
-        fine=found("inaccuracy", alpha=max),
+        "INFIDA serves requests in {fast:3} ms with {rough:3} % inaccuracy at the smallest alpha, "
+        "in {slow:3} ms with {fine:3} % at the largest",
+        fast=found("latency", alpha=min), rough=found("inaccuracy", alpha=min),
+        slow=found("latency", alpha=max), fine=found("inaccuracy", alpha=max),
     ),
     published=[
         Published("latency (ms) rises with alpha", "yes", monotone("rises", "alpha", "latency")),
@@ -82,7 +76,7 @@ FIGURE_6 = PaperFigure(
         Published(
             "latency (ms) at the smallest alpha", "a few",
             lambda rows: found("latency", alpha=min)(rows).value,
-            why="The paper says so of alpha near 0; the smallest here is 0.1, in a quick look 0.5.",
+            why="The paper says so of alpha near 0; the smallest here is 0.1, in a quick run 0.5.",
         ),
     ],
     caveats=OPEN[:2],
@@ -93,7 +87,7 @@ FIGURE_6 = PaperFigure(
 def _offline_ahead(rows: pd.DataFrame) -> str:
     wide = rows.pivot_table(index="alpha", columns="policy", values="value")
     worst = float((wide["infida-offline"] / wide["sg"] - 1.0).min())
-    return f"{'yes' if worst >= 0 else 'no'}: {percent(worst, 2)} at the least"
+    return f"{'yes' if worst >= 0 else 'no'}: at least {percent(worst, 2)}"
 
 
 def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
@@ -101,8 +95,7 @@ def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
         number=f"7{part}",
         title=f"gain over the weight of accuracy, {name}, sliding popularity",
         cells=partial(
-            _cells, over={"alpha": _ALPHAS}, few=_EVERY_SECOND, topology=topology,
-            popularity="sliding",
+            _cells, over={"alpha": _ALPHAS}, topology=topology, popularity="sliding"
         ),
         rows=partial(means, metrics=("value",), by=("policy", "alpha")),
         columns={"policy": "Policy", "alpha": "alpha", "value": "NTAG (ms)"},
@@ -111,8 +104,8 @@ def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
             titles=_TITLES,
         ),
         takeaway=said(
-            "A request gains most, {first:3} ms, with {first.title} at the smallest alpha, and "
-            "{last:3} ms with {last.title} at the largest, where {least.title} comes to {least:3}",
+            "At the smallest alpha {first.title} gains most, {first:3} ms per request; at the "
+            "largest {last.title} gains most, {last:3} ms, and {least.title} least, {least:3} ms",
             first=extreme("max", "value", _TITLES, alpha=min),
             last=extreme("max", "value", _TITLES, alpha=max),
             least=extreme("min", "value", _TITLES, alpha=max),
@@ -125,9 +118,9 @@ def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
             ),
             Published(
                 "INFIDA offline ahead of static greedy at every alpha", "yes", _offline_ahead,
-                why="One rounding of a fractional placement against a placement that is chosen "
-                "whole: which is better depends on the step and the number of iterations, which "
-                "are not given.",
+                why="INFIDA offline rounds a fractional placement once, static greedy chooses a "
+                "whole one; which is better depends on the step and the number of iterations, "
+                "which the paper does not give.",
             ),
         ],
         caveats=OPEN,
@@ -136,7 +129,7 @@ def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
 
 
 _EVERY: Final = {f"infida+every{slots}": f"INFIDA, every {slots} slots" for slots in (4, 8, 16, 32)}
-_REFRESHED: Final = {**_EVERY, "infida+stretching": "INFIDA, rarer and rarer", "olag": "OLAG"}
+_REFRESHED: Final = {**_EVERY, "infida+stretching": "INFIDA, growing period", "olag": "OLAG"}
 _SO_FAR: Final = {"updates": "models fetched per slot, MU (MB)", "gain": "NTAG (ms)"}
 
 
@@ -152,9 +145,12 @@ def so_far(case: Case) -> dict[str, list[float]]:
 
 
 def _slots(table: pd.DataFrame) -> pd.DataFrame:
-    long = unrolled(table, list(_SO_FAR), "slot", ["policy"]).astype(dict.fromkeys(_SO_FAR, float))
-    rows = long.groupby(["policy", "slot"], sort=False).mean().reset_index()
-    return rows.assign(slot=rows["slot"] + 1)
+    long = unrolled(table, list(_SO_FAR), "slot", ["policy"], first=1)
+    return (
+        long.astype(dict.fromkeys(_SO_FAR, float))
+        .groupby(["policy", "slot"], sort=False, as_index=False)
+        .mean()
+    )
 
 
 def _draw_8(rows: pd.DataFrame) -> Figure:
@@ -181,45 +177,44 @@ _LAST: Final = {"updates": by("updates", slot=max), "gain": by("gain", slot=max)
 
 FIGURE_8 = PaperFigure(
     number="8",
-    title="model updates and gain over time for several refresh periods, topology I, alpha 1",
+    title="model updates and gain over time by refresh period, topology I, alpha 1",
     cells=partial(_cells, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
     rows=_slots,
     columns={
-        "policy": "Policy", "slot": "Slot", "updates": "MU up to it (MB per slot)",
-        "gain": "NTAG up to it (ms)",
+        "policy": "Policy", "slot": "Slot", "updates": "MU so far (MB per slot)",
+        "gain": "NTAG so far (ms)",
     },
     draw=_draw_8,
     takeaway=said(
-        "New deployments every 32 instead of every 4 slots fetch {updates[infida+every32]:3} "
-        "instead of {updates[infida+every4]:3} MB per slot, and a request gains "
-        "{gain[infida+every32]:3} instead of {gain[infida+every4]:3} ms",
+        "With a refresh every 32 instead of every 4 slots INFIDA fetches "
+        "{updates[infida+every32]:3} instead of {updates[infida+every4]:3} MB per slot and gains "
+        "{gain[infida+every32]:3} instead of {gain[infida+every4]:3} ms per request",
         **_LAST,
     ),
     published=[
         Published("updates (MB per slot) fall as the period grows from 4 to 32", "yes", _fewer),
         Published(
-            "INFIDA above OLAG in the end, whatever the period (gain, ms)", "for every period",
-            _above_olag,
-            why="After each change of popularity a rare refresh serves with an old deployment for "
-            "longer; the paper's horizon is not given.",
+            "INFIDA above OLAG after the last slot (gain, ms)", "for every period", _above_olag,
+            why="With a longer period an old deployment serves for longer after each change of "
+            "popularity; the paper does not give its horizon.",
         ),
         Published(
-            "a period that stretches from 1 to 32 against a fixed one of 32",
+            "a period that grows from 1 to 32 against a fixed one of 32",
             "the same updates in the end, faster and closer",
             said(
                 "{updates[infida+stretching]:3} against {updates[infida+every32]:3} MB per slot, "
                 "gain {gain[infida+stretching]:4} against {gain[infida+every32]:4} ms",
                 **_LAST,
             ),
-            why="Updates are averaged from the first slot on, so that the many early ones count.",
+            why="Updates are averaged from the first slot on and include the many early ones.",
         ),
     ],
     caveats=(
         *OPEN,
-        "The caption has periods 4, 8 and 16, the text 4, 8 and 32: all of them are here.",
+        "The caption has periods 4, 8 and 16, the text 4, 8 and 32; all of them are shown here.",
     ),
-    caption="Up to each slot: size of the fetched models per slot (left, logarithmic above 10 MB) "
-    "and gain of a request (right), averaged over drawn instances and runs.",
+    caption="Means up to each slot, over drawn instances and runs. Left: size of the fetched "
+    "models per slot, logarithmic above 10 MB. Right: gain per request.",
 )  # fmt: skip
 
 
@@ -254,16 +249,15 @@ FIGURE_9 = PaperFigure(
         xlabel="requests per second", titles=_TITLES, panels=("popularity", PROFILES),
     ),
     takeaway=said(
-        "At fixed popularity and the lightest load a request gains most, {best:4} ms, with "
-        "{best.title}; sliding popularity costs {lost.title} most, {lost:%} of its gain",
-        best=extreme("max", "value", _TITLES, **_LIGHT),
-        lost=_most_lost,
+        "At fixed popularity and the lightest load {best.title} gains most, {best:4} ms per "
+        "request; sliding popularity costs {lost.title} most, {lost:%} of its gain",
+        best=extreme("max", "value", _TITLES, **_LIGHT), lost=_most_lost,
     ),
     published=[
         Published(
             "INFIDA above OLAG at 7,083 requests per second, fixed popularity", 0.10,
             lead("value", "infida", "olag", **_LIGHT), percent=True,
-            why="With the reading of OLAG that is taken here, it comes close to INFIDA.",
+            why="OLAG as read here comes close to INFIDA.",
         ),
         Published(
             "INFIDA against INFIDA offline at 7,083 requests per second, fixed popularity",
@@ -274,12 +268,12 @@ FIGURE_9 = PaperFigure(
         Published(
             "loss of static greedy when popularity slides", 0.30, partial(_loss, "sg"),
             percent=True,
-            why="What it plans for is taken to be the demand of all slots, as in equation (14).",
+            why="Static greedy plans here for the demand of all slots, as in equation (14).",
         ),
     ],
     caveats=(
         *OPEN,
-        "The text says 7,500 requests per second by default, the figure begins at 7,083.",
+        "The text gives 7,500 requests per second as the default; the figure begins at 7,083.",
     ),
     caption=_MEANS,
 )  # fmt: skip
@@ -297,14 +291,14 @@ def _cheapest(rate: float, rows: pd.DataFrame) -> str:
     first = wide[["infida", "infida-offline"]].min(axis=1)
     others = wide[["sg", "olag"]].min(axis=1)
     worst, count = float((first / others - 1.0).max()), int((first <= others).sum())
-    return f"at {count} of {len(wide)} values of alpha; {100 * worst:+.1f} % at the worst"
+    return f"at {count} of {len(wide)} values of alpha; at worst {100 * worst:+.1f} %"
 
 
 def _mean_costs(rows: pd.DataFrame) -> str:
     total = means(_costs(rows), ("cost",), ("policy",))
     return said(
-        "{best.title} serves requests at the least mean cost, latency plus alpha times inaccuracy: "
-        "{best:4} ms; {worst.title} at the highest, {worst:4} ms",
+        "The mean cost, latency plus alpha times inaccuracy, is lowest with {best.title}, {best:4} "
+        "ms, and highest with {worst.title}, {worst:4} ms",
         best=extreme("min", "cost", _TITLES),
         worst=extreme("max", "cost", _TITLES),
     )(total)
@@ -313,9 +307,7 @@ def _mean_costs(rows: pd.DataFrame) -> str:
 FIGURE_10 = PaperFigure(
     number="10",
     title="latency against inaccuracy under two loads, topology II, fixed popularity",
-    cells=partial(
-        _cells, over={"rate": list(_RATES), "alpha": _ALPHAS}, few=_EVERY_SECOND, topology=2
-    ),
+    cells=partial(_cells, over={"rate": list(_RATES), "alpha": _ALPHAS}, topology=2),
     rows=FIGURE_6.rows,
     columns={
         "rate": "Requests per second", "policy": "Policy", "alpha": "alpha",
@@ -331,12 +323,12 @@ FIGURE_10 = PaperFigure(
             f"INFIDA, online or offline, is the cheapest at {name}", "at every alpha",
             partial(_cheapest, rate),
             why="The paper says lowest latency and inaccuracy; at one alpha only their weighted "
-            "sum can be compared.",
+            "sum is comparable.",
         )
         for rate, name in _RATES.items()
     ],
     caveats=OPEN,
-    caption="One mark per weight alpha; along a curve it grows towards the right. Means over drawn "
+    caption="One mark per weight alpha, which grows along a curve to the right. Means over drawn "
     "instances.",
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -70,15 +70,14 @@ def left_over(tasks: int, over: float, draws: int) -> Mapping[str, list[float]]:
 
 def _reservations(quick: bool) -> list[Cell]:
     draws = 5 if quick else 100
-    over = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-    sweeps = {
-        "over": {"tasks": _TASKS[-1:], "over": over},
-        "tasks": {"tasks": _TASKS, "over": [0.1]},
+    sweeps: dict[str, dict[str, Sequence[float]]] = {
+        "over": {"tasks": _TASKS[-1:], "over": (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)},
+        "tasks": {"tasks": _TASKS, "over": (0.1,)},
     }
     return [
         cell
-        for name, sweep in sweeps.items()
-        for cell in evaluated(left_over, sweep, at={"sweep": name}, draws=draws)
+        for name, over in sweeps.items()
+        for cell in evaluated(left_over, over, at={"sweep": name}, draws=draws)
     ]
 
 
@@ -268,7 +267,8 @@ _SPREAD: Final = 0.06
 
 def scattered(device: str) -> Mapping[str, Any]:
     """Scatter points around the curve of a drawn device, and fit a curve to them."""
-    place, profit = int(device), generate(rng=0).profit
+    place = int(device)
+    profit: Any = generate(rng=0).profit
     work = np.arange(10.0, 161.0, 10.0)  # TMAC: up to 20 slots of 8
     true = profit.gain[place] * np.log1p(profit.curvature[place] * work)
     noise = np.random.default_rng((0, place)).normal(0.0, _SPREAD * true[-1], true.size)

@@ -235,7 +235,7 @@ def _draw(rows: pd.DataFrame, *, sweeps: Sequence[str]) -> Figure:
 
 _LEAD: Final = partial(found, "lead")
 _RATIOS: Final = partial(span, "ratio", share=True)
-_RESCUE: Final = {"share": True, "group": "rescue"}
+_OWN: Final = partial(span, share=True, group="rescue")
 
 
 def _figure(
@@ -258,8 +258,8 @@ def _figure(
         takeaway=said(
             "RESCUE's profit differs from that of the best baseline by {unguarded} unguarded and "
             "by {guarded} guarded; unguarded, {failed} of the reserved tasks fail",
-            failed=span("failed", variant="unguarded", **_RESCUE),
-            **{variant: span("lead", variant=variant, **_RESCUE) for variant in VARIANTS},
+            failed=_OWN("failed", variant="unguarded"),
+            **{variant: _OWN("lead", variant=variant) for variant in VARIANTS},
         ),
         published=[
             *published,

@@ -1,4 +1,4 @@
-"""Figures on paper: a page, and beside it their pictures and rows as files."""
+"""The page of a reproduction, with pictures and rows as files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
-    """Write the page, and for every figure its picture, its rows and the printed lines."""
+    """Write the page, the picture and rows of every figure, and the published values."""
     folder = Folder(out, "reproduce", force=force)
     shown = []
     for outcome in found.outcomes:
@@ -56,7 +56,7 @@ def figure(outcome: Outcome) -> Figure:
 
 
 def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the printed figure of a line and ours, with its interval, as people read them."""
+    """Return the published and the computed value of a line, with its interval, in words."""
 
     def said(value: Any) -> str:
         if isinstance(value, str):
@@ -70,7 +70,7 @@ def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def record(found: Reproduction) -> dict[str, Any]:
-    """Return everything that is printed, in what JSON knows."""
+    """Return the results as JSON data."""
     return {
         "system": found.system.name,
         "version": found.version,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
 
 HOUR = 8
-"""Slots between two changes of popularity in a quick look."""
+"""Slots between two changes of popularity in a quick run."""
 
 
 @pytest.fixture(scope="module")

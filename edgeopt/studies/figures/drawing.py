@@ -53,8 +53,6 @@ def curves(
     A curve joins its points in the order of the column `along`; by default this is `x`, and only
     then there are bands. The legend ends with further `handles`.
     """
-    from matplotlib.lines import Line2D
-
     column, places = panels or ("", {})
     count = len(places) or len(metrics)
     figure = blank(height=(3.5 if count == 1 else 3.2) + 0.18 * ((len(titles) + 2) // 3))
@@ -68,7 +66,8 @@ def curves(
     for axes, (chosen, title, metric, label) in zip(grid, shown, strict=True):
         for name in titles:
             own = chosen[chosen[series] == name].sort_values(along or x)
-            curve(axes, own, x, metric, shades[name], marks[name], scale=scale, band=not along)
+            curve(axes, own, x, metric, shades[name], marks[name], scale=scale, band=not along,
+                  label=titles[name])  # fmt: skip
         if logx:
             logarithmic(axes.xaxis)
         if ticks or not (logx or many or along):
@@ -84,13 +83,9 @@ def curves(
         if top is not None:
             least = min(axes.get_ylim()[0], 0.95 * top)
             axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
-    legend = [
-        Line2D([], [], color=shades[name], marker=marks[name], markersize=4.5, label=title)
-        for name, title in titles.items()
-    ]
-    legend += handles
     longest = max(map(len, titles.values()), default=0)
-    figure.legend(handles=legend, loc="outside lower center", ncols=3 if longest <= _SHORT else 2)
+    figure.legend(handles=[*grid[0].lines, *handles], loc="outside lower center",
+                  ncols=3 if longest <= _SHORT else 2)  # fmt: skip
     return figure
 
 

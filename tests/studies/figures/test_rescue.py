@@ -9,6 +9,7 @@ import pytest
 from edgeopt.instances.rescue import generate
 from edgeopt.studies import study
 from edgeopt.studies.figures import NOT_BUILT, reproduce
+from edgeopt.studies.figures.reading import where
 from edgeopt.studies.rescue import SYSTEM
 from edgeopt.studies.rescue.figures import PAPER_FIGURES
 from edgeopt.studies.rescue.figures.examples import placed
@@ -24,7 +25,8 @@ NAMED = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
 
 
 def quick(number: str) -> Outcome:
-    return reproduce(replace(SYSTEM, figures=(NAMED[number],)), quick=True).outcomes[0]
+    [outcome] = reproduce("rescue", figure=number, quick=True).outcomes
+    return outcome
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +35,13 @@ def servers() -> Outcome:
 
 
 def one(rows: pd.DataFrame, **at: Any) -> dict[Any, Any]:
-    for name, value in at.items():
-        rows = rows[rows[name] == value]
-    [row] = rows.to_dict("records")
+    [row] = where(rows, **at).to_dict("records")
     return row
 
 
 def test_every_figure_with_numbers_is_there_in_the_order_of_the_paper() -> None:
-    assert [paper_figure.heading for paper_figure in PAPER_FIGURES] == [
-        f"Figure {n}" for n in (1, *range(3, 10))
-    ]
-    assert [paper_figure.name for paper_figure in SYSTEM.figures] == [
-        paper_figure.name for paper_figure in PAPER_FIGURES
-    ]
+    assert [one.heading for one in PAPER_FIGURES] == [f"Figure {n}" for n in (1, *range(3, 10))]
+    assert [one.name for one in SYSTEM.figures] == [one.name for one in PAPER_FIGURES]
 
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda one: one.name)
@@ -60,12 +56,9 @@ def test_profits_of_a_sweep_are_those_of_a_study(servers: Outcome) -> None:
     table = study(instances, policies, system=NO_CLAIMS, runs=20, progress=False).table
     for policy, group in table.groupby("policy"):
         row = one(servers.rows, sweep="servers", place=6, policy=policy)
-        for computed, theirs in (
-            ("profit", "value"),
-            ("ratio", "ratio"),
-            ("own_ratio", "bound_ratio"),
-        ):
-            assert row[computed] == pytest.approx(group[theirs].mean(), rel=1e-12)
+        columns = {"profit": "value", "ratio": "ratio", "own_ratio": "bound_ratio"}
+        for name, expected in columns.items():
+            assert row[name] == pytest.approx(group[expected].mean(), rel=1e-12)
         assert row["failed"] == 0
     values = table.pivot(index="instance", columns="policy", values="value")
     best = values.drop(columns="rescue+guard").mean().idxmax()

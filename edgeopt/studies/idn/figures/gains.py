@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,10 +12,10 @@ from edgeopt.studies.figures import PaperFigure, Published, found, lead, means, 
 from edgeopt.studies.figures.drawing import curves, logarithmic
 from edgeopt.studies.figures.reading import Named, by, extreme, monotone, unrolled, where
 from edgeopt.studies.idn.figures.inputs import OPEN, PROFILES, RUNS, spec
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -31,14 +32,20 @@ _TITLES: Final = {
 """The policies of the paper."""
 
 _ALPHAS: Final = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-_WEIGHT: Final = "alpha, weight of inaccuracy (ms per percent)"
-_MEANS: Final = "Means over drawn instances; bands are their 95 % intervals."
+_AXES: Final = {"alpha": "alpha (ms per percent)", "rate": "requests per second"}
+_GAIN: Final = {"value": "gain per request, NTAG (ms)"}
+_COSTS: Final = {"latency": "latency of a request (ms)", "inaccuracy": "inaccuracy (%)"}
+_HEADINGS: Final = {
+    "popularity": "Popularity", "rate": "Requests per second", "policy": "Policy",
+    "alpha": "alpha", "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)",
+    "value": "NTAG (ms)",
+}  # fmt: skip
 
 
 def _cells(
     quick: bool,
-    over: dict[str, Sequence[Any]],
-    policies: Collection[str] = _TITLES,
+    over: Mapping[str, Sequence[Any]],
+    policies: Collection[str],
     few: slice = slice(1, None, 2),
     topology: int = 1,
     reading: Any = None,
@@ -51,36 +58,61 @@ def _cells(
     return swept("idn", at, policies, taken, seeds, runs=RUNS, reading=reading)
 
 
-FIGURE_6 = PaperFigure(
-    number="6",
-    title="latency and inaccuracy of INFIDA over the weight of accuracy, topology I",
-    cells=partial(
-        _cells, over={"rate": (7500.0,), "alpha": (0.1, *_ALPHAS)}, policies=["infida"]
-    ),
-    rows=partial(means, metrics=("latency", "inaccuracy"), by=("rate", "policy", "alpha")),
-    columns={"alpha": "alpha", "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)"},
-    draw=partial(
-        curves, x="alpha", xlabel="alpha (ms per percent)", titles={"infida": "INFIDA"},
-        metrics={"latency": "latency of a request (ms)", "inaccuracy": "inaccuracy (%)"},
-    ),
-    takeaway=said(
+def _figure(
+    number: str,
+    title: str,
+    over: Mapping[str, Sequence[Any]],
+    metrics: Mapping[str, str],
+    takeaway: Callable[[pd.DataFrame], str],
+    published: Sequence[Published],
+    *,
+    policies: Mapping[str, str] = _TITLES,
+    look: Mapping[str, Any] = MappingProxyType({}),
+    caveats: Sequence[str] = OPEN,
+    caption: str = "Means over drawn instances; bands are their 95 % intervals.",
+    **settings: Any,
+) -> PaperFigure:
+    """Return the figure of a sweep: curves over its last parameter."""
+    *others, last = over
+    by = (*others, "policy", last)
+    axes = {"x": last, "xlabel": _AXES[last], "metrics": metrics, "titles": policies}
+    return PaperFigure(
+        number=number,
+        title=title,
+        cells=partial(_cells, over=over, policies=policies, **settings),
+        rows=partial(means, metrics=tuple(metrics), by=by),
+        columns={name: one for name, one in _HEADINGS.items() if name in (*by, *metrics)},
+        draw=partial(curves, **{**axes, **look}),
+        takeaway=takeaway,
+        published=published,
+        caveats=caveats,
+        caption=caption,
+    )
+
+
+_FIGURE_6: Final = _figure(
+    "6",
+    "latency and inaccuracy of INFIDA over the weight of accuracy, topology I",
+    {"rate": (7500.0,), "alpha": (0.1, *_ALPHAS)},
+    _COSTS,
+    said(
         "INFIDA serves requests in {fast:3} ms with {rough:3} % inaccuracy at the smallest alpha, "
         "in {slow:3} ms with {fine:3} % at the largest",
         fast=found("latency", alpha=min), rough=found("inaccuracy", alpha=min),
         slow=found("latency", alpha=max), fine=found("inaccuracy", alpha=max),
     ),
-    published=[
+    [
         Published("latency (ms) rises with alpha", "yes", monotone("rises", "alpha", "latency")),
         Published("inaccuracy (%) falls as alpha grows", "yes",
-                monotone("falls", "alpha", "inaccuracy")),
+                  monotone("falls", "alpha", "inaccuracy")),
         Published(
             "latency (ms) at the smallest alpha", "a few",
             lambda rows: found("latency", alpha=min)(rows).value,
             why="The paper says so of alpha near 0; the smallest here is 0.1, in a quick run 0.5.",
         ),
     ],
+    policies={"infida": "INFIDA"},
     caveats=OPEN[:2],
-    caption=_MEANS,
 )  # fmt: skip
 
 
@@ -91,31 +123,25 @@ def _offline_ahead(rows: pd.DataFrame) -> str:
 
 
 def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
-    return PaperFigure(
-        number=f"7{part}",
-        title=f"gain over the weight of accuracy, {name}, sliding popularity",
-        cells=partial(
-            _cells, over={"alpha": _ALPHAS}, topology=topology, popularity="sliding"
-        ),
-        rows=partial(means, metrics=("value",), by=("policy", "alpha")),
-        columns={"policy": "Policy", "alpha": "alpha", "value": "NTAG (ms)"},
-        draw=partial(
-            curves, x="alpha", metrics={"value": "gain per request, NTAG (ms)"}, xlabel=_WEIGHT,
-            titles=_TITLES,
-        ),
-        takeaway=said(
+    falling = {
+        title: monotone("falls", "alpha", "value", policy=policy)
+        for policy, title in _TITLES.items()
+    }
+    return _figure(
+        f"7{part}",
+        f"gain over the weight of accuracy, {name}, sliding popularity",
+        {"alpha": _ALPHAS},
+        _GAIN,
+        said(
             "At the smallest alpha {first.title} gains most, {first:3} ms per request; at the "
             "largest {last.title} gains most, {last:3} ms, and {least.title} least, {least:3} ms",
             first=extreme("max", "value", _TITLES, alpha=min),
             last=extreme("max", "value", _TITLES, alpha=max),
             least=extreme("min", "value", _TITLES, alpha=max),
         ),
-        published=[
-            *(
-                Published(f"{title}: NTAG (ms) falls as alpha grows", "yes",
-                        monotone("falls", "alpha", "value", policy=policy))
-                for policy, title in _TITLES.items()
-            ),
+        [
+            *(Published(f"{title}: NTAG (ms) falls as alpha grows", "yes", reader)
+              for title, reader in falling.items()),
             Published(
                 "INFIDA offline ahead of static greedy at every alpha", "yes", _offline_ahead,
                 why="INFIDA offline rounds a fractional placement once, static greedy chooses a "
@@ -123,8 +149,8 @@ def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
                 "which the paper does not give.",
             ),
         ],
-        caveats=OPEN,
-        caption=_MEANS,
+        topology=topology,
+        popularity="sliding",
     )  # fmt: skip
 
 
@@ -146,11 +172,7 @@ def so_far(case: Case) -> dict[str, list[float]]:
 
 def _slots(table: pd.DataFrame) -> pd.DataFrame:
     long = unrolled(table, list(_SO_FAR), "slot", ["policy"], first=1)
-    return (
-        long.astype(dict.fromkeys(_SO_FAR, float))
-        .groupby(["policy", "slot"], sort=False, as_index=False)
-        .mean()
-    )
+    return long.groupby(["policy", "slot"], sort=False, as_index=False).mean()
 
 
 def _draw_8(rows: pd.DataFrame) -> Figure:
@@ -160,22 +182,9 @@ def _draw_8(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def _fewer(rows: pd.DataFrame) -> str:
-    updates = [by("updates", slot=max)(rows)[name] for name in _EVERY]
-    figures = ", ".join(number(value, 3) for value in updates)
-    return f"{'yes' if updates == sorted(updates, reverse=True) else 'no'}: {figures}"
-
-
-def _above_olag(rows: pd.DataFrame) -> str:
-    gain = by("gain", slot=max)(rows)
-    above = [name for name in _EVERY if gain[name] >= gain["olag"]]
-    figures = ", ".join(number(gain[name], 4) for name in _EVERY)
-    return f"{len(above)} of {len(_EVERY)}: {figures}; OLAG {number(gain['olag'], 4)}"
-
-
 _LAST: Final = {"updates": by("updates", slot=max), "gain": by("gain", slot=max)}
 
-FIGURE_8 = PaperFigure(
+_FIGURE_8: Final = PaperFigure(
     number="8",
     title="model updates and gain over time by refresh period, topology I, alpha 1",
     cells=partial(_cells, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
@@ -192,9 +201,14 @@ FIGURE_8 = PaperFigure(
         **_LAST,
     ),
     published=[
-        Published("updates (MB per slot) fall as the period grows from 4 to 32", "yes", _fewer),
+        Published("updates (MB per slot) with periods 4, 8, 16 and 32", "fall as the period grows",
+                  said(", ".join(f"{{updates[{name}]:3}}" for name in _EVERY), **_LAST)),
         Published(
-            "INFIDA above OLAG after the last slot (gain, ms)", "for every period", _above_olag,
+            "gain (ms) with these periods", "above OLAG with every period",
+            said(
+                ", ".join(f"{{gain[{name}]:4}}" for name in _EVERY) + "; OLAG {gain[olag]:4}",
+                **_LAST,
+            ),
             why="With a longer period an old deployment serves for longer after each change of "
             "popularity; the paper does not give its horizon.",
         ),
@@ -232,28 +246,17 @@ def _most_lost(rows: pd.DataFrame) -> Named:
 
 _LIGHT: Final[dict[str, Any]] = {"popularity": "fixed", "rate": 7083.0}
 
-FIGURE_9 = PaperFigure(
-    number="9",
-    title="gain under growing load, topology I, alpha 1",
-    cells=partial(
-        _cells, few=slice(None, None, 4),
-        over={"popularity": list(PROFILES), "rate": (7083.0, 7500.0, 8333.0, 9167.0, 10000.0)},
-    ),
-    rows=partial(means, metrics=("value",), by=("popularity", "policy", "rate")),
-    columns={
-        "popularity": "Popularity", "policy": "Policy", "rate": "Requests per second",
-        "value": "NTAG (ms)",
-    },
-    draw=partial(
-        curves, x="rate", metrics={"value": "gain per request, NTAG (ms)"},
-        xlabel="requests per second", titles=_TITLES, panels=("popularity", PROFILES),
-    ),
-    takeaway=said(
+_FIGURE_9: Final = _figure(
+    "9",
+    "gain under growing load, topology I, alpha 1",
+    {"popularity": list(PROFILES), "rate": (7083.0, 7500.0, 8333.0, 9167.0, 10000.0)},
+    _GAIN,
+    said(
         "At fixed popularity and the lightest load {best.title} gains most, {best:4} ms per "
         "request; sliding popularity costs {lost.title} most, {lost:%} of its gain",
         best=extreme("max", "value", _TITLES, **_LIGHT), lost=_most_lost,
     ),
-    published=[
+    [
         Published(
             "INFIDA above OLAG at 7,083 requests per second, fixed popularity", 0.10,
             lead("value", "infida", "olag", **_LIGHT), percent=True,
@@ -275,7 +278,8 @@ FIGURE_9 = PaperFigure(
         *OPEN,
         "The text gives 7,500 requests per second as the default; the figure begins at 7,083.",
     ),
-    caption=_MEANS,
+    few=slice(None, None, 4),
+    look={"panels": ("popularity", PROFILES)},
 )  # fmt: skip
 
 _RATES: Final = {rate: f"{rate:,.0f} requests per second" for rate in (7500.0, 10000.0)}
@@ -304,21 +308,13 @@ def _mean_costs(rows: pd.DataFrame) -> str:
     )(total)
 
 
-FIGURE_10 = PaperFigure(
-    number="10",
-    title="latency against inaccuracy under two loads, topology II, fixed popularity",
-    cells=partial(_cells, over={"rate": list(_RATES), "alpha": _ALPHAS}, topology=2),
-    rows=FIGURE_6.rows,
-    columns={
-        "rate": "Requests per second", "policy": "Policy", "alpha": "alpha",
-        "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)",
-    },
-    draw=partial(
-        curves, x="latency", metrics={"inaccuracy": "inaccuracy (%)"},
-        xlabel="latency of a request (ms)", titles=_TITLES, panels=("rate", _RATES), along="alpha",
-    ),
-    takeaway=_mean_costs,
-    published=[
+_FIGURE_10: Final = _figure(
+    "10",
+    "latency against inaccuracy under two loads, topology II, fixed popularity",
+    {"rate": list(_RATES), "alpha": _ALPHAS},
+    _COSTS,
+    _mean_costs,
+    [
         Published(
             f"INFIDA, online or offline, is the cheapest at {name}", "at every alpha",
             partial(_cheapest, rate),
@@ -327,17 +323,21 @@ FIGURE_10 = PaperFigure(
         )
         for rate, name in _RATES.items()
     ],
-    caveats=OPEN,
+    look={
+        "x": "latency", "xlabel": _COSTS["latency"], "along": "alpha", "panels": ("rate", _RATES),
+        "metrics": {"inaccuracy": _COSTS["inaccuracy"]},
+    },
     caption="One mark per weight alpha, which grows along a curve to the right. Means over drawn "
     "instances.",
+    topology=2,
 )  # fmt: skip
 
 FIGURES: Final = (
-    FIGURE_6,
+    _FIGURE_6,
     _figure_7("a", 1, "topology I"),
     _figure_7("b", 2, "topology II"),
-    FIGURE_8,
-    FIGURE_9,
-    FIGURE_10,
+    _FIGURE_8,
+    _FIGURE_9,
+    _FIGURE_10,
 )
 """In the order of the paper."""

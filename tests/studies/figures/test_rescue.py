@@ -85,12 +85,9 @@ def test_every_line_of_a_sweep_has_a_figure(servers: Outcome) -> None:
 
 def test_reservations_fit_and_exceed_loads_by_the_over_provisioning() -> None:
     rows = quick("1").rows
-    unused = []
-    for draw in range(5):
-        load, reserved = placed(36, 0.1, draw)
-        assert reserved.max() <= 1 + 1e-9
-        np.testing.assert_allclose(reserved, 1.1 * load, atol=1e-12)
-        unused.append(1 - load.sum() / load.size)
+    reserved = [placed(36, 0.1, draw) for draw in range(5)]
+    assert max(map(np.max, reserved)) <= 1 + 1e-9
+    unused = [1 - one.mean() / 1.1 for one in reserved]
     row = one(rows, sweep="over", over=0.1)
     assert row["unused"] == pytest.approx(np.mean(unused))
     assert row["gaps"] + row["over_provisioned"] == pytest.approx(row["unused"])

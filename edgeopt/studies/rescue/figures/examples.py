@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, fit_log_profile, generate
 from edgeopt.studies.figures import InstanceSpec, PaperFigure, Published, found, means, said
@@ -15,7 +17,7 @@ from edgeopt.studies.pictures.canvas import INK, PAPER, blank, colours
 from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -24,60 +26,48 @@ if TYPE_CHECKING:
     from edgeopt.studies.result import Case
     from edgeopt.studies.sweeps import Cell
 
-_SERVERS: Final = 4
-_SLOTS: Final = 100
 _TASKS: Final = (6, 12, 18, 24, 30, 36)
+_OVER: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 _LEFT: Final = ("unused", "over_provisioned", "gaps", "pieces", "fragmentation")
 
 
-def placed(
-    tasks: int, over: float, rng: int | np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give tasks constant reservations, each on the first server and slot that fit."""
+def placed(tasks: int, over: float, rng: int) -> NDArray[np.float64]:
+    """Give tasks constant reservations, each in the first slot and on the first server that fit."""
     generator = np.random.default_rng(rng)
-    load, reserved = (np.zeros((_SERVERS, _SLOTS)) for _ in range(2))
+    reserved = np.zeros((4, 100))
     for _ in range(tasks):
-        level = generator.uniform(0.2, 0.6)
+        demand = generator.uniform(0.2, 0.6) * (1 + over)
         length = int(generator.integers(10, 41))
-        start = int(generator.integers(0, _SLOTS - length + 1))
-        for first in [*range(start, _SLOTS - length + 1), *range(start)]:
-            window = slice(first, first + length)
-            fits = (reserved[:, window] + level * (1 + over) <= 1 + 1e-9).all(axis=1)
-            if fits.any():
-                server = int(fits.argmax())
-                load[server, window] += level
-                reserved[server, window] += level * (1 + over)
-                break
-    return load, reserved
+        start = int(generator.integers(0, 101 - length))
+        fits = sliding_window_view(reserved, length, axis=1).max(axis=2) + demand <= 1 + 1e-9
+        if fits.any():
+            first = (start + int(np.roll(fits.any(axis=0), -start).argmax())) % fits.shape[1]
+            reserved[fits[:, first].argmax(), first : first + length] += demand
+    return reserved
 
 
 def left_over(tasks: int, over: float, draws: int) -> Mapping[str, list[float]]:
-    """Measure what reservations leave; a piece is slots of a server at one free level."""
+    """Measure the free resources; a piece is a run of slots of a server at one free level."""
     measured = []
     for draw in range(draws):
-        load, reserved = placed(tasks, over, draw)
-        pieces = np.array([
+        free = 1.0 - placed(tasks, over, draw)
+        sums = [
             piece.sum()
-            for free in 1.0 - reserved
-            for piece in np.split(free, np.flatnonzero(np.abs(np.diff(free)) > 1e-9) + 1)
-        ])  # fmt: skip
-        pieces = pieces[pieces > 1e-9]
+            for server in free
+            for piece in np.split(server, np.flatnonzero(np.abs(np.diff(server)) > 1e-9) + 1)
+        ]
+        pieces = np.array([size for size in sums if size > 1e-9])
         split = 1.0 - pieces.max() / pieces.sum() if pieces.size else 0.0
-        used, promised = load.mean(), reserved.mean()
-        measured.append((1.0 - used, promised - used, 1.0 - promised, pieces.size, split))
+        gaps, surplus = free.mean(), (1.0 - free.mean()) * over / (1 + over)
+        measured.append((gaps + surplus, surplus, gaps, pieces.size, split))
     return dict(zip(_LEFT, np.transpose(measured).tolist(), strict=True))
 
 
 def _reservations(quick: bool) -> list[Cell]:
-    draws = 5 if quick else 100
-    sweeps: dict[str, dict[str, Sequence[float]]] = {
-        "over": {"tasks": _TASKS[-1:], "over": (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)},
-        "tasks": {"tasks": _TASKS, "over": (0.1,)},
-    }
+    cells = partial(evaluated, left_over, draws=5 if quick else 100)
     return [
-        cell
-        for name, over in sweeps.items()
-        for cell in evaluated(left_over, over, at={"sweep": name}, draws=draws)
+        *cells({"tasks": _TASKS[-1:], "over": _OVER}, at={"sweep": "over"}),
+        *cells({"tasks": _TASKS, "over": [0.1]}, at={"sweep": "tasks"}),
     ]
 
 

@@ -189,7 +189,7 @@ def simulated(
         Where the cell stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
     reading
         Function of a module that maps the case of a cell to numbers, texts or lists of them;
-        by default :func:`figures`.
+        by default :func:`table_row`.
     bounded
         Whether to compute the reference bound and the bounds of the policies. Without them, ratios
         are NaN.
@@ -204,7 +204,7 @@ def simulated(
         what `reading` returned.
     """
     record = find_system(system)
-    read = figures if reading is None else reading
+    read = table_row if reading is None else reading
     about = modules_in(record)
     entries = choose(record, policies)
     listed = []
@@ -227,8 +227,8 @@ def simulated(
     return listed
 
 
-def figures(case: Case) -> dict[str, float]:
-    """Return the numbers in the table of a case of one policy, see `edgeopt.studies.table`."""
+def table_row(case: Case) -> dict[str, float]:
+    """Return the numbers of the only row in the table of a case, see `edgeopt.studies.table`."""
     [row] = case.table.to_dict("records")
     kept = {str(name): value for name, value in row.items() if name not in _TEXTS}
     return {name: value for name, value in kept.items() if not name.startswith("difference")}

@@ -128,7 +128,7 @@ FIGURE_1 = PaperFigure(
         "The paper does not define fragmentation. Here it is the share of the unreserved capacity "
         "outside the largest piece; a piece is a run of slots of one server with one level of "
         "free capacity.",
-        "In full size means over 100 draws.",
+        "A full run averages over 100 draws.",
     ],
     caption="Left: 36 reserved tasks. Right: 10 % over-provisioning. Means; the band is the 95 % "
     "interval.",
@@ -313,7 +313,7 @@ FIGURE_4 = PaperFigure(
                   said("explains at least {least:%} of the variation", least=_EXPLAINED)),
     ],
     caveats=[
-        "The paper's measurements are not public, and no others of accuracy over work are known. "
+        "The paper's measurements are not public, nor are others of accuracy over work. "
         "Here points are scattered around the curves of three devices, drawn as in the other "
         f"figures, with a standard deviation of {100 * _SPREAD:.0f} % of the largest gain."
     ],

@@ -163,14 +163,19 @@ _FIGURE_5: Final = PaperFigure(
     ],
     caveats=[
         *_OPEN,
-        "In full size means over 20 drawn instances with 200 runs each; the paper shows one "
+        "A full run averages over 20 drawn instances with 200 runs each; the paper shows one "
         "setting.",
     ],
     caption="Left: retraining work so far as a share of the capacity that reserved work has left. "
     "Means over the drawn instances; bands are 95 % intervals.",
 )  # fmt: skip
 
-_METRICS: Final = ("profit", "bound", "ratio", "own_ratio", "failed", "utilisation")
+_METRICS: Final = {
+    "profit": "value", "bound": "bound", "ratio": "ratio", "own_ratio": "bound_ratio",
+    "failed": "violated_share", "utilisation": "utilisation",
+}  # fmt: skip
+"""Metrics and their columns in the table of a study."""
+
 _COLUMNS: Final = {
     "sweep": "Swept", "place": "Value", "policy": "Policy", "profit": "Expected profit",
     "bound": "OPT(LP)", "ratio": "Share of OPT(LP)", "own_ratio": "Share of own bound",
@@ -181,9 +186,8 @@ _COLUMNS: Final = {
 
 def profits(case: Case) -> dict[str, list[float]]:
     """Return the metrics of each policy of a case."""
-    columns = ("value", "", "ratio", "bound_ratio", "violated_share", "utilisation")
-    table = case.table.assign(**{"": case.benchmark.bound})
-    return {name: table[column].tolist() for name, column in zip(_METRICS, columns, strict=True)}
+    table = case.table.assign(bound=case.benchmark.bound)
+    return {name: table[column].tolist() for name, column in _METRICS.items()}
 
 
 def _rows(table: pd.DataFrame) -> pd.DataFrame:
@@ -246,7 +250,6 @@ def _figure(
     more: Sequence[str] = (),
 ) -> PaperFigure:
     every = [f"{name}{ending}" for ending in VARIANTS.values() for name in _GROUPS]
-    about = "The paper says so of all its figures together; computed is this figure alone."
     return PaperFigure(
         number=number,
         title=f"expected profit {title}",
@@ -263,14 +266,14 @@ def _figure(
         ),
         published=[
             *published,
-            *_both("share of OPT(LP), all figures", "51 to 87 %", _RATIOS, about),
-            *_both("RESCUE above the best baseline, mean over all figures", 0.60,
-                   partial(overall, "mean", "lead"), about),
+            *_both("share of OPT(LP) (published over all figures)", "51 to 87 %", _RATIOS),
+            *_both("RESCUE above the best baseline, mean (published over all figures)", 0.60,
+                   partial(overall, "mean", "lead")),
         ],
         caveats=[
             *_OPEN,
             *more,
-            "In full size means over 10 drawn instances with 200 runs each; the paper gives no "
+            "A full run averages over 10 drawn instances with 200 runs each; the paper gives no "
             "number of runs.",
         ],
         caption="Means over the same drawn instances for all policies; the rows have intervals. "

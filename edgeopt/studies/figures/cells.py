@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.result import Case
-    from edgeopt.studies.system import System
 
 _TEXTS = ("instance", "policy", "group", "variant", "runs", "bound", "reference")
 
@@ -244,46 +243,31 @@ def _run_policies(
     bounded: bool,
 ) -> Mapping[str, Any]:
     record = find_system(system)
-    wanted = {record.offline.reference, *(entry.bound for entry in entries)} if bounded else set()
+    wanted = {record.offline.reference, *(entry.bound for entry in entries)}
+    bounds = {
+        name: replace(known, compute=partial(_bound, system, name, spec, bounded))
+        for name, known in record.offline.bounds.items()
+        if name in wanted
+    }
+    others = tuple(
+        one if one.bound in bounds else replace(one, bound="") for one in record.policies.entries
+    )
+    narrowed = replace(
+        record,
+        policies=replace(record.policies, entries=others, reference=""),
+        offline=replace(record.offline, bounds=bounds),
+        claims=None,
+    )
     compared = study(
-        {"instance": spec.instance()},
-        entries,
-        system=_narrowed(record, spec, wanted),
-        runs=runs,
-        rng=seed,
-        progress=False,
+        {"instance": spec.instance()}, entries, system=narrowed, runs=runs, rng=seed, progress=False
     )
     return reading(compared.cases[0])
 
 
-def _narrowed(record: System, spec: InstanceSpec, wanted: set[str]) -> System:
-    """Reduce a record to the bounds that the policies need, each computed once per instance."""
-    kept = {
-        name: replace(
-            known,
-            compute=_remembered(record.name, name, spec) if name in wanted else _unknown,
-        )
-        for name, known in record.offline.bounds.items()
-        if name in wanted or name == record.offline.reference
-    }
-    others = tuple(
-        one if one.bound in kept else replace(one, bound="") for one in record.policies.entries
-    )
-    return replace(
-        record,
-        policies=replace(record.policies, entries=others, reference=""),
-        offline=replace(record.offline, bounds=kept),
-        claims=None,
-    )
-
-
-def _unknown(_instance: Any) -> Benchmark:
-    """Stand for a reference bound that is not computed."""
+def _bound(system: str, name: str, spec: InstanceSpec, bounded: bool, _instance: Any) -> Benchmark:
+    if bounded:
+        return _benchmark(system, name, spec)
     return Benchmark(value=np.nan, bound=np.nan, gap=np.nan, seconds=0.0, solver="none")
-
-
-def _remembered(system: str, name: str, spec: InstanceSpec) -> Callable[[Any], Benchmark]:
-    return lambda _instance: _benchmark(system, name, spec)
 
 
 @lru_cache(maxsize=8)

@@ -26,28 +26,16 @@ def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
     folder = Folder(out, "reproduce", force=force)
     shown = []
     for outcome in found.outcomes:
-        paper_figure, takeaway = outcome.paper_figure, outcome.takeaway
-        drawing = figure(outcome)
-        svg = inline_svg(drawing, prefix=f"{paper_figure.name}-", label=takeaway)
-        entitle(drawing, takeaway)
-        folder.write(f"{paper_figure.name}.svg", standalone_svg(drawing))
-        folder.write(f"{paper_figure.name}.csv", csv_text(outcome.rows))
-        shown.append(
-            {
-                "paper_figure": paper_figure,
-                "takeaway": takeaway,
-                "svg": svg,
-                "rows": outcome.rows.to_dict("records"),
-                "cells": outcome.cells,
-                "lines": [(line, *in_words(line)) for line in outcome.lines],
-                "own_reasons": any(line["why"] for line in outcome.lines),
-                "caveats": [one for one in paper_figure.caveats if one not in found.shared],
-            }
-        )
+        name, drawing = outcome.paper_figure.name, figure(outcome)
+        shown.append((outcome, inline_svg(drawing, prefix=f"{name}-", label=outcome.takeaway)))
+        entitle(drawing, outcome.takeaway)
+        folder.write(f"{name}.svg", standalone_svg(drawing))
+        folder.write(f"{name}.csv", csv_text(outcome.rows))
     folder.write("published.csv", csv_text(found.lines))
     document = json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False)
     folder.write("reproduction.json", document + "\n")
-    return folder.write("index.html", render("reproduction.html.j2", found=found, shown=shown))
+    page = render("reproduction.html.j2", found=found, shown=shown, in_words=in_words)
+    return folder.write("index.html", page)
 
 
 def figure(outcome: Outcome) -> Figure:

@@ -68,7 +68,7 @@ class Sweep:
 
     Its `name` is the column of the table and, unless `keyword` is given, the keyword of the
     generator, which gets `value` of each place. A quick run takes the `few` places, by default the
-    first and the last.
+    first and the last. Sentences name the places with `each`, axes with `percent` and `names`.
     """
 
     name: str

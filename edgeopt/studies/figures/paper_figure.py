@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 NOT_BUILT: Final = "not built yet: needs a learned policy"
 """Stands for the computed value where the published one is that of a learned policy."""
-
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Estimate(NamedTuple):
@@ -132,7 +131,7 @@ class PaperFigure:
         Figure 5ab is meant by ``5ab``, by ``5``, and by one of its parts, ``5a``.
         """
         own, typed = self.number.lower(), number.lower()
-        stem = own.rstrip(_LETTERS)
+        stem = own.rstrip(ascii_lowercase)
         if kind != self.kind or not typed.startswith(stem):
             return False
         parts = typed.removeprefix(stem)

@@ -207,12 +207,11 @@ def beside(
 class Named(float):
     """A value with the titles of those that have it."""
 
-    titles: tuple[str, ...] = ()
+    titles: tuple[str, ...]
 
-    @classmethod
-    def of(cls, value: float, *titles: str) -> Named:
+    def __new__(cls, value: float, *titles: str) -> Named:
         """Return a value with titles."""
-        named = cls(value)
+        named = super().__new__(cls, value)
         named.titles = titles
         return named
 
@@ -231,16 +230,19 @@ def extreme(
         values = by(metric, key, **at)(rows)
         own = {name: values[name] for name in titles if name in values}
         best = max(own.values()) if sense == "max" else min(own.values())
-        return Named.of(best, *(titles[name] for name in own if own[name] == best))
+        return Named(best, *(titles[name] for name in own if own[name] == best))
 
     return read
 
 
-def _wide(rows: pd.DataFrame, column: str, metric: str) -> pd.DataFrame:
-    return rows.pivot(index=column, columns="policy", values=metric).sort_index()
-
-
-_SIGN = {"max": 1.0, "min": -1.0}
+def _gains(
+    rows: pd.DataFrame, column: str, metric: str, sense: Sense, own: str, *, relative: bool
+) -> pd.DataFrame:
+    """Return the gains of a policy over each other one, a row per place."""
+    table = rows.pivot(index=column, columns="policy", values=metric).sort_index()
+    others = table.drop(columns=own)
+    gains = others.rdiv(table[own], axis=0) - 1.0 if relative else others.rsub(table[own], axis=0)
+    return gains if sense == "max" else -gains
 
 
 def ahead(
@@ -249,22 +251,17 @@ def ahead(
     """Return a reader that counts the places at which a policy is best or tied, and all places."""
 
     def read(rows: pd.DataFrame) -> tuple[int, int]:
-        table = _wide(rows, column, metric)
-        gains = _SIGN[sense] * table.drop(columns=own).rsub(table[own], axis=0)
-        return int((gains >= -_EQUAL).all(axis=1).sum()), len(table)
+        gains = _gains(rows, column, metric, sense, own, relative=False)
+        return int((gains >= -_EQUAL).all(axis=1).sum()), len(gains)
 
     return read
 
 
 def largest(column: str, metric: str, sense: Sense, own: str) -> Callable[[pd.DataFrame], float]:
     """Return a reader of the largest gain of a policy over any other, as a share of the other's."""
-
-    def read(rows: pd.DataFrame) -> float:
-        table = _wide(rows, column, metric)
-        gains = _SIGN[sense] * (table.drop(columns=own).rdiv(table[own], axis=0) - 1.0)
-        return float(gains.to_numpy(dtype=float).max())
-
-    return read
+    return lambda rows: float(
+        _gains(rows, column, metric, sense, own, relative=True).to_numpy(dtype=float).max()
+    )
 
 
 def trend(column: str, metric: str, titles: Mapping[str, str]) -> Callable[[pd.DataFrame], str]:
@@ -301,12 +298,12 @@ def needed(
     """Return a reader of the places from which others do as well as a policy at the first."""
 
     def read(rows: pd.DataFrame) -> str:
-        table = _wide(rows, column, metric)
+        table = rows.pivot(index=column, columns="policy", values=metric).sort_index()
+        table = table if sense == "max" else -table
         words = []
         for policy, title in titles.items():
             if policy != own:
-                gains = _SIGN[sense] * (table[policy] - table[own].iloc[0])
-                enough = table.index[gains >= -_EQUAL]
+                enough = table.index[table[policy] - table[own].iloc[0] >= -_EQUAL]
                 least = f"{enough[0]}" if len(enough) else f"more than {table.index[-1]}"
                 words.append(f"{title} with {least}")
         return f"as {titles[own]} with {table.index[0]}: {listed(words)}"

@@ -241,7 +241,7 @@ def _loss(policy: str, rows: pd.DataFrame) -> float:
 def _most_lost(rows: pd.DataFrame) -> Named:
     losses = {name: _loss(name, rows) for name in _TITLES}
     most = max(losses, key=losses.__getitem__)
-    return Named.of(losses[most], _TITLES[most])
+    return Named(losses[most], _TITLES[most])
 
 
 _LIGHT: Final[dict[str, Any]] = {"popularity": "fixed", "rate": 7083.0}

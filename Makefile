@@ -29,46 +29,46 @@ demo: $(RUNTIME) ## study RESCUE on real data and write a page to demo-report/
 	@echo
 	@echo "The page is $(DEMO)/index.html: open it in a browser."
 
-test: $(DEV) ## the whole test suite and the examples in the docstrings
+test: $(DEV) ## run all tests and the examples in the docstrings
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests edgeopt --durations=20 --durations-min=3 $(PYTEST_ARGS)
 
-fuzz: $(DEV) ## 5,000 malformed inputs: named errors or right answers (about 10 minutes)
+fuzz: $(DEV) ## 5,000 malformed inputs: named errors or correct answers (about 10 minutes)
 	@EDGEOPT_FUZZ_CASES=$${EDGEOPT_FUZZ_CASES:-5000} $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz $(PYTEST_ARGS)
 
-variations: $(DEV) ## the suite on other processors, orders, users and versions (an hour; names in VARIATIONS=)
+variations: $(DEV) ## the tests on other processors, orders, users and versions (an hour; names in VARIATIONS=)
 	@$(BIN)/python tests/variations.py $(VARIATIONS)
 
-mutants: $(DEV) ## small changes of the package that tests must notice (hours; MUTANT_ARGS="--sample 30")
+mutants: $(DEV) ## change the package in small ways that tests must notice (hours; MUTANT_ARGS="--sample 30")
 	@$(BIN)/python tests/mutants.py $(MUTANT_ARGS)
 
-lint: $(DEV) ## style, format, types and the order of the layers
+lint: $(DEV) ## check style, format, types and the order of the layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(DEV) ## rewrite the sources in the house format
+format: $(DEV) ## reformat the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV) ## measure edgeopt beside its peers, and growth (about 20 minutes)
+bench: $(DEV) ## compare edgeopt with its peers, and measure growth (about 20 minutes)
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-bench-large: $(DEV) ## the sizes that take longer (up to an hour)
+bench-large: $(DEV) ## the same at sizes that take longer (up to an hour)
 	@$(BIN)/python -m benchmarks --large $(BENCH_ARGS)
 
 kills: $(DEV) ## kill runs at a hundred random moments, and run them again
 	@$(BIN)/python -m tests.kills --moments 100
 
-verdicts: $(DEV) ## prove all claims on their named instances, and keep the verdicts in the package
+verdicts: $(DEV) ## check all claims on their named instances, and store the verdicts in the package
 	@$(BIN)/python -c 'from edgeopt.bounds.stored import store; store()'
 
-docs: $(DEV) ## the documentation, in docs/_build/html
+docs: $(DEV) ## build the documentation in docs/_build/html
 	@rm -rf docs/_build/html docs/api/generated
 	@$(BIN)/python -m sphinx -j 2 -W --keep-going -q -b html docs docs/_build/html
 	@echo "The documentation is docs/_build/html/index.html."
 
-clean: ## remove everything that these commands made
+clean: ## remove everything that these commands wrote
 	rm -rf $(VENV) $(DEMO) build dist docs/_build docs/api/generated benchmarks/results
 	rm -rf .variations .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -33,9 +33,8 @@ nitpicky = False
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-# Pages that stand at the root of the repository link to each other and to its folders.
 # A field may be called `type`, and two systems may have a step rule.
-suppress_warnings = ["myst.xref_missing", "ref.python"]
+suppress_warnings = ["ref.python"]
 
 autosummary_generate = True
 autosummary_imported_members = True
@@ -50,8 +49,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "edgeopt"
 html_static_path = ["_static"]
 html_css_files = ["edgeopt.css"]
-# The tree of a subpackage is on its page; a copy of it beside each of its many pages would
-# take more time than all else.
+# A sidebar with the tree of a subpackage on each of its pages would dominate the build time.
 html_sidebars = {"**": []}
 html_theme_options = {
     "show_prev_next": False,

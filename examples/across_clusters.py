@@ -1,6 +1,6 @@
-"""Tasks that want CPU cores and GPUs of several clusters: one scheduler alone, then several."""
+"""Learning tasks on several clusters: one scheduler with its gap, then a comparison of four."""
 
-# start of the example across clusters
+# start of the cluster example
 from edgeopt import study
 from edgeopt.bounds.tapfinger import flow_gap
 from edgeopt.instances.tapfinger import generate
@@ -12,4 +12,4 @@ run = simulate(TapFingerEnvironment(instance), ReservationSpt(), runs=1)
 print(f"{run.mean_flow_time()[0]:.2f} slots, gap {flow_gap(run).relative:.1%}")
 found = study(instance, ["rollout", "optimus", "tiresias+elastic", "min"], runs=4)
 print(found.comparison("over_instances")[["policy", "mean", "gap", "bound"]].to_string())
-# end of the example across clusters
+# end of the cluster example

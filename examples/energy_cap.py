@@ -1,4 +1,4 @@
-"""A cap on the energy of the evening: what each policy pays, exceeds, and leaves undone."""
+"""A cap on energy in the evening: what each policy costs, which caps it exceeds, what it drops."""
 
 # start of the energy example
 import numpy as np

@@ -1,7 +1,7 @@
-"""A policy on live events: no simulator, no future; lines that it cannot read are skipped.
+"""Run a policy on a stream of events, without a simulator. Invalid lines are skipped.
 
-As it is, it reads a few events of its own; `live_events.py -` reads a stream: JSON lines from
-standard input, each answered before the next is read.
+Without arguments the script reads the events below. With `-` it reads JSON lines from standard
+input and answers each before it reads the next.
 """
 
 import json
@@ -26,8 +26,8 @@ EVENTS = """\
 """
 
 
-class Desk:
-    """Sits between the stream and the policy: knows what runs where, and what has ended."""
+class Dispatcher:
+    """Connects the stream and the policy: tracks which runs are active and which have ended."""
 
     def __init__(self, policy, instance):
         self.policy, self.instance, self.state = policy, instance, policy.start(instance)
@@ -39,32 +39,32 @@ class Desk:
             raise ValueError("an event is a JSON object")
         slot = whole(event, "slot", 0, self.instance.horizon)
         if slot < self.slot:
-            raise ValueError(f"slot {slot} is over, it is slot {self.slot}")
+            raise ValueError(f"slot {slot} has passed, it is slot {self.slot}")
         if event["event"] == "task":
             return self.task(slot, whole(event, "device", 0, self.instance.devices))
         if event["event"] == "finished":
             server = whole(event, "server", 0, self.instance.servers)
             return self.end(slot, server, float(event["profit"]))
-        raise ValueError(f"there is no event {event['event']!r}")
+        raise ValueError(f"unknown event {event['event']!r}")
 
     def task(self, slot, device):
         self.slot = slot
-        if self.last is not None:  # what ended since the last decision is told before the next
+        if self.last is not None:  # report what ended since the last decision
             self.state = self.policy.learn(self.state, *self.last, tuple(self.finished))
             self.finished = []
         idle = np.array([server not in self.running for server in range(self.instance.servers)])
-        left = self.instance.reserved.demand  # or what the servers say is left of reserved work
+        left = self.instance.reserved.demand  # a real system would report the remaining demand
         arrival = Arrival(self.slot, device, idle, remaining=left, coin=0.5)
         decision, self.state = self.policy.decide(self.state, arrival)
         self.last = arrival, decision
         if decision is None:
-            return f"the task of device {device} is turned down"
+            return f"the task of device {device} is rejected"
         self.running[decision.server] = self.slot, device, *decision
-        return f"device {device} runs on server {decision.server} by profile {decision.profile}"
+        return f"device {device} runs on server {decision.server} with profile {decision.profile}"
 
     def end(self, slot, server, profit):
         if server not in self.running:
-            raise ValueError(f"server {server} runs nothing")
+            raise ValueError(f"server {server} is idle")
         self.slot = slot
         run = self.running.pop(server)
         self.finished.append(FinishedRun(*run, self.slot - run[0], profit))
@@ -72,24 +72,24 @@ class Desk:
 
 
 def whole(event, name, least, end):
-    """Return a whole number of an event that lies in a range."""
+    """Return an integer field of an event after checking its range."""
     if type(event[name]) is not int or not least <= event[name] < end:
-        raise ValueError(f"{name} = {event[name]!r}: there are {least} to {end - 1}")
+        raise ValueError(f"{name} = {event[name]!r}: must be {least} to {end - 1}")
     return event[name]
 
 
 def answers(policy, instance, lines):
     """Yield one answer per line, each before the next line is read."""
-    desk = Desk(policy, instance)
+    dispatcher = Dispatcher(policy, instance)
     for number, line in enumerate(lines, 1):
         try:
-            answer = desk.take(line)
+            answer = dispatcher.take(line)
         except KeyError as missing:
-            yield f"line {number} is left out: it says nothing of {missing}"
+            yield f"line {number} skipped: {missing} is missing"
         except (ValueError, TypeError) as why:
-            yield f"line {number} is left out: {why}"
+            yield f"line {number} skipped: {why}"
         else:
-            yield f"slot {desk.slot}: {answer}"
+            yield f"slot {dispatcher.slot}: {answer}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Claims of your own: a true one on drawn instances, a false one whose counterexample is found."""
+"""Two claims of your own: one holds, a search finds a counterexample to the other."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from edgeopt.online.rescue import PickConfigs, policy_value
 
 
 def share(instance):
-    """What PickConfigs, who takes the best run of the moment, earns of the offline optimum."""
+    """Expected profit of the greedy policy PickConfigs, as a share of the offline optimum."""
     optimum = solve_p1_lp(instance).bound
     if optimum <= 0:
         raise NotApplicableError("nothing can be earned")
@@ -34,7 +34,7 @@ def claim(name, statement, relation, guaranteed):
 
 
 def two_tasks(point):
-    """One server: a task that earns 1, and in the next slot, perhaps, one that earns more."""
+    """One server: a task that earns 1, and perhaps one that earns more in the next slot."""
     profit = np.zeros((2, 2, 1, 1, 1))
     profit[:, :, 0, 0, 0] = np.diag([1.0, point["profit"]])
     return RescueInstance(
@@ -51,8 +51,8 @@ third = claim("third", "PickConfigs earns a third of the optimum", Relation.AT_L
 for verdict in check([bounded, third]):
     print(f"{verdict.claim}: {verdict.verdict} on {verdict.instance}, {verdict.measured:.3f}")
 
-# Drawn instances do not refute the second claim. A search among a few numbers does.
-test_instances = ParameterSpace(
+# Drawn instances do not refute the second claim. A search over three parameters does.
+space = ParameterSpace(
     "two_tasks",
     (
         Parameter("profit", 0.0, 100.0),
@@ -61,6 +61,6 @@ test_instances = ParameterSpace(
     ),
     two_tasks,
 )
-found = search(third, test_instances, budget=60, rng=7)
+found = search(third, space, budget=60, rng=7)
 print(f"{found.verdict.claim}: {found.verdict.verdict} by {found.name}")
-print(f"share {found.verdict.measured:.3f}, the least of {found.looked} instances, made simple")
+print(f"share {found.verdict.measured:.3f}, the smallest of {found.looked} instances, simplified")

@@ -13,7 +13,7 @@ from edgeopt.online.rescue import Placement
 
 @dataclass(frozen=True)
 class Memory:
-    """All that the policy remembers; never changed in place."""
+    """The state of the policy; never changed in place."""
 
     instance: RescueInstance
     earned: float = 0.0
@@ -27,7 +27,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Selective:
-    """Take the run of best profit per slot, unless it pays much less than runs usually did."""
+    """Accept the run with the best profit per slot, unless it pays far less than earlier runs."""
 
     name: str = "Selective"
     share: float = 0.5
@@ -53,8 +53,8 @@ class Selective:
 
 
 def main() -> None:
-    # The same scenarios and the same certified bound as every other policy. live_events.py steps
-    # the very same class on events as they come in.
+    # All policies get the same scenarios and the same certified bound. live_events.py runs this
+    # class on a stream of events.
     study = edgeopt.study(generate(horizon=50, rng=7), [Selective(), "rescue", "srs"], runs=100)
     print(study.table[["policy", "value", "value_se", "ratio", "violated"]])
 

@@ -1,4 +1,4 @@
-"""A solver of your own, judged by the certificate that every solution carries."""
+"""A solver of your own, checked by the certificate that every solution carries."""
 
 import time
 
@@ -14,8 +14,8 @@ from edgeopt.solvers.backend.assembly import assemble
 def first_order(program, request):
     """Primal-dual hybrid gradient with diagonal steps (Pock, Chambolle 2011), from 0.
 
-    A point x goes down the Lagrangian, prices y of the rows go up; both stay where they may. It
-    stops as soon as the certificate says that it may.
+    The point x descends the Lagrangian and the row prices y ascend it, in proximal steps, until
+    the certificate meets the tolerance.
     """
     tolerance = 1e-3 if request.tolerance is None else request.tolerance
     start, matrix, cost = time.perf_counter(), program.matrix, program.sign * program.cost
@@ -52,5 +52,5 @@ if __name__ == "__main__":
         found = solve(program, solver, tolerance=tolerance)
         print(
             f"{found.solver} {found.version}: {found.objective:.5f}, proven to be at most "
-            f"{found.bound:.5f}, worst row off by {found.primal_residual():.1e}"
+            f"{found.bound:.5f}, largest row violation {found.primal_residual():.1e}"
         )

@@ -1,6 +1,6 @@
-"""A system of your own in one file: how long is a model kept in memory until the next request?
+"""A system of your own in one file: how long should an idle model stay in memory?
 
-To keep it costs 1 per slot, to load it again costs more; nobody knows how long a pause will be.
+Keeping it costs 1 per slot, loading it again costs more, and the length of a pause is unknown.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from edgeopt.studies import (
 
 
 @dataclass(frozen=True)
-class Pauses:  # the instance: length of a pause in slots with its chance, and the price of loading
+class Pauses:  # the instance: (pause in slots, probability), cost of loading
     chance: tuple = ((1, 0.4), (2, 0.2), (5, 0.1), (30, 0.3))
     count: int = 100
     load: float = 8.0
@@ -35,7 +35,7 @@ class Pauses:  # the instance: length of a pause in slots with its chance, and t
 
 
 @dataclass
-class Evening:  # one scenario: it tells how long a pause was when it is over
+class Evening:  # one scenario: reveals the length of a pause when it ends
     load: float
     pauses: np.ndarray
     cost: list = field(default_factory=list)
@@ -50,7 +50,7 @@ class Evening:  # one scenario: it tells how long a pause was when it is over
 
 
 @dataclass(frozen=True)
-class Memory:  # the environment: draws scenarios, and gathers what became of them
+class Memory:  # the environment: draws scenarios and collects results
     instance: Pauses
 
     def scenarios(self, rng, runs):
@@ -67,12 +67,12 @@ class Memory:  # the environment: draws scenarios, and gathers what became of th
 
 
 @dataclass(frozen=True)
-class Keep:  # for so many times the price of loading: 1 pays at most twice the optimum
+class Keep:  # for `times` the cost of loading: 1 costs at most twice the optimum
     name: str
     times: float = 1.0
 
     def start(self, instance):
-        return instance.load, ()  # what it remembers: the price, and the pauses so far
+        return instance.load, ()  # the state: cost of loading, pauses so far
 
     def decide(self, state, observation, rng=None):
         return self.times * state[0], state
@@ -81,14 +81,14 @@ class Keep:  # for so many times the price of loading: 1 pays at most twice the 
         return state[0], (*state[1], pause)
 
 
-class Learn(Keep):  # for as long as would have been best in all pauses so far
+class Learn(Keep):  # for the time that would have been best in all pauses so far
     def decide(self, state, observation, rng=None):
         load, seen = state[0], np.array(state[1])
         tried = {k: np.where(seen <= k, seen, k + load).sum() for k in {0, *state[1]}}
         return min(tried, key=tried.get), state
 
 
-def hindsight(instance):  # who knows every pause keeps the model through those below the price
+def hindsight(instance):  # knowing each pause, keep the model through those cheaper than loading
     value = instance.count * sum(p * min(k, instance.load) for k, p in instance.chance)
     return Benchmark(value, value, gap=0.0, seconds=0.0, solver="sum over the lengths")
 
@@ -117,4 +117,4 @@ SYSTEM = System(
 if __name__ == "__main__":
     found = study(Pauses(), system=SYSTEM, runs=50)
     print(found.table[["policy", "value", "value_se", "ratio", "ratio_low", "ratio_high"]].round(3))
-    # found.page("report") draws it; named in an entry point it is there for `edgeopt study memory`.
+    # found.page("report") writes a page. With an entry point, `edgeopt study memory` works too.

@@ -1,4 +1,4 @@
-"""Fractions become decisions that keep their expectations and share one budget."""
+"""Round fractions to decisions that keep the expectations and respect a shared budget."""
 
 # start of the rounding example
 from fractions import Fraction
@@ -7,9 +7,9 @@ import numpy as np
 
 from edgeopt.rounding import depround, depround_law
 
-share, size = [Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4]  # 5 MB in the mean
+share, size = [Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4]  # 5 MB on average
 rows = np.tile(np.array(share, dtype=float), (10_000, 1))
-for residual in ("bernoulli", "half", "drop"):  # what becomes of the last fraction
+for residual in ("bernoulli", "half", "drop"):  # how the last fraction is rounded
     chosen = depround(rows, size, rng=7, residual=residual)
     print(residual, "mean", chosen.mean(axis=0).round(2), "MB at most", (chosen @ size).max())
 for decision, probability in depround_law(share, size).items():  # the exact distribution

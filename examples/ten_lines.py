@@ -1,4 +1,4 @@
-"""The example of the README: an instance, its optimum, three policies and two theorems."""
+"""The first example of the README: an instance, its optimum, three policies and two theorems."""
 
 # start of the ten lines
 import edgeopt

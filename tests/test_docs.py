@@ -1,4 +1,4 @@
-"""The pages are alike, show only what the build runs, and name commands that exist."""
+"""Pages share one structure, show only computed results, and name commands that exist."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.glob("*.md") if path.stem != "benchmarks")
 SYSTEMS = ("rescue", "idn", "oinc", "edr", "tapfinger")
 SKELETON = [
-    "What is given",
+    "The instance",
     "The problem",
-    "The scenario",
+    "The environment",
     "Algorithms",
     "Baselines",
     "Claims",
-    "What the paper prints and what holds",
+    "Corrections to the paper",
     "Studies and pictures",
-    "Where to look in the code",
+    "Where to find the code",
 ]
 MADE = {
     "claims",
@@ -159,5 +159,5 @@ def test_counts_are_those_of_the_registry(extension: Any) -> None:
     count = extension("claim_tables").count
     assert count("claims") == len(claims()) == sum(count("claims", one) for one in SYSTEMS)
     assert 0 < count("refuted", "idn") < count("claims", "idn")
-    with pytest.raises(ValueError, match="nothing that can be counted"):
+    with pytest.raises(ValueError, match="'stars' is unknown"):
         count("stars")

@@ -1,4 +1,4 @@
-"""The examples run, print what they promise, and are the ones that the readme shows."""
+"""The examples run and print what they should; the README shows them as they are."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_own_system_is_studied_with_its_exact_benchmark(printed: Callable[..., s
 def test_own_solver_ends_at_what_it_can_prove(printed: Callable[..., str]) -> None:
     text = printed("own_solver")
     found = re.findall(
-        r"^(\w+) .*: (\S+), proven to be at most (\S+), worst row off by (\S+)$", text, re.M
+        r"^(\w+) .*: (\S+), proven to be at most (\S+), largest row violation (\S+)$", text, re.M
     )
     assert [row[0] for row in found] == ["highs", "first_order", "first_order"]
     optimum = float(found[0][1])
@@ -109,15 +109,15 @@ def test_own_claim_holds_and_the_false_one_is_refuted(printed: Callable[..., str
 def test_live_events_are_answered_one_by_one(printed: Callable[..., str]) -> None:
     lines = printed("live_events").splitlines()
     assert len(lines) == 9
-    assert re.match(r"slot 4: device 2 runs on server \d by profile \d", lines[0])
+    assert re.match(r"slot 4: device 2 runs on server \d with profile \d", lines[0])
     assert lines[2] == "slot 9: server 2 is idle again"
-    assert lines[3] == "line 4 is left out: slot 8 is over, it is slot 9"
-    assert lines[4].startswith("line 5 is left out: ")
-    assert lines[5] == "line 6 is left out: server 2 runs nothing"
-    assert lines[6] == "line 7 is left out: device = 99: there are 0 to 13"
-    assert lines[7] == "line 8 is left out: there is no event 'reboot'"
-    # Runs that ended at 0.225 a slot make the policy choosy: it has learnt on the way.
-    assert lines[8] == "slot 12: the task of device 1 is turned down"
+    assert lines[3] == "line 4 skipped: slot 8 has passed, it is slot 9"
+    assert lines[4].startswith("line 5 skipped: ")
+    assert lines[5] == "line 6 skipped: server 2 is idle"
+    assert lines[6] == "line 7 skipped: device = 99: must be 0 to 13"
+    assert lines[7] == "line 8 skipped: unknown event 'reboot'"
+    # The policy has learnt from runs that earned 0.225 a slot, and rejects this one.
+    assert lines[8] == "slot 12: the task of device 1 is rejected"
 
 
 def test_live_events_look_neither_ahead_nor_back(
@@ -140,7 +140,7 @@ def test_live_events_look_neither_ahead_nor_back(
     for count in range(1, 10):
         next(answers)
         assert len(given) == count
-    # What makes no sense leaves no trace: without it the others are answered alike.
+    # Invalid lines change no state: without them the others get the same answers.
     bad = [
         '{"slot": 10}', "[]", "3", '{"slot": 10.5, "event": "task"}', "",
         '{"slot": 10, "event": "task", "device": "x"}',
@@ -149,14 +149,14 @@ def test_live_events_look_neither_ahead_nor_back(
     sound = [lines[0], lines[1], lines[2], lines[8]]
     mixed = [*sound[:3], *bad, *sound[3:]]
     told = list(live_events.answers(Selective(), scenario, mixed))
-    assert [one for one in told if "left out" not in one] == list(
+    assert [one for one in told if "skipped" not in one] == list(
         live_events.answers(Selective(), scenario, sound)
     )
-    assert len([one for one in told if "left out" in one]) == len(bad)
+    assert len([one for one in told if "skipped" in one]) == len(bad)
     monkeypatch.setattr(sys, "stdin", iter([*bad[:2], sound[0]]))
     assert printed("live_events", "-").splitlines() == [
-        "line 1 is left out: it says nothing of 'event'",
-        "line 2 is left out: an event is a JSON object",
+        "line 1 skipped: 'event' is missing",
+        "line 2 skipped: an event is a JSON object",
         told[0],
     ]
 
@@ -193,8 +193,8 @@ def test_energy_cap_shows_what_gives_way(printed: Callable[..., str]) -> None:
     assert min(late) >= 0
 
 
-def test_beside_requests_answers_and_retrains(printed: Callable[..., str]) -> None:
-    text = printed("beside_requests")
+def test_retraining_answers_requests_and_completes_jobs(printed: Callable[..., str]) -> None:
+    text = printed("retraining")
     assert re.search(r"^\d+% of \d+ requests in time$", text, re.M)
     rows = [row.split() for row in re.findall(r"^\d .*$", text, re.M)]
     assert [row[1] for row in rows[:3]] == ["oinc", "ekya", "kalmia"]
@@ -221,7 +221,7 @@ def test_across_clusters_compares_within_valid_bounds(printed: Callable[..., str
 def test_every_example_is_tested() -> None:
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert examples == {
-        "ten_lines", "rounding", "energy_cap", "beside_requests", "across_clusters",
+        "ten_lines", "rounding", "energy_cap", "retraining", "across_clusters",
         "own_system", "own_policy", "own_solver", "own_claim", "live_events",
     }  # fmt: skip
 
@@ -232,7 +232,7 @@ def test_every_example_is_tested() -> None:
         (0, "ten_lines"),
         (1, "rounding"),
         (2, "energy_cap"),
-        (3, "beside_requests"),
+        (3, "retraining"),
         (4, "across_clusters"),
     ],
 )

@@ -1,10 +1,9 @@
-"""Claims with their verdicts, checked by the build: directives for tables, roles for numbers.
+"""Claims with their verdicts: directives for tables, roles for numbers.
 
-``{claims} SYSTEM`` tabulates the claims of a system that stand, ``{refuted} SYSTEM`` those that are
-known to be false, each with its smallest instance and with what holds instead, ``{errata} SYSTEM``
-what its paper prints wrong. In a sentence ``{finding}`ID``` says what the check of a claim, or the
-example of an erratum, came to, ``{measured}`ID``` and ``{guaranteed}`ID``` give its numbers, and
-``{count}`claims SYSTEM``` counts.
+The directive ``{claims} SYSTEM`` tabulates the claims of a system that hold, ``{refuted} SYSTEM``
+the false ones with their smallest counterexample and correction, ``{errata} SYSTEM`` the errata of
+its paper. In a sentence ``{finding}`ID``` gives the result of a claim or an erratum,
+``{measured}`ID``` and ``{guaranteed}`ID``` its numbers, ``{count}`claims SYSTEM``` a count.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @cache
 def found(system: str) -> dict[str, dict[str, Any]]:
-    """Verdicts on all claims of a system by identifier, each on the claim's own instances."""
+    """Verdicts on all claims of a system by identifier, each on its named instances."""
 
     def compute() -> dict[str, dict[str, Any]]:
         from edgeopt.bounds import check, stored_verdicts
@@ -46,7 +45,7 @@ def found(system: str) -> dict[str, dict[str, Any]]:
 
 @cache
 def wrong(system: str) -> dict[str, dict[str, Any]]:
-    """Errata of a system by identifier, as texts; what is true counts as measured."""
+    """Errata of a system by identifier, as texts; ``measured`` is the true value."""
 
     def compute() -> dict[str, dict[str, Any]]:
         from edgeopt.bounds import errata
@@ -76,7 +75,7 @@ def anchor(name: str) -> str:
 
 
 def about(name: str) -> list[nodes.Node]:
-    """A claim in a cell: where it stands, what it says, what it is called."""
+    """A claim in a cell: source, statement, identifier."""
     from edgeopt.bounds import claims
 
     claim = claims()[name]
@@ -93,7 +92,7 @@ def instance(name: str) -> nodes.literal:
 
 
 class Claims(SphinxDirective):
-    """Table of the claims of a system that stand."""
+    """Table of the claims of a system that hold."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -115,13 +114,13 @@ class Claims(SphinxDirective):
             ]
             for name in chosen
         ]
-        headings = ["claim", "verdict", "measured", "is", "claimed", "tightest instance"]
+        headings = ["claim", "verdict", "measured", "relation", "claimed", "tightest instance"]
         ids = [anchor(name) for name in chosen]
         return [table(headings, rows, left=2, ids=ids, classes=["claims"])]
 
 
 class Refuted(SphinxDirective):
-    """Table of the statements that fail, with what holds instead."""
+    """Table of the false claims, with their corrections."""
 
     required_arguments = 1
 
@@ -142,7 +141,7 @@ class Refuted(SphinxDirective):
                     about(name),
                     [
                         paragraph(
-                            f"{verdict['measured']}, where it says {claim.relation.value} "
+                            f"{verdict['measured']}; claimed: {claim.relation.value} "
                             f"{verdict['guaranteed']}"
                         ),
                         paragraph(instance(verdict["instance"])),
@@ -150,13 +149,13 @@ class Refuted(SphinxDirective):
                     instead,
                 ]
             )
-        headings = ["statement", "smallest instance", "what holds instead"]
+        headings = ["false claim", "smallest counterexample", "corrected by"]
         ids = [anchor(name) for name in chosen]
         return [table(headings, rows, left=3, ids=ids, classes=["claims", "refuted"])]
 
 
 class Errata(SphinxDirective):
-    """Table of what a paper prints wrong, with what it should print."""
+    """Table of the errata of a paper: published and corrected formulas."""
 
     required_arguments = 1
 
@@ -177,14 +176,8 @@ class Errata(SphinxDirective):
             ]
             for name, one in found.items()
         ]
-        headings = [
-            "published",
-            "corrected",
-            "example",
-            "printed gives",
-            "corrected gives",
-            "right",
-        ]
+        values = ["published value", "corrected value", "true value"]
+        headings = ["published", "corrected", "example", *values]
         ids = [anchor(name) for name in found]
         return [table(headings, rows, left=3, ids=ids, classes=["claims", "errata"])]
 
@@ -195,7 +188,7 @@ def reference(name: str) -> nodes.reference:
 
 
 class Finding(SphinxRole):
-    """What the check of a claim or the example of an erratum came to, in a few words."""
+    """The result of a claim, or of the example of an erratum, in a few words."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         from edgeopt.bounds import claims
@@ -206,20 +199,20 @@ class Finding(SphinxRole):
         if name in wrong(system):
             one = wrong(system)[name]
             right = f"{one['relation']} {one['measured']}".removeprefix("equal ")
-            said = [nodes.Text(f"{one['guaranteed']} as printed, where {right} is right")]
+            said = [nodes.Text(f"{one['guaranteed']} as printed; correct: {right}")]
         else:
             claim, verdict = claims()[name], found(system)[name]
             said = [
                 nodes.Text(f"{verdict['measured']} on "),
                 instance(verdict["instance"]),
-                nodes.Text(f", {claim.relation.value} {verdict['guaranteed']} claimed"),
+                nodes.Text(f"; claimed: {claim.relation.value} {verdict['guaranteed']}"),
             ]
         link = nodes.reference("", name, refid=anchor(name), internal=True, classes=["finding"])
         return [nodes.Text("("), link, nodes.Text(": "), *said, nodes.Text(")")], []
 
 
 class Number(SphinxRole):
-    """The measured or the guaranteed number of a claim; of an erratum, the true or printed one."""
+    """The measured or guaranteed number of a claim; the true or published one of an erratum."""
 
     def __init__(self, which: str) -> None:
         self.which = which
@@ -231,7 +224,7 @@ class Number(SphinxRole):
 
 
 class Count(SphinxRole):
-    """A count: ``systems``; ``claims``, ``refuted``, ``errata`` and ``policies``, of one or all."""
+    """Count ``systems``, or ``claims``, ``refuted``, ``errata`` or ``policies`` of one or all."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         return [nodes.Text(str(count(*self.text.split())))], []
@@ -254,7 +247,7 @@ def count(what: str, system: str | None = None) -> int:
         return len(known)
     if what == "refuted":
         return sum(bool(claim.corrected_by) for claim in known)
-    raise ValueError(f"count: {what} is nothing that can be counted")
+    raise ValueError(f"count: {what!r} is unknown")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

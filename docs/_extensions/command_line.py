@@ -1,4 +1,4 @@
-"""``{command} NAME``: what the program says of one of its commands; ``{commands}``: all of them."""
+"""``{command} NAME``: the help of a command; ``{commands}``: a table of all commands."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Command(SphinxDirective):
 
 
 def told(text: str) -> list[nodes.Node]:
-    """A text of the program, its options as code."""
+    """A help text, with options as code."""
     return sentence(re.sub(r"(?<!\S)(--[a-z]+)", r"`\1`", text))
 
 

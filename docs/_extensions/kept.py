@@ -1,4 +1,4 @@
-"""What the build has computed, kept from one build to the next for as long as no source changes."""
+"""Cache of what the build computes, valid until a source changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDER = HERE.parent / "_build" / "kept"
 
 @cache
 def sources() -> str:
-    """Hash of what all results depend on: the package and the examples."""
+    """Hash of the package and the examples, on which all results depend."""
     import edgeopt
 
     digest = hashlib.sha256()
@@ -32,14 +32,14 @@ def sources() -> str:
 
 
 def kept(request: list[Any], compute: FunctionType) -> Any:
-    """Return what a request comes to, computed unless an earlier build has done so.
+    """Return the cached result of a request, or compute and cache it.
 
-    `request` says all that the outcome depends on beside the sources and the extension that asks
-    for it; the outcome is plain enough for JSON. Processes that read pages side by side may use
-    the folder at a time.
+    The key holds the request, the sources and the calling extension, so `request` must name
+    everything else that the result depends on. The result must be JSON. Several processes may use
+    the folder at the same time.
     """
-    asked = Path(compute.__code__.co_filename).read_text(encoding="utf-8")
-    key = hashlib.sha256(json.dumps([sources(), asked, request]).encode()).hexdigest()
+    caller = Path(compute.__code__.co_filename).read_text(encoding="utf-8")
+    key = hashlib.sha256(json.dumps([sources(), caller, request]).encode()).hexdigest()
     path = FOLDER / f"{key}.json"
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -48,5 +48,5 @@ def kept(request: list[Any], compute: FunctionType) -> Any:
     text = json.dumps(compute())
     FOLDER.mkdir(parents=True, exist_ok=True)
     write_file(path, text)
-    # As a later build will read it.
+    # The same types as a later build will read.
     return json.loads(text)

@@ -1,4 +1,4 @@
-"""Formulas as MathML, converted when the documentation is built: readers need no network."""
+"""Formulas as MathML, converted at build time, so that readers need no network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONVERTER = LatexToMathML()
 
 
 def mathml(node: Element, *, block: bool) -> str:
-    """Convert a formula; one that cannot be converted is shown as written, with a warning."""
+    """Convert a formula; show it as written, with a warning, where that fails."""
     # The converter knows no wide accents; MathML stretches them by itself.
     source = node.astext().replace(r"\widetilde", r"\tilde")
     # Several lines without an environment of their own are aligned at their ampersands.

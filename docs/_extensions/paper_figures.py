@@ -1,4 +1,4 @@
-"""``{paper_figure} SYSTEM figure N``: printed, ours, and why they may differ, at quick sizes."""
+"""``{paper_figure} SYSTEM figure N``: a figure computed at quick size, and published values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FigureDirective(SphinxDirective):
-    """A figure or table of a paper's evaluation, computed by the build from few and small cells."""
+    """A figure or table of a paper's evaluation, computed by the build at quick size."""
 
     required_arguments = 3
 
@@ -29,7 +29,7 @@ class FigureDirective(SphinxDirective):
         for sentence in made["caveats"]:
             caveats += nodes.list_item("", paragraph(sentence))
         if made["caveats"]:
-            result += [paragraph("Left open in print, or why ours may differ:"), caveats]
+            result += [paragraph("Caveats:"), caveats]
         return [*result, *picture(made["svg"], made["takeaway"], made["caption"])]
 
 
@@ -52,9 +52,8 @@ def compute(system: str, kind: str, number: str) -> dict[str, Any]:
         "takeaway": takeaway,
         "svg": inline_svg(figure(outcome), prefix=f"{system}-{paper_figure.name}-", label=takeaway),
         "caption": (
-            f"{paper_figure.caption} Computed from few and small cells, {outcome.cells} in all, "
-            f"when this page was built; edgeopt reproduce {system} --{kind} {number} takes the "
-            "sizes of the paper."
+            f"{paper_figure.caption} Computed from {outcome.cells} small cells when this page was "
+            f"built; edgeopt reproduce {system} --{kind} {number} uses the paper's sizes."
         ).strip(),
     }
 

@@ -1,10 +1,9 @@
-"""Code that the build runs: what a page shows is what came out.
+"""Code that the build runs and shows with its output.
 
 ``{run}`` runs Python, its body or the marked part of an example (``{run} ten_lines``);
-``{shell}`` runs commands of edgeopt, one per line. Each block starts in an empty folder, or, with
-the option ``continued``, in that of the blocks before it on the page, with the names that they
-defined. Whatever raises, or leaves with an exit code that is not announced by the option ``code``,
-stops the build.
+``{shell}`` runs commands of edgeopt, one per line. Each block starts in an empty folder. With the
+option ``continued`` it keeps the folder and the names of the blocks before it. An exception, or an
+exit code other than that of the option ``code``, stops the build.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 EXAMPLES = HERE.parents[1] / "examples"
 
 WIDTH = 100
-"""Columns of output, where it may be broken."""
+"""Columns at which output is wrapped."""
 
 Step = tuple[str, str, int]
-"""What to do, Python or a command, its text, and the exit code to expect."""
+"""Kind (``"python"`` or ``"shell"``), text and expected exit code."""
 
 
 class Block(SphinxDirective):
-    """A block of code with its output; later ones may go on where it ended."""
+    """A block of Python with its output."""
 
     has_content = True
     optional_arguments = 1
@@ -81,7 +80,7 @@ class Block(SphinxDirective):
 
 
 class Shell(Block):
-    """Commands of edgeopt, each with what it prints."""
+    """Commands of edgeopt with their output."""
 
     kind = "shell"
 
@@ -94,19 +93,19 @@ class Shell(Block):
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line may be broken: a long one that is no row of a table."""
+    """Whether a line may be wrapped: a long one that is not a row of a table."""
     return len(line) > WIDTH and "  " not in line and not re.search("[\u2500-\u257f]", line)
 
 
 def example(name: str) -> str:
-    """The part of an example between its marks, or all of it."""
+    """The part of an example between its markers, or all of it."""
     text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     marked = re.search(r"^# start of .*?\n(.*?)^# end of ", text, re.MULTILINE | re.DOTALL)
     return (marked[1] if marked else text).rstrip("\n")
 
 
 def carry_out(steps: list[Step]) -> list[str]:
-    """Return what every step prints."""
+    """Run the steps and return what each prints."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -123,11 +122,11 @@ def carry_out(steps: list[Step]) -> list[str]:
 
 
 def define(text: str, names: dict[str, Any]) -> None:
-    """Run Python as a module, so that classes in it can be looked up and pickled."""
+    """Run Python as a module, so that its classes can be pickled."""
     module = types.ModuleType("page")
     module.__dict__.update(names)
     sys.modules["page"] = module
-    # Examples may import each other, as they do when they are run as scripts.
+    # Examples import each other, as they do when run as scripts.
     sys.path.insert(0, str(EXAMPLES))
     module.__dict__["__name__"] = "__main__" if "__main__" in text else "page"
     try:
@@ -143,7 +142,7 @@ def command(line: str, expected: int) -> None:
 
     program, *arguments = shlex.split(line)
     if program != "edgeopt":
-        raise ValueError(f"{line}: a page runs commands of edgeopt alone")
+        raise ValueError(f"{line}: pages may run commands of edgeopt only")
     left = run(arguments)
     if left != expected:
         raise ValueError(f"{line}: exit code {left}, {expected} was expected")

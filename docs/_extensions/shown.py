@@ -77,7 +77,7 @@ def _row(cells: Sequence[Cell], left: int) -> nodes.row:
 
 
 def picture(svg: str, title: str, caption: str) -> list[nodes.Node]:
-    """A picture in the page's own ink, what to notice above it, what its marks mean below."""
+    """A picture in the colours of the page, with its takeaway above and its caption below."""
     figure = nodes.container(classes=["made-picture"])
     figure += paragraph(nodes.strong(title, title), classes=["made-title"])
     figure += nodes.raw("", f'<div class="made-svg">{svg}</div>', format="html")

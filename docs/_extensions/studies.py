@@ -1,7 +1,7 @@
-"""Small studies that the build runs: what they found in words, their table, their pictures.
+"""Small studies that the build runs: sentences, a table, pictures.
 
 ``{study} SYSTEM`` takes the options ``source`` (a named source of the system) or ``settings`` (of
-its generator), ``seed``, ``draws`` (instances), ``runs``, ``policies`` and ``pictures``, all
+its generator), ``seed``, ``draws`` (instances), ``runs``, ``policies`` and ``pictures``, lists
 separated by blanks, ``comparison`` (a table over all instances instead of that of one), and
 ``silent`` (no sentences).
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class StudyDirective(SphinxDirective):
-    """A study with everything that it gives rise to."""
+    """A study with its sentences, table and pictures."""
 
     required_arguments = 1
     option_spec: ClassVar[dict[str, Any]] = {
@@ -119,29 +119,30 @@ def value_of(text: str) -> Any:
 
 def single(ran: Study) -> tuple[list[str], list[list[str]]]:
     """The policies of one instance, as on the page of a study."""
-    from edgeopt.studies.wording import interval, number, percent
+    from edgeopt.studies.wording import number, percent
 
     [case] = ran.cases
     system = ran.system
-    headings = ["policy", system.objective.heading, f"share of {case.label}"]
-    promises = system.constraint.count(case.instance)
-    if promises:
-        headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}, of {promises}")
-    headings += [measure.title for measure in system.reporting.metrics]
+    headings = ["policy", system.objective.heading, system.objective.over(case.label)]
+    constrained = system.constraint.count(case.instance)
+    if constrained:
+        headings.append(f"{system.constraint.name}s {system.constraint.verb[1]}, of {constrained}")
+    headings += [metric.title for metric in system.reporting.metrics]
     rows = []
     for row in case.table.to_dict("records"):
         error = f" ± {number(row['value_se'], 2)}" if row["value_se"] > 0 else ""
-        ends = interval(row["ratio_low"], row["ratio_high"], share=True)
+        ratio = system.objective.ratio(row["ratio"])
+        ends = system.objective.ratios(row["ratio_low"], row["ratio_high"])
         cells = [
             case.title(row),
             f"{number(row['value'])}{error}",
-            f"{percent(row['ratio'])} ({ends})" if error else percent(row["ratio"]),
+            f"{ratio} ({ends})" if error else ratio,
         ]
-        if promises:
+        if constrained:
             cells.append(number(row["violated"], 3))
-        for measure in system.reporting.metrics:
-            figure = row[measure.name]
-            cells.append(percent(figure) if measure.percent else number(figure, 3))
+        for metric in system.reporting.metrics:
+            value = row[metric.name]
+            cells.append(percent(value) if metric.percent else number(value, 3))
         rows.append(cells)
     return headings, rows
 

@@ -1,1 +1,1 @@
-"""Batches of inference requests on one edge: a sixth system, from outside edgeopt."""
+"""Batches of inference requests on one edge: a sixth system, in a package of its own."""

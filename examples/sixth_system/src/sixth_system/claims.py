@@ -1,10 +1,11 @@
-r"""A proven ratio, and one that sounds as good and is false.
+r"""A proven ratio, and a plausible one that is false.
 
-That Balance pays at most twice the optimum: its waiting stays below the price of a batch, so a
-batch costs it at most two prices. From the first of a batch's requests to its launch, the optimum
-launches as well, or lets them all wait for at least one slot more than Balance, which costs the
-price of a batch or more by the rule of Balance. Either way it pays a price there, and these
-stretches do not overlap.
+Proof that Balance pays at most twice the optimum. The requests of a batch wait for less than the
+price of a batch, so Balance pays at most two prices per batch. Between the first request of the
+batch and its launch the optimum either launches a batch too, or lets the same requests wait at
+least one slot longer than Balance does, which by the rule of Balance costs at least the price of a
+batch. Either way the optimum pays at least one price in this interval, and the intervals of
+different batches do not overlap.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ def ratio(policy: Any, instance: BatchInstance) -> Measurement:
     """Compare twice the optimum with what a policy without coins pays."""
     best = optimum(instance)
     if best.bound <= 0:
-        raise NotApplicableError("nobody asks for anything")
+        raise NotApplicableError("there are no requests")
     paid = simulate(Waking(instance), policy, runs=1).total[0]
     return Measurement(paid / best.bound, 2.0, {"paid": paid, "optimum": best.bound})
 
 
 def one_request(launch: int) -> BatchInstance:
-    """Return the day on which Balance is worst: one request, which could have been served alone."""
+    """Return the worst day for Balance: a single request, best served at once."""
     return BatchInstance(np.eye(1, launch + 1, dtype=int)[0], launch)
 
 
@@ -75,7 +76,7 @@ CLAIMS = (
 
 
 def two_moments(point: Mapping[str, Any]) -> BatchInstance:
-    """Return a day with requests in its first slot and some slots later."""
+    """Return a day with requests in its first slot and in one later slot."""
     requests = np.zeros(point["later"] + 10, dtype=int)
     requests[0] += point["first"]
     requests[point["later"]] += point["then"]

@@ -1,4 +1,4 @@
-"""What this package brings to edgeopt's own rooms: a policy for RESCUE, and a solver."""
+"""Extensions of what edgeopt has: a policy for RESCUE, and a solver."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Picky(RescuePolicy):
-    """Take the run of best profit per slot if it beats a share of all runs there could be.
+    """Accept the run with the best profit per slot if it beats a given share of all possible runs.
 
-    A rule of edgeopt's own as state: the compiled kernel and the exact value come with it.
+    Its state is one of edgeopt's own rules, which brings the compiled kernel and exact evaluation.
     """
 
     title: ClassVar[str] = "Picky"

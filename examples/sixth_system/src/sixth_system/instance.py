@@ -1,4 +1,4 @@
-"""What is given: the requests of every slot, and what it costs to launch a batch."""
+"""The instance: the requests of every slot, and the price of a batch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from edgeopt.instances import Instance, Integers, field
 
 
 class BatchInstance(Instance, kind="sixth", axes={"slot": "T"}):
-    """One day of one edge; `Instance` brings the checks, files, fingerprint, ``replace``, ``==``.
+    """One day at one edge. A request that waits costs 1 per slot.
 
-    A request that waits costs 1 per slot.
+    `Instance` provides the checks, files, fingerprint, ``replace`` and ``==``.
     """
 
     requests: Integers = field("slot", least=0, doc="Requests that arrive.")
@@ -33,7 +33,7 @@ def generate(
     bursts: float = 0.03,
     rng: int | np.random.Generator = 0,
 ) -> BatchInstance:
-    """Draw a day: a steady trickle of `rate` per slot, now and then a burst of requests at once."""
+    """Draw a day: `rate` requests per slot on average, and occasional bursts."""
     stream = np.random.default_rng(rng)
     trickle = stream.poisson(rate, slots)
     return BatchInstance(trickle + burst * (stream.random(slots) < bursts), launch)

@@ -1,4 +1,4 @@
-"""The optimum of who knows the day, as a shortest path; its potentials prove it."""
+"""The offline optimum as a shortest path, proven by its potentials."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def optimum(instance: BatchInstance) -> Benchmark:
-    """Return the least cost with a lower bound that is checked apart from how it was found.
+    """Return the least cost, with a lower bound that is verified independently.
 
-    A day is a path through the ends of slots: from s to t + 1 leads "one batch in slot t serves all
-    that came since s". Distances from the start are potentials; where none of them rises by more
-    than an edge costs, no path is shorter than that of the last one.
+    A day is a path through the ends of slots: the edge from s to t + 1 means that one batch in slot
+    t serves all requests since s. Distances from the start are potentials: if the potential rises
+    along no edge by more than the edge costs, no path is shorter than the last potential.
     """
     began = time.perf_counter()
     edge = _edges(instance)
@@ -42,7 +42,7 @@ def optimum(instance: BatchInstance) -> Benchmark:
 
 
 def cost(instance: BatchInstance, launches: list[int]) -> float:
-    """Return what a day costs with batches in these slots, counted slot by slot."""
+    """Return the cost of a day with batches in these slots, added up slot by slot."""
     total, waiting = 0.0, 0
     for slot, new in enumerate(instance.requests.tolist()):
         waiting += new
@@ -53,7 +53,7 @@ def cost(instance: BatchInstance, launches: list[int]) -> float:
 
 
 def _edges(instance: BatchInstance) -> np.ndarray:
-    """Price of every edge from s to t + 1, infinite where t < s, shape [T, T]."""
+    """Cost of every edge from s to t + 1, infinite where t < s, shape [T, T]."""
     slots = np.arange(instance.requests.size)
     count = np.concatenate([[0], np.cumsum(instance.requests)])
     moment = np.concatenate([[0], np.cumsum(slots * instance.requests)])

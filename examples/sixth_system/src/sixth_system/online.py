@@ -1,4 +1,4 @@
-"""The environment, which alone knows what will come, and four policies."""
+"""The environment, which keeps future requests to itself, and four policies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Waiting(NamedTuple):
-    """What a policy sees: who waits now, since when, and what that has cost so far."""
+    """What a policy sees: the waiting requests, since when, and their cost so far."""
 
     slot: int
     requests: int
@@ -27,10 +27,10 @@ class Waiting(NamedTuple):
 
 
 class Day:
-    """One day being simulated: a policy is asked in every slot in which somebody waits."""
+    """A simulated day: the policy decides in every slot in which requests wait."""
 
     def __init__(self, instance: BatchInstance) -> None:
-        self.cost, self.asked = np.zeros((2, instance.requests.size))
+        self.cost, self.decisions = np.zeros((2, instance.requests.size))
         self._arriving = enumerate(instance.requests.tolist())
         self._price, self._now = instance.launch, Waiting(-1, 0, 0, 0.0)
         self._pass()
@@ -40,8 +40,8 @@ class Day:
 
     def act(self, launch: bool) -> None:
         slot = self._now.slot
-        self.asked[slot] = 1
-        # At the end of the day nobody is left waiting.
+        self.decisions[slot] = 1
+        # All requests are served by the end of the day.
         if launch or slot == self.cost.size - 1:
             self.cost[slot] = self._price
             self._now = Waiting(slot, 0, 0, 0.0)
@@ -60,14 +60,14 @@ class Day:
 
 @dataclass(frozen=True)
 class Waking:
-    """Days of an instance, all alike: only policies toss coins here."""
+    """The environment: all days are the same, only policies are random."""
 
     given: BatchInstance
     alike: ClassVar[bool] = True
 
     @property
     def instance(self) -> float:
-        """All that a policy may know beforehand: the price of a batch."""
+        """What a policy may know in advance: the price of a batch."""
         return self.given.launch
 
     def scenarios(self, rng: np.random.Generator, runs: int) -> Sequence[None]:
@@ -80,13 +80,13 @@ class Waking:
         self, name: str, episodes: Sequence[Day], *, seconds: float, record: bool = False
     ) -> Trajectory:
         cost = np.array([day.cost for day in episodes])
-        asked = np.array([day.asked for day in episodes], dtype=np.int64)
-        return Trajectory(name, cost, np.zeros_like(asked), asked, seconds, False)
+        decisions = np.array([day.decisions for day in episodes], dtype=np.int64)
+        return Trajectory(name, cost, np.zeros_like(decisions), decisions, seconds, False)
 
 
 @dataclass(frozen=True)
 class Plain(Deterministic):
-    """A policy that remembers nothing but the price of a batch."""
+    """A policy whose only state is the price of a batch."""
 
     name: str
     launches: Callable[[float, Waiting], bool]
@@ -120,7 +120,7 @@ BALANCE = Plain("Balance", _waiting_would_cost_as_much)
 
 @dataclass(frozen=True)
 class RandomBalance:
-    """Balance at a share z of the price, drawn anew for every batch with density e^z / (e - 1)."""
+    """Balance with a share z of the price, drawn for every batch with density e^z / (e - 1)."""
 
     name: str = "Random balance"
 

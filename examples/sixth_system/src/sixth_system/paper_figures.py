@@ -1,4 +1,4 @@
-"""Figure 1: the cost of each policy under bursts."""
+"""Figure 1: the cost of each policy as bursts grow."""
 
 from __future__ import annotations
 

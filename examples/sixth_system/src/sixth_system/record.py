@@ -1,4 +1,4 @@
-"""The one record by which edgeopt knows the system."""
+"""The record that describes the system to edgeopt."""
 
 from __future__ import annotations
 

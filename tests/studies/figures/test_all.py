@@ -1,4 +1,4 @@
-"""What all figures of all systems owe: cells of their own, headings, reasons."""
+"""What all figures of all systems have: distinct cells, headings, caveats."""
 
 from __future__ import annotations
 
@@ -34,17 +34,13 @@ def test_quick_cells_are_distinct_and_fewer(paper_figure: PaperFigure) -> None:
 
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES)
-def test_readers_learn_what_may_differ(paper_figure: PaperFigure) -> None:
+def test_headings_and_caveats_are_complete(paper_figure: PaperFigure) -> None:
     assert paper_figure.columns
-    assert (
-        paper_figure.title[0] != paper_figure.title[0].upper()
-        or paper_figure.title.split()[0].isupper()
-    )
-    assert not paper_figure.title.endswith(".")
-    for sentence in (
-        *paper_figure.caveats,
-        *(line.why for line in paper_figure.published if line.why),
-    ):
+    title = paper_figure.title
+    assert title[0] != title[0].upper() or title.split()[0].isupper()
+    assert not title.endswith(".")
+    reasons = [line.why for line in paper_figure.published if line.why]
+    for sentence in (*paper_figure.caveats, *reasons):
         assert sentence.endswith("."), sentence
     assert len({line.what for line in paper_figure.published}) == len(paper_figure.published)
 

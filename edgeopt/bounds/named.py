@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
-ParameterSpace = dict[str, Callable[[], Any]]
-"""Builders of instances by what they are called."""
+NamedInstances = dict[str, Callable[[], Any]]
+"""Builders of instances, by the call that builds each."""
 
 
-def one(build: Callable[..., Any], *args: Any, **options: Any) -> ParameterSpace:
-    """Return a single named instance, called like the call that builds it."""
+def one(build: Callable[..., Any], *args: Any, **options: Any) -> NamedInstances:
+    """Return a single named instance."""
     text = ", ".join([*map(str, args), *(f"{name}={value}" for name, value in options.items())])
     return {f"{build.__name__}({text})": kept(build, *args, **options)}
+
+
+def each(
+    build: Callable[..., Any], first: Iterable[Any], *args: Any, **options: Any
+) -> NamedInstances:
+    """Return a named instance for each value of the first argument, such as a seed."""
+    found: NamedInstances = {}
+    for value in first:
+        found |= one(build, value, *args, **options)
+    return found
 
 
 @cache

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import (
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import (
     AFFORDABLE,
     ALWAYS,
-    DRAWN,
     INTERIOR,
-    MOVING,
     NONNEGATIVE,
-    STEADY,
+    SOLVED,
     TASKS,
+    Constants,
+    claim,
 )
-from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
+from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve
@@ -152,7 +152,7 @@ CLAIMS = (
         "Lemma 4, proof, equation (38)",
         lambda view: _step_38(view, "stale"),
         Relation.AT_LEAST,
-        {**STEADY, **MOVING, **one(counterexamples.sudden_cap)},
+        {**STEADY, **MOVING, **one(named.sudden_cap)},
         assumptions=(ALWAYS,),
     ),
     claim(
@@ -162,7 +162,7 @@ CLAIMS = (
         "Lemma 4, proof, equation (38), with the current constraint",
         lambda view: _step_38(view, "current"),
         Relation.AT_LEAST,
-        one(counterexamples.sudden_cap),
+        one(named.sudden_cap),
         assumptions=(ALWAYS,),
         corrected_by=("edr.equation38.affordable", "edr.equation38"),
     ),
@@ -206,7 +206,7 @@ CLAIMS = (
         "Algorithm 1, equation (7), with the current constraint",
         lambda view: _largest_excess(view, "current"),
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.sudden_cap)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.sudden_cap)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -216,7 +216,7 @@ CLAIMS = (
         "Algorithm 1, equation (7)",
         lambda view: _largest_excess(view, "stale"),
         Relation.AT_MOST,
-        one(counterexamples.sudden_cap),
+        one(named.sudden_cap),
         assumptions=(TASKS,),
         corrected_by=("edr.cap",),
     ),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, INTERIOR, MOVING, STEADY, TASKS
-from edgeopt.bounds.edr.evaluation import Constants, claim
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import INTERIOR, TASKS, Constants, claim
+from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -142,7 +142,7 @@ CLAIMS = (
         "Lemma 3, proof, equation (27)",
         _squared_by_bound,
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.few_frames)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -151,7 +151,7 @@ CLAIMS = (
         "Lemma 3, proof, equation (27)",
         _squared_by_frames,
         Relation.AT_MOST,
-        one(counterexamples.few_frames),
+        one(named.few_frames),
         assumptions=(TASKS,),
         corrected_by=("edr.equation27",),
     ),
@@ -161,7 +161,7 @@ CLAIMS = (
         "Lemma 4, proof, equation (46)",
         _first_by_bound,
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.few_frames)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -171,7 +171,7 @@ CLAIMS = (
         "Lemma 4, proof, equation (46)",
         _first_by_gradient,
         Relation.AT_MOST,
-        one(counterexamples.few_frames),
+        one(named.few_frames),
         assumptions=(TASKS,),
         corrected_by=("edr.equation46",),
     ),
@@ -191,7 +191,7 @@ CLAIMS = (
         "Theorem 2, equation (32)",
         _fit_by_multipliers,
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.departed)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.departed)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -201,7 +201,7 @@ CLAIMS = (
         "Theorem 2, equation (32)",
         _fit_by_reset_multipliers,
         Relation.AT_MOST,
-        one(counterexamples.departed),
+        one(named.departed),
         assumptions=(TASKS,),
         corrected_by=("edr.theorem2.multipliers",),
     ),
@@ -212,7 +212,7 @@ CLAIMS = (
         "Theorem 1, proof, equation (21)",
         _signed_norm,
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.overtrained)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.overtrained)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -222,7 +222,7 @@ CLAIMS = (
         "Theorem 1, proof, equation (21)",
         _signed_norm,
         Relation.EQUAL,
-        one(counterexamples.overtrained),
+        one(named.overtrained),
         assumptions=(TASKS,),
         corrected_by=("edr.equation21",),
     ),

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.edr.cases import tiled
-from edgeopt.bounds.edr.counterexamples import arriving, late_start, no_room
 from edgeopt.bounds.edr.evaluation import erratum
+from edgeopt.bounds.edr.instances import arriving, late_start, no_room, three_alike, tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
-from edgeopt.bounds.edr.rounded import Frame, product, three_alike
+from edgeopt.bounds.edr.rounded import Frame, product
 from edgeopt.bounds.edr.separation import parts, published_constant
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import named_instances, rounds_needed

@@ -6,18 +6,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import (
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import (
     AFFORDABLE,
     ALWAYS,
     CAPPED,
     INTERIOR,
-    MOVING,
     NONNEGATIVE,
-    STEADY,
-    tiled,
+    SOLVED,
+    Constants,
+    claim,
 )
-from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
+from edgeopt.bounds.edr.instances import MOVING, STEADY, tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.separation import (
     BOUNDED,
@@ -264,7 +264,7 @@ CLAIMS = (
         "Corollary 1 and Section 1",
         _growth,
         Relation.AT_MOST,
-        one(counterexamples.alternating_price, 16),
+        one(named.alternating_price, 16),
         assumptions=(NONNEGATIVE, AFFORDABLE),
         corrected_by=("edr.theorem3", "edr.lemma4"),
     ),
@@ -308,7 +308,7 @@ CLAIMS = (
         "Corollary 1",
         _growing_diameter,
         Relation.AT_MOST,
-        one(counterexamples.uncapped),
+        one(named.uncapped),
         assumptions=(INTERIOR,),
         corrected_by=("edr.corollary1.fit",),
     ),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, STEADY, TASKS
-from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import SOLVED, TASKS, Planned, claim
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one
@@ -111,7 +111,7 @@ def _compliance(view: Evaluation) -> Measurement:
 
 
 _INSTANCES = {"instance_type": (EdrInstance, Planned)}
-_DEAR = one(counterexamples.dear_requests)
+_DEAR = one(named.dear_requests)
 
 CLAIMS = (
     claim(
@@ -141,7 +141,7 @@ CLAIMS = (
         "Equation (8), corrected",
         lambda view: _spent(view, "rounds"),
         Relation.AT_MOST,
-        {**one(counterexamples.rounded_up), **STEADY, **DRAWN},
+        {**one(named.rounded_up), **STEADY, **DRAWN},
         assumptions=(TASKS,),
         tolerance=SOLVED,
         **_INSTANCES,
@@ -153,7 +153,7 @@ CLAIMS = (
         "Equation (8)",
         lambda view: _spent(view, "fractions"),
         Relation.AT_MOST,
-        one(counterexamples.rounded_up),
+        one(named.rounded_up),
         assumptions=(TASKS,),
         tolerance=SOLVED,
         corrected_by=("edr.equation8",),
@@ -165,7 +165,7 @@ CLAIMS = (
         "Section 4.1, capacities",
         _unserved_work,
         Relation.AT_LEAST,
-        {**one(counterexamples.local_peaks), **STEADY, **DRAWN},
+        {**one(named.local_peaks), **STEADY, **DRAWN},
         tolerance=SOLVED,
         **_INSTANCES,
     ),
@@ -176,7 +176,7 @@ CLAIMS = (
         "Section 4.1, capacities",
         _unserved,
         Relation.AT_MOST,
-        one(counterexamples.local_peaks),
+        one(named.local_peaks),
         corrected_by=("edr.capacity",),
         tolerance=SOLVED,
         **_INSTANCES,

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import rounded
-from edgeopt.bounds.edr.cases import STEADY, whole
-from edgeopt.bounds.edr.counterexamples import always_dropped
-from edgeopt.bounds.edr.evaluation import claim
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import claim, whole
+from edgeopt.bounds.edr.instances import HAND, STEADY, always_dropped
 from edgeopt.bounds.edr.relaxed import Relaxed
-from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
+from edgeopt.bounds.edr.rounded import ON_FRAMES, ROUNDED, Frame, mean, product
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.rounding import Law
@@ -117,7 +116,7 @@ def _carried(view: Evaluation) -> Measurement:
     return Measurement(float(points.sum()) - total, 1.0, {"carry": carry})
 
 
-_INSTANCES: dict[str, Callable[[], Any]] = {**HAND, **STEADY}
+_INSTANCES = {**HAND, **STEADY}
 SINGLE = Assumption(
     "a single fraction",
     "one frame with one task whose rounds are not whole",
@@ -158,7 +157,7 @@ CLAIMS = (
         "Lemma 1, requirement (3)",
         lambda frames: _means(frames, "floor"),
         Relation.EQUAL,
-        {"half()": rounded.half},
+        one(named.half),
         assumptions=(ROUNDED,),
         corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
         **ON_FRAMES,
@@ -170,7 +169,7 @@ CLAIMS = (
         "Lemma 1, requirement (2)",
         lambda frames: _most_energy(frames, "bernoulli", 0),
         Relation.AT_MOST,
-        {"half()": rounded.half},
+        one(named.half),
         assumptions=(ROUNDED,),
         corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
         **ON_FRAMES,
@@ -215,7 +214,7 @@ CLAIMS = (
         "Lemma 1",
         _either,
         Relation.EQUAL,
-        {"half()": rounded.half},
+        one(named.half),
         assumptions=(SINGLE,),
         **ON_FRAMES,
     ),
@@ -269,7 +268,7 @@ CLAIMS = (
         "Lemma 2",
         lambda frames: _expected_cost(frames, "floor"),
         Relation.EQUAL,
-        {"half()": rounded.half},
+        one(named.half),
         assumptions=(ROUNDED,),
         corrected_by=("edr.lemma2",),
         **ON_FRAMES,

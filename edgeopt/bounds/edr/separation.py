@@ -7,14 +7,14 @@ All take the instance as given: costs are weighted, and the paper's letters stan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import AFFORDABLE, CAPPED, DRAWN, PRICED, STEADY
-from edgeopt.bounds.edr.evaluation import SOLVED, claim
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import AFFORDABLE, CAPPED, PRICED, SOLVED, claim
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
@@ -22,8 +22,6 @@ from edgeopt.instances.edr import named_instances
 from edgeopt.models.edr.routing import conditions, find_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from edgeopt.bounds.edr.evaluation import Evaluation
@@ -173,17 +171,17 @@ def route_spread(instance: EdrInstance) -> float:
 BOUNDED = (PRICED, AFFORDABLE, CAPPED)
 """What the constants of Lemma 5 assume."""
 
-CAPPED_INSTANCES: dict[str, Callable[[], Any]] = {
+CAPPED_INSTANCES = {
     **one(named_instances.lemma5),
     **one(named_instances.theorem3),
-    **one(counterexamples.dear_requests),
-    **one(counterexamples.cheap_requests),
+    **one(named.dear_requests),
+    **one(named.cheap_requests),
     **STEADY,
     **DRAWN,
 }
 """Instances with caps in all or some frames."""
 
-SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(counterexamples.alternating_price, 16)}
+SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(named.alternating_price, 16)}
 """Instances on which training and serving apart is compared with both together."""
 
 
@@ -231,7 +229,7 @@ CLAIMS = (
         "Lemma 5, proof, equations (49) and (55)",
         lambda view: _equation55(view, published=True),
         Relation.AT_MOST,
-        one(counterexamples.dear_requests),
+        one(named.dear_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
         corrected_by=("edr.equation55",),
@@ -252,7 +250,7 @@ CLAIMS = (
         "Lemma 5, proof, equations (49) and (57)",
         lambda view: _equation57(view, published=True),
         Relation.AT_LEAST,
-        one(counterexamples.cheap_requests),
+        one(named.cheap_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
         corrected_by=("edr.equation57",),

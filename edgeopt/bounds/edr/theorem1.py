@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, NONNEGATIVE, STEADY, TASKS
-from edgeopt.bounds.edr.evaluation import SOLVED, claim
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import NONNEGATIVE, SOLVED, TASKS, claim
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
@@ -143,7 +143,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         _expected_cost,
         Relation.AT_LEAST,
-        {**one(counterexamples.jensen_half), **STEADY, **DRAWN},
+        {**one(named.jensen_half), **STEADY, **DRAWN},
         assumptions=(TASKS,),
         tolerance=SOLVED,
     ),
@@ -154,7 +154,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         _regrets_apart,
         Relation.AT_MOST,
-        {**STEADY, **one(counterexamples.uncapped)},
+        {**STEADY, **one(named.uncapped)},
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
     ),
@@ -165,7 +165,7 @@ CLAIMS = (
         "Theorem 1",
         _regrets,
         Relation.AT_MOST,
-        one(counterexamples.jensen_half),
+        one(named.jensen_half),
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
         corrected_by=("edr.theorem1", "edr.theorem1.apart"),
@@ -177,7 +177,7 @@ CLAIMS = (
         "Theorem 1, equation (21)",
         _fit_drawn,
         Relation.EQUAL,
-        {**one(counterexamples.always_dropped, 100), **STEADY, **DRAWN},
+        {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
     ),
     claim(
@@ -187,7 +187,7 @@ CLAIMS = (
         "Theorem 1, corrected for Algorithm 2 as printed",
         _fit_down_plus_horizon,
         Relation.AT_MOST,
-        {**one(counterexamples.always_dropped, 100), **STEADY, **DRAWN},
+        {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
     ),
     claim(
@@ -198,7 +198,7 @@ CLAIMS = (
         "Theorem 1, equation (21)",
         _fit_down,
         Relation.AT_MOST,
-        one(counterexamples.always_dropped, 100),
+        one(named.always_dropped, 100),
         assumptions=(TASKS,),
         corrected_by=("edr.fit", "edr.fit.down", "edr.carry"),
     ),

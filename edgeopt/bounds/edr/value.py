@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, STEADY
+from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
@@ -277,7 +277,7 @@ CLAIMS = (
         "Equation (10)",
         _even_split,
         Relation.AT_LEAST,
-        {**_INSTANCES, **one(counterexamples.spread_training)},
+        {**_INSTANCES, **one(named.spread_training)},
         **_VALUE_INSTANCES,
     ),
     claim(
@@ -287,7 +287,7 @@ CLAIMS = (
         "Equation (10)",
         _left_out,
         Relation.AT_MOST,
-        one(counterexamples.spread_training),
+        one(named.spread_training),
         corrected_by=("edr.even_split", "edr.elimination"),
         **_VALUE_INSTANCES,
     ),

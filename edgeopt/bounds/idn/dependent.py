@@ -5,15 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import CHOICE, COVERED, DRAWN, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, Adversary, Evaluation, alike, claim, free
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    COVERED,
+    NOISE,
+    WHOLE,
+    Adversary,
+    Evaluation,
+    alike,
+    claim,
+    free,
+)
+from edgeopt.bounds.idn.instances import DRAWN
 from edgeopt.bounds.idn.law import (
     WIDEST,
     Knapsack,
@@ -86,23 +95,6 @@ def _capped_is_gain(view: Evaluation) -> Measurement:
             for slot in view.slots
         ),
     )
-
-
-@cache
-def hand_checked() -> Knapsack:
-    """Three entries whose law is easily found with a pencil: (1/2, 1/3, 3/4), sizes 2, 3, 4."""
-    return Knapsack.of([Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4])
-
-
-@cache
-def thirds() -> Knapsack:
-    """Three entries 2/3 of unit size, which fill a budget of 2.
-
-    With one uniform per item the uniform of item 0 decides twice: items 0 and 1 go to (1, 1/3) or
-    (1/3, 1) as it is below 1/2 or not, and in the second case it is never below 1/3 again. So the
-    marginals become 1/2, 2/3 and 5/6.
-    """
-    return Knapsack.of([Fraction(2, 3)] * 3, [1, 1, 1])
 
 
 def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
@@ -232,7 +224,7 @@ def _shared_coins(view: Evaluation) -> Measurement:
 
 _NODES: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Knapsack), "view": _nodes}
 
-_HAND = {"hand_checked()": hand_checked, "thirds()": thirds}
+_HAND = {**one(named.hand_checked), **one(named.thirds)}
 
 CLAIMS = (
     claim(
@@ -254,8 +246,8 @@ CLAIMS = (
         Relation.AT_MOST,
         {
             **DRAWN,
-            **one(counterexamples.two_half_repositories),
-            **one(counterexamples.cheap_half_repository),
+            **one(named.two_half_repositories),
+            **one(named.cheap_half_repository),
         },
         assumptions=(COVERED,),
     ),
@@ -267,8 +259,8 @@ CLAIMS = (
         Relation.EQUAL,
         {
             **DRAWN,
-            **one(counterexamples.two_half_repositories),
-            **one(counterexamples.cheap_half_repository),
+            **one(named.two_half_repositories),
+            **one(named.cheap_half_repository),
         },
         assumptions=(COVERED,),
     ),
@@ -279,7 +271,7 @@ CLAIMS = (
         "Lemma F.9",
         _published,
         Relation.AT_MOST,
-        one(counterexamples.cheap_half_repository),
+        one(named.cheap_half_repository),
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f9", "idn.lemma_f9.capped"),
     ),
@@ -337,7 +329,7 @@ CLAIMS = (
         "Lemma F.11, equation (154)",
         _strict,
         Relation.AT_LEAST,
-        one(counterexamples.one_model),
+        one(named.one_model),
         assumptions=(WHOLE,),
         tolerance=0.0,
         corrected_by=("idn.lemma_f11",),
@@ -348,7 +340,7 @@ CLAIMS = (
         "Section IV-C, with common random numbers",
         _shared_coins,
         Relation.AT_LEAST,
-        one(counterexamples.two_shelves),
+        one(named.two_shelves),
         assumptions=(CHOICE,),
         corrected_by=("idn.lemma_f11",),
     ),

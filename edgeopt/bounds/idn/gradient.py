@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import COVERED, DRAWN, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import COVERED, NOISE, WHOLE, alike, claim
+from edgeopt.bounds.idn.instances import DRAWN
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -188,7 +188,7 @@ CLAIMS = (
         "Section IV-B, equation (19)",
         _without_indicator,
         Relation.EQUAL,
-        one(counterexamples.unneeded_model),
+        one(named.unneeded_model),
         assumptions=(COVERED,),
         corrected_by=("idn.message_passing",),
     ),
@@ -229,7 +229,7 @@ CLAIMS = (
         "Lemma F.3, equation (103)",
         _spread,
         Relation.AT_MOST,
-        one(counterexamples.dear_model),
+        one(named.dear_model),
         assumptions=(WHOLE,),
         corrected_by=("idn.equation103", "idn.lemma_f3"),
     ),

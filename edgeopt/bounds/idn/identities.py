@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import COVERED, DRAWN, IN_SET, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import COVERED, IN_SET, NOISE, WHOLE, alike, claim
+from edgeopt.bounds.idn.instances import DRAWN
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named_instances import shared_model
@@ -200,7 +200,7 @@ CLAIMS = (
         "Lemma C.2, equation (50)",
         _cost,
         Relation.EQUAL,
-        one(counterexamples.starved_repository),
+        one(named.starved_repository),
         assumptions=(IN_SET,),
         corrected_by=("idn.lemma_c2",),
     ),
@@ -211,7 +211,7 @@ CLAIMS = (
         "Lemma III.1, equation (16)",
         _gain,
         Relation.EQUAL,
-        {**DRAWN, **one(counterexamples.two_half_repositories)},
+        {**DRAWN, **one(named.two_half_repositories)},
         assumptions=(COVERED,),
     ),
     claim(
@@ -221,7 +221,7 @@ CLAIMS = (
         "Lemma III.1, equation (16)",
         _gain,
         Relation.EQUAL,
-        one(counterexamples.starved_repository),
+        one(named.starved_repository),
         assumptions=(IN_SET,),
         corrected_by=("idn.lemma3_1",),
     ),
@@ -243,7 +243,7 @@ CLAIMS = (
         "Lemma F.6, equation (118)",
         _uncovered,
         Relation.EQUAL,
-        one(counterexamples.two_half_repositories),
+        one(named.two_half_repositories),
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
@@ -254,7 +254,7 @@ CLAIMS = (
         "Lemma F.6, equation (118)",
         _uncovered,
         Relation.EQUAL,
-        one(counterexamples.cheap_half_repository),
+        one(named.cheap_half_repository),
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
@@ -274,7 +274,7 @@ CLAIMS = (
         "Lemma A.1",
         _each_slot,
         Relation.AT_MOST,
-        {**DRAWN, **one(counterexamples.two_half_repositories)},
+        {**DRAWN, **one(named.two_half_repositories)},
         assumptions=(COVERED,),
     ),
     claim(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn.cases import CHOICE, DRAWN
-from edgeopt.bounds.idn.evaluation import Adversary, Evaluation, alike, centre, claim, fill, free
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    Adversary,
+    Evaluation,
+    alike,
+    centre,
+    claim,
+    fill,
+    free,
+)
+from edgeopt.bounds.idn.instances import DRAWN, Projection
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
@@ -21,56 +28,6 @@ from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-@dataclass(frozen=True)
-class Projection:
-    """A point to project onto the allocations of one node that fill its budget.
-
-    Parameters
-    ----------
-    point
-        Positive numbers, shape [M].
-    size
-        Sizes, shape [M].
-    budget
-        Budget, at most the sum of sizes.
-    """
-
-    point: tuple[float, ...]
-    size: tuple[float, ...]
-    budget: float
-
-    def fingerprint(self) -> str:
-        """Return a hash of the numbers."""
-        text = repr((self.point, self.size, self.budget))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache
-def hand_checked() -> Projection:
-    """Four entries of which one is capped: (0.2, 0.9, 3, 0.05), sizes 1 to 4, budget 5.
-
-    The result is (2/11, 9/11, 1, 1/22).
-    """
-    return Projection((0.2, 0.9, 3.0, 0.05), (1.0, 2.0, 3.0, 4.0), 5.0)
-
-
-@cache
-def whole_catalogue() -> Projection:
-    """Two entries and a budget for both: the result is (1, 1), and Algorithm 2 accepts no k."""
-    return Projection((0.2, 0.9), (1.0, 2.0), 3.0)
-
-
-@cache
-def tied() -> Projection:
-    """Entries 0.2, 0.5 and 0.5 of unit size under a budget of 2.4; the result is (0.4, 1, 1).
-
-    Exactly, k = 1 has the multiplier (2.4 - 2) / 0.2 = 2 and 0.5 x 2 = 1 passes line 4. In floating
-    point 2.4 - 2 falls short of 0.4, the product stays below 1 and the second inequality fails; at
-    k = 2 the two inequalities contradict each other, at k = 3 the first one fails.
-    """
-    return Projection((0.2, 0.5, 0.5), (1.0, 1.0, 1.0), 2.4)
 
 
 def _cases(given: IdnInstance | Adversary | Projection) -> list[Projection]:
@@ -128,7 +85,7 @@ def _optimal(cases: list[Projection]) -> Measurement:
 
 _POINTS: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Projection), "view": _cases}
 
-_HAND = {"hand_checked()": hand_checked, "whole_catalogue()": whole_catalogue, "tied()": tied}
+_HAND = {**one(named.capped_entry), **one(named.whole_catalogue), **one(named.tied)}
 
 STEP = 1e-3
 """Relative step at which the curvature of a tight direction is measured."""

@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import CHOICE, COVERED, FITTING, WHOLE, network
-from edgeopt.bounds.idn.evaluation import claim, fractional, free, vertices
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    COVERED,
+    WHOLE,
+    claim,
+    fractional,
+    free,
+    network,
+    vertices,
+)
+from edgeopt.bounds.idn.instances import FITTING
 from edgeopt.bounds.idn.law import expectations, expected_gain, mean, node_laws, rounded
 from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
@@ -48,7 +57,7 @@ def _all_of_theory(view: Evaluation) -> Measurement:
     return share_of_gain(view, "bernoulli", PSI)
 
 
-WITH_LEFTOVER = {**one(counterexamples.large_leftover, 0.01), **FITTING}
+WITH_LEFTOVER = {**one(named.large_leftover, 0.01), **FITTING}
 """Networks where every model fits alone, among them one that dropping ruins."""
 
 
@@ -199,7 +208,7 @@ CLAIMS = (
         "Theorem V.1, proof, equation (164), repaired",
         _capped_theory,
         Relation.AT_LEAST,
-        {**WITH_LEFTOVER, **one(counterexamples.nearly_whole_repository)},
+        {**WITH_LEFTOVER, **one(named.nearly_whole_repository)},
         assumptions=(COVERED,),
     ),
     claim(
@@ -209,7 +218,7 @@ CLAIMS = (
         "Theorem V.1, proof, equation (164)",
         _all_of_theory,
         Relation.AT_LEAST,
-        one(counterexamples.nearly_whole_repository),
+        one(named.nearly_whole_repository),
         assumptions=(COVERED,),
         corrected_by=("idn.rounding", "idn.rounding.capped"),
     ),
@@ -256,7 +265,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _half_fits,
         Relation.AT_MOST,
-        one(counterexamples.oversized_model),
+        one(named.oversized_model),
         assumptions=(CHOICE,),
         corrected_by=("idn.half.budget",),
     ),
@@ -275,7 +284,7 @@ CLAIMS = (
         "Section IV-C",
         _drop,
         Relation.AT_LEAST,
-        one(counterexamples.two_large_models),
+        one(named.two_large_models),
         assumptions=(CHOICE, FITS, COVERED),
         corrected_by=("idn.half", "idn.rounding"),
     ),
@@ -286,7 +295,7 @@ CLAIMS = (
         "Section IV-C",
         _drop_half,
         Relation.AT_LEAST,
-        one(counterexamples.large_leftover, 0.01),
+        one(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
         corrected_by=("idn.half",),
     ),
@@ -297,7 +306,7 @@ CLAIMS = (
         "Section IV-C",
         _fill,
         Relation.AT_LEAST,
-        one(counterexamples.large_leftover, 0.01),
+        one(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
         corrected_by=("idn.half", "idn.margin.gain"),
     ),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import CHOICE, COVERED, DRAWN, ONE_CHOICE, ONE_NODE, network
-from edgeopt.bounds.idn.evaluation import claim, free
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import CHOICE, COVERED, ONE_CHOICE, claim, free, network
+from edgeopt.bounds.idn.instances import DRAWN, ONE_NODE
 from edgeopt.bounds.idn.law import rounded
 from edgeopt.bounds.idn.theorem import all_allocations
 from edgeopt.bounds.named import one
@@ -257,7 +257,7 @@ CLAIMS = (
         "Section III-F with equation (7), bound",
         _overshooting,
         Relation.AT_MOST,
-        one(counterexamples.one_model),
+        one(named.one_model),
         tolerance=1e-6,
         corrected_by=("idn.cooperative", "idn.cooperative.expected"),
     ),

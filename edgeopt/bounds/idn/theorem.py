@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt.bounds.idn.cases import CHOICE, DRAWN, EXPERTS, LONG, WHOLE, network
-from edgeopt.bounds.idn.evaluation import centre, claim, free
+from edgeopt.bounds.idn.evaluation import CHOICE, WHOLE, centre, claim, free, network
+from edgeopt.bounds.idn.instances import DRAWN, EXPERTS, LONG
 from edgeopt.bounds.idn.law import expected_gain
 from edgeopt.bounds.idn.run_policy import average_run, logs, run_policy
 from edgeopt.bounds.regret import PSI, psi_regret

@@ -9,8 +9,8 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.counterexamples import REQUESTS
 from edgeopt.bounds.oinc.evaluation import SOLVED, claim
+from edgeopt.bounds.oinc.instances import REQUESTS
 from edgeopt.bounds.oinc.requests import Requests, least_by_prices
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc import counterexamples
+from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
-from edgeopt.bounds.oinc.counterexamples import DUE
 from edgeopt.bounds.oinc.evaluation import SHARE, SOLVED, claim, drawn_schedule
+from edgeopt.bounds.oinc.instances import DUE, Periods
 from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
@@ -86,49 +84,14 @@ def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
 _DUE = {"instance_type": (Due, OincInstance), "view": _due}
 
 _NAMED = {
-    **one(counterexamples.overtaken_in_wait),
-    **one(counterexamples.overtaken_in_service),
-    **one(counterexamples.overtaken_by_hopeless),
-    **one(counterexamples.overpriced),
-    **one(counterexamples.hopeless, 8),
+    **one(named.overtaken_in_wait),
+    **one(named.overtaken_in_service),
+    **one(named.overtaken_by_hopeless),
+    **one(named.overpriced),
+    **one(named.hopeless, 8),
 }
 
 _INSTANCES = {**_NAMED, **DUE}
-
-
-@dataclass(frozen=True)
-class Periods:
-    """Jobs that never meet at a site of 1 Gcycle/s, each with a share of its own.
-
-    Parameters
-    ----------
-    work
-        Work of each job, Gcycle.
-    share
-        Share of the CPU that is kept while it is there.
-    """
-
-    work: tuple[float, ...]
-    share: tuple[float, ...]
-
-    def problem(self, share: tuple[float, ...]) -> RetrainingProblem:
-        """Return the jobs at some shares, each arriving when those before are long complete."""
-        slowest = sum(self.work) / min(self.share)
-        arrival = np.arange(len(self.work)) * int(np.ceil(slowest))
-        return RetrainingProblem(arrival, (np.array(self.work) / np.array(share))[:, None])
-
-    @property
-    def flow(self) -> float:
-        """Flow time of all jobs in sum, s."""
-        return sum(w / p for w, p in zip(self.work, self.share, strict=True))
-
-
-def two_shares() -> Periods:
-    """Keep a half for a job of 2 Gcycle, and all but a twentieth for another one later.
-
-    They flow for 4 + 40/19. With a half for both, P1 counts 7/2 for each.
-    """
-    return Periods((2.0, 2.0), (0.5, 0.95))
 
 
 def _bound(periods: Periods, share: tuple[float, ...]) -> Measurement:
@@ -167,7 +130,7 @@ CLAIMS = (
         "Theorem 1 and Section IV-D",
         lambda due: _ratio(due, frozen=False),
         Relation.AT_MOST,
-        one(counterexamples.hopeless, 8),
+        one(named.hopeless, 8),
         corrected_by=("oinc.urgent", "oinc.theorem1"),
         **_DUE,
     ),
@@ -187,7 +150,7 @@ CLAIMS = (
         "Problem (1), constraint (1i), corrected",
         _earliest,
         Relation.AT_LEAST,
-        {**_INSTANCES, **one(counterexamples.no_time)},
+        {**_INSTANCES, **one(named.no_time)},
         **_DUE,
     ),
     claim(
@@ -197,7 +160,7 @@ CLAIMS = (
         "Problem (1), constraint (1i)",
         _lateness,
         Relation.AT_MOST,
-        one(counterexamples.no_time),
+        one(named.no_time),
         corrected_by=("oinc.deadline",),
         **_DUE,
     ),
@@ -208,10 +171,7 @@ CLAIMS = (
         "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share),
         Relation.AT_MOST,
-        {
-            "two_shares()": two_shares,
-            "Periods((1, 3, 2), (0.2, 0.9, 0.4))": lambda: Periods((1, 3, 2), (0.2, 0.9, 0.4)),
-        },
+        {**one(named.two_shares), **one(Periods, (1, 3, 2), (0.2, 0.9, 0.4))},
         **_PERIODS,
     ),
     claim(
@@ -221,7 +181,7 @@ CLAIMS = (
         "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share[:1] * len(periods.share)),
         Relation.AT_MOST,
-        {"two_shares()": two_shares},
+        one(named.two_shares),
         corrected_by=("oinc.shares",),
         **_PERIODS,
     ),

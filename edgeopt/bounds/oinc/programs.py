@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc import counterexamples
-from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
+from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import SOLVED, claim
+from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.named_instances import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
@@ -68,7 +68,7 @@ def _completions(view: Evaluation) -> Measurement:
 _SERVED = {
     **JOBS,
     **NAMED_JOBS,
-    **one(counterexamples.ends_later),
+    **one(named.ends_later),
 }
 
 LARGEST = 20_000
@@ -167,7 +167,7 @@ def _long_enough(view: Evaluation) -> Measurement:
 
 SHORT = 2
 
-_INSTANCES = {**JOBS, **NAMED_JOBS, **one(counterexamples.ends_later)}
+_INSTANCES = {**JOBS, **NAMED_JOBS, **one(named.ends_later)}
 
 CLAIMS = (
     claim(
@@ -195,7 +195,7 @@ CLAIMS = (
         "Lemma 1",
         _of_any,
         Relation.AT_MOST,
-        one(counterexamples.moved),
+        one(named.moved),
         corrected_by=("oinc.lemma1",),
     ),
     claim(
@@ -233,7 +233,7 @@ CLAIMS = (
         "Problem P1",
         _moving,
         Relation.AT_MOST,
-        one(counterexamples.moved_away),
+        one(named.moved_away),
         tolerance=SOLVED,
         corrected_by=("oinc.p1", "oinc.p1.one_site"),
     ),
@@ -323,7 +323,7 @@ CLAIMS = (
         "Problem P1",
         _shortest,
         Relation.AT_MOST,
-        one(counterexamples.ends_later),
+        one(named.ends_later),
         tolerance=SOLVED,
         corrected_by=("oinc.horizon",),
     ),

@@ -10,8 +10,9 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS, REQUESTS
+from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import claim
+from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS, REQUESTS, Counts, Cut
 from edgeopt.bounds.oinc.requests import Requests
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
@@ -23,27 +24,6 @@ from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
     from edgeopt.bounds.oinc.evaluation import Evaluation
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """Jobs, and a run of them that ends when it ends.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    slots
-        Number of slots of the run.
-    """
-
-    problem: RetrainingProblem
-    slots: int
-
-
-def cut_short() -> Cut:
-    """Stop after the first slot, when one of two jobs of 1 s is complete at the only site."""
-    return Cut(named_instances.short_jobs(2, 1.0), 1)
 
 
 def _least_stretch(view: Requests) -> Measurement:
@@ -116,19 +96,6 @@ _FEW = {
     **one(named_instances.two_requests, 0.41, 0.8),
     **one(named_instances.two_near_one),
 }
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Numbers of jobs of 1 s that come at once to one site.
-
-    Parameters
-    ----------
-    jobs
-        The numbers, ascending, three or more.
-    """
-
-    jobs: tuple[int, ...] = (16, 32, 64, 128)
 
 
 @dataclass(frozen=True)
@@ -255,7 +222,7 @@ CLAIMS = (
         "Theorem 2, constraint (1e)",
         _within,
         Relation.AT_LEAST,
-        one(cut_short),
+        one(named.cut_short),
         corrected_by=("oinc.theorem2.jobs",),
         instance_type=Cut,
         view=lambda cut: cut,
@@ -280,7 +247,7 @@ CLAIMS = (
         "Theorem 3",
         _growth,
         Relation.AT_MOST,
-        {"Counts()": Counts},
+        one(Counts),
         instance_type=Counts,
         view=lambda counts: counts,
         tolerance=0.1,

@@ -9,8 +9,8 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.evaluation import claim
+from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances

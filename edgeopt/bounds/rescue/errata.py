@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.rescue.counterexamples import PAPER_SETTING, independent_arrivals
 from edgeopt.bounds.rescue.evaluation import erratum
+from edgeopt.bounds.rescue.instances import PAPER_SETTING, independent_arrivals
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.radio import (
     decibel_to_ratio,

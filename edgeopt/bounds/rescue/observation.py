@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.named import each, one
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, RARE_LONG_RUNS
-from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.rescue.evaluation import EXACT, claim
 from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
+from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
@@ -86,11 +86,7 @@ def _least_of_plans(view: Evaluation) -> Measurement:
 
 _ALL = {**TINY, **INDEPENDENT, **PAPER_SETTING}
 
-_RUNS = {
-    name: build
-    for slots in (2, 4, 8)
-    for name, build in one(counterexamples.rare_long_runs, slots).items()
-}
+_RUNS = each(named.rare_long_runs, (2, 4, 8))
 
 
 def _same_value(view: Evaluation) -> Measurement:
@@ -195,7 +191,7 @@ CLAIMS = (
         "Observation 1",
         _maximality,
         Relation.AT_LEAST,
-        one(counterexamples.half_routed),
+        one(named.half_routed),
         assumptions=(EXCLUSIVE,),
         corrected_by=("rescue.value", "rescue.observation1"),
     ),
@@ -223,7 +219,7 @@ CLAIMS = (
         "Algorithm 1, line 6",
         _routing_complete,
         Relation.AT_LEAST,
-        one(counterexamples.half_routed),
+        one(named.half_routed),
         corrected_by=("rescue.routing",),
     ),
     claim(
@@ -233,7 +229,7 @@ CLAIMS = (
         "Algorithm 1, line 2",
         _plan_spread,
         Relation.AT_MOST,
-        one(counterexamples.two_plans),
+        one(named.two_plans),
         assumptions=(EXCLUSIVE,),
         corrected_by=("rescue.plan_choice",),
     ),
@@ -244,7 +240,7 @@ CLAIMS = (
         "Theorem 1",
         _least_of_plans,
         Relation.AT_LEAST,
-        {**one(counterexamples.two_plans), **TINY},
+        {**one(named.two_plans), **TINY},
         assumptions=(EXCLUSIVE,),
     ),
     claim(
@@ -274,7 +270,7 @@ CLAIMS = (
         "section IV-B",
         _plan_against_clairvoyant,
         Relation.AT_LEAST,
-        one(counterexamples.clairvoyant_gap),
+        one(named.clairvoyant_gap),
         corrected_by=("rescue.lemma1.absent", "rescue.clairvoyant"),
     ),
     claim(
@@ -283,7 +279,7 @@ CLAIMS = (
         "section IV-B, weakened",
         _clairvoyant_ratio,
         Relation.AT_MOST,
-        one(counterexamples.rare_long_runs, 8),
+        one(named.rare_long_runs, 8),
         corrected_by=("rescue.clairvoyant",),
     ),
     claim(

@@ -8,12 +8,12 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
-from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
 from edgeopt.bounds.rescue.dual import occupancy_dual
 from edgeopt.bounds.rescue.evaluation import EXACT, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
+from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ CLAIMS = (
         "Lemma 1",
         _offline_ignoring,
         Relation.AT_LEAST,
-        one(counterexamples.planned_reservation),
+        one(named.planned_reservation),
         corrected_by=("rescue.lemma1.absent", "rescue.lemma1.pathwise", "rescue.lemma1.expected"),
     ),
     claim(
@@ -245,7 +245,7 @@ CLAIMS = (
         "Theorem 1",
         _half,
         Relation.AT_LEAST,
-        one(counterexamples.independent_arrivals, 0.01, 0.01),
+        one(named.independent_arrivals, 0.01, 0.01),
         corrected_by=("rescue.theorem1", "rescue.microslot"),
     ),
     claim(
@@ -264,7 +264,7 @@ CLAIMS = (
         "Theorem 1, sharpened",
         _whole_plan,
         Relation.EQUAL,
-        {**TINY, **one(counterexamples.reserved_budget, 0.01, 0.01)},
+        {**TINY, **one(named.reserved_budget, 0.01, 0.01)},
         assumptions=(EXCLUSIVE, UNIT_DURATIONS),
     ),
     claim(
@@ -284,7 +284,7 @@ CLAIMS = (
         "equation (10)",
         _value,
         Relation.EQUAL,
-        one(counterexamples.independent_arrivals, 0.01, 0.01),
+        one(named.independent_arrivals, 0.01, 0.01),
         tolerance=EXACT,
         corrected_by=("rescue.value", "rescue.microslot.value"),
     ),
@@ -296,7 +296,7 @@ CLAIMS = (
         "equations (1) and (4)",
         _late_runs_cut,
         Relation.EQUAL,
-        one(counterexamples.late_run),
+        one(named.late_run),
         assumptions=(EXCLUSIVE,),
         tolerance=EXACT,
         corrected_by=("rescue.value",),
@@ -308,7 +308,7 @@ CLAIMS = (
         "Definition 1",
         _every_sequence,
         Relation.AT_LEAST,
-        {**TIGHT, **one(counterexamples.half_routed)},
+        {**TIGHT, **one(named.half_routed)},
         assumptions=(EXCLUSIVE,),
         counterexample="tight(0.1)",
         corrected_by=("rescue.theorem1",),

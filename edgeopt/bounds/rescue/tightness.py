@@ -8,11 +8,11 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt.bounds.rescue.assumptions import TWO_SLOT_GAMBLE, gamble_probability
-from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, TIGHT
 from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.instances import INDEPENDENT, TIGHT
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.rescue import Rescue, policy_value
 
@@ -164,7 +164,7 @@ CLAIMS = (
         "Theorem 1, sharpened too far",
         _slot_occupancy,
         Relation.AT_LEAST,
-        one(counterexamples.contested_slot),
+        one(named.contested_slot),
         assumptions=(INDEPENDENT_ARRIVALS,),
         corrected_by=("rescue.microslot.occupancy",),
     ),

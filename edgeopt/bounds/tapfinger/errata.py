@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.conflicts import keen_or_roomy
+from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import erratum
+from edgeopt.bounds.tapfinger.instances import keen_or_roomy
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import expected_durations, from_durations, synthetic_workload
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations

@@ -9,9 +9,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
 from edgeopt.bounds.named import one
-from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.counterexamples import INSTANCES, TASKS
+from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import PLANNED, SOLVED, claim
+from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS
 from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.tapfinger.matrix import start_matrix

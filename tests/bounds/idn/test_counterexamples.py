@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.idn import counterexamples as named
 from edgeopt.bounds.idn import dependent
-from edgeopt.bounds.idn import mirror_map as projection
+from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import Evaluation
 from edgeopt.bounds.idn.law import by_step, common_by_step, joint_law, law_of_coins, mean, node_law
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
@@ -133,9 +132,9 @@ def test_expert_constant_speaks_about_expert_advice_only(change):
 
 def test_projections_checked_by_hand_are_those_of_the_entropy():
     expected = {
-        projection.hand_checked: (2 / 11, 9 / 11, 1, 1 / 22),
-        projection.whole_catalogue: (1, 1),
-        projection.tied: (0.4, 1, 1),
+        named.capped_entry: (2 / 11, 9 / 11, 1, 1 / 22),
+        named.whole_catalogue: (1, 1),
+        named.tied: (0.4, 1, 1),
     }
     for case, result in expected.items():
         body = KnapsackEntropy(case().size, case().budget)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.idn.cases import fitting, long, one_node
 from edgeopt.bounds.idn.evaluation import Adversary
+from edgeopt.bounds.idn.instances import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial, small
 from tests.draws import draws

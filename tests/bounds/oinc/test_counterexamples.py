@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.oinc import counterexamples as named
-from edgeopt.bounds.oinc.counterexamples import drawn_due, drawn_jobs
-from edgeopt.bounds.oinc.modelling import moved_devices
-from edgeopt.bounds.oinc.order import two_shares
-from edgeopt.bounds.oinc.searching import JOBS
-from edgeopt.bounds.oinc.theorem2 import Counts, count_steps, cut_short
+from edgeopt.bounds.oinc import instances as named
+from edgeopt.bounds.oinc.instances import (
+    Counts,
+    cut_short,
+    drawn_due,
+    drawn_jobs,
+    moved_devices,
+    two_shares,
+)
+from edgeopt.bounds.oinc.spaces import JOBS
+from edgeopt.bounds.oinc.theorem2 import count_steps
 from edgeopt.bounds.oinc.urgency import run_urgent
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.rescue import counterexamples as named
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.evaluation import Evaluation
 from edgeopt.bounds.rescue.exhaustive import (
     clairvoyant_optimum,
     offline_optimum,
     online_optimum,
 )
-from edgeopt.bounds.rescue.reserved import crowded_window
+from edgeopt.bounds.rescue.instances import crowded_window
 from edgeopt.instances.rescue import tight
 from tests.bounds.rescue.integer import integer_optimum
 

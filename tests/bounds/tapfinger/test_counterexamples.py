@@ -3,8 +3,8 @@
 import pytest
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.conflicts import empty_handed, five_and_twice_seven, keen_or_roomy
+from edgeopt.bounds.tapfinger import instances as named
+from edgeopt.bounds.tapfinger.instances import empty_handed, five_and_twice_seven, keen_or_roomy
 
 REFUTED = [
     # claim, instance, measured, guaranteed

@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.tapfinger.conflicts import Rivals, drawn_rivals
-from edgeopt.bounds.tapfinger.counterexamples import drawn_instance, drawn_tasks, noisy_instance
+from edgeopt.bounds.tapfinger.instances import (
+    Rivals,
+    drawn_instance,
+    drawn_rivals,
+    drawn_tasks,
+    noisy_instance,
+)
 from edgeopt.bounds.tapfinger.plan import Plan, drawn_plan
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations, generate
 from edgeopt.models.tapfinger import SchedulingProblem

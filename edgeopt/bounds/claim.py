@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from edgeopt.options import check_fields, check_kind, check_real, refused
 from edgeopt.solvers.tolerance import rounding_floor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 
 class NotApplicableError(EdgeOptError):
@@ -96,6 +97,10 @@ class Measurement:
         return tolerance * size + (floor if tolerance > 0.0 else 0.0)
 
 
+Measured = Measurement | Iterable[Measurement]
+"""What the measure of a claim returns."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     r"""A checkable statement of a paper, or its correction.
@@ -110,8 +115,8 @@ class Claim:
     source
         Where it stands.
     measure
-        Takes the view of an instance and returns a `Measurement`, or raises
-        `NotApplicableError`.
+        Takes the view of an instance and returns a `Measurement`, or several, of which the one that
+        leaves the relation the least slack counts; raises `NotApplicableError` where there is none.
     relation
         How measured must stand to guaranteed.
     instance_type
@@ -137,7 +142,7 @@ class Claim:
     id: str
     statement: str
     source: Source
-    measure: Callable[[Any], Measurement]
+    measure: Callable[[Any], Measured]
     relation: Relation
     instance_type: type | tuple[type, ...]
     test_instances: Mapping[str, Callable[[], Any]]
@@ -261,17 +266,12 @@ class Claim:
                 reason = f"assumption fails: {assumption.name}"
                 return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
         try:
-            found = self.measure(view())
+            found = worst(self.relation, self.measure(view()))
         except NotApplicableError as why:
             return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
         except Exception as error:
             error.add_note(f"in the measurement of claim {self.id} on {label or 'an instance'}")
             raise
-        if not isinstance(found, Measurement):
-            raise OptionError(
-                f"claim {self.id}: its measure returned a {type(found).__name__}; it must return "
-                "Measurement(measured, guaranteed)"
-            )
         measured, guaranteed = found.measured, found.guaranteed
         slack = self.relation.slack(measured, guaranteed)
         if math.isnan(slack):
@@ -290,11 +290,17 @@ class Claim:
         )
 
 
-def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
-    """Return the measurement that leaves least room."""
-    several = list(found)
+def worst(relation: Relation, found: Measured) -> Measurement:
+    """Return the only measurement, or that which leaves the relation the least slack."""
+    several = list(found) if isinstance(found, Iterable) else [found]
+    for one in several:
+        if not isinstance(one, Measurement):
+            raise OptionError(
+                f"a measure returned a {type(found).__name__}; it must return "
+                "Measurement(measured, guaranteed), or several"
+            )
     if not several:
-        raise NotApplicableError("nothing here is small enough to compare, or there is nothing")
+        raise NotApplicableError("there is nothing to compare, or all of it is too large")
     return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))
 
 

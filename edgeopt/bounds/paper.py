@@ -1,18 +1,66 @@
-"""The form that all claims of one paper share."""
+"""What the claims of one paper share: their form, and work on an instance that is done once."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from edgeopt.bounds.claim import Claim
+import numpy as np
+
+from edgeopt.bounds.claim import Claim, NotApplicableError
 from edgeopt.bounds.errata import Erratum
 from edgeopt.bounds.verdict import Relation, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from edgeopt.bounds.claim import Measurement
+    from numpy.typing import NDArray
+
+    from edgeopt.bounds.claim import Measured
+
+Method = TypeVar("Method", bound="Callable[..., Any]")
+
+EXACT: Final = 1e-9
+"""Relative tolerance of identities and inequalities that solve no program."""
+
+SOLVED: Final = 1e-6
+"""Relative tolerance where linear programs are solved."""
+
+
+def once(method: Method) -> Method:
+    """Keep on the object what a method returns by its arguments, or that it cannot be applied.
+
+    The claims of a system read an instance through one object, so that none repeats the work of
+    another. What takes no arguments is a `functools.cached_property` of it.
+    """
+
+    @wraps(method)
+    def kept(view: Any, *args: Any, **options: Any) -> Any:
+        known: dict[Any, Any] = view.__dict__.setdefault("_known", {})
+        key = method.__name__, args, *sorted(options.items())
+        if key not in known:
+            try:
+                known[key] = method(view, *args, **options)
+            except NotApplicableError as why:
+                known[key] = why
+        if isinstance(known[key], NotApplicableError):
+            raise known[key]
+        return known[key]
+
+    return cast("Method", kept)
+
+
+def hashed(*parts: str | NDArray[Any]) -> str:
+    """Return a fingerprint of texts and arrays."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            digest.update(part.encode())
+        else:
+            digest.update(np.ascontiguousarray(part, dtype=float).tobytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -38,7 +86,7 @@ class Paper:
         id: str,
         statement: str,
         number: str,
-        measure: Callable[[Any], Measurement],
+        measure: Callable[[Any], Measured],
         relation: Relation,
         test_instances: Mapping[str, Callable[[], Any]],
         **rest: Any,

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import (
     AFFORDABLE,
     ALWAYS,
     INTERIOR,
     NONNEGATIVE,
-    SOLVED,
     TASKS,
     Constants,
     claim,
 )
 from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve
 
@@ -32,15 +32,10 @@ FEW = 30
 """Frames in which a linear program is solved."""
 
 
-def _regret(view: Evaluation) -> Measurement:
+def _regret(view: Evaluation) -> Iterator[Measurement]:
     promise = Constants.of(view.problem).regret
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(run.regret, promise, {"index": index, "points": run.points})
-            for index, run in view.simulated.items()
-        ),
-    )
+    for index, run in view.simulated.items():
+        yield Measurement(run.regret, promise, {"index": index, "points": run.points})
 
 
 def _steps(view: Evaluation, run: Run, index: str) -> Iterator[tuple[int, int, Measurement]]:
@@ -60,22 +55,18 @@ def _steps(view: Evaluation, run: Run, index: str) -> Iterator[tuple[int, int, M
         yield t, known, sides
 
 
-def _step_38(view: Evaluation, index: str) -> Measurement:
+def _step_38(view: Evaluation, index: str) -> Iterator[Measurement]:
     steps = _steps(view, view.simulated[index], index)
-    return worst(Relation.AT_LEAST, (sides for _, _, sides in steps))
+    for _, _, sides in steps:
+        yield sides
 
 
-def _step_38_where_affordable(view: Evaluation) -> Measurement:
+def _step_38_where_affordable(view: Evaluation) -> Iterator[Measurement]:
     """Leave out the frames whose comparator breaks the cap of the next one."""
     problem = view.problem
-    return worst(
-        Relation.AT_LEAST,
-        (
-            sides
-            for t, known, sides in _steps(view, view.simulated["current"], "current")
-            if problem.energy[known] @ problem.rate[t] <= problem.cap[known]
-        ),
-    )
+    for t, known, sides in _steps(view, view.simulated["current"], "current"):
+        if problem.energy[known] @ problem.rate[t] <= problem.cap[known]:
+            yield sides
 
 
 def _best_costs(view: Evaluation) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, worst
+from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import INTERIOR, TASKS, Constants, claim
 from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
@@ -14,12 +14,13 @@ from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from edgeopt.bounds.edr.evaluation import Evaluation
 
 
-def _step_of_multipliers(view: Evaluation) -> Measurement:
+def _step_of_multipliers(view: Evaluation) -> Iterator[Measurement]:
     """Largest excess over (22) in any frame, which is to be at most 0."""
-    found = []
     for index, run in view.simulated.items():
         missing = view.problem.missing(run.points)
         before, after = run.multipliers[:-1], run.multipliers[1:]
@@ -31,44 +32,28 @@ def _step_of_multipliers(view: Evaluation) -> Measurement:
         excess = np.zeros(terms.size)
         np.divide(grown - linear - square, terms, out=excess, where=terms > 0)
         t = int(np.argmax(excess))
-        found.append(Measurement(excess[t], 0.0, {"frame": t, "index": index}, size=1.0))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(excess[t], 0.0, {"frame": t, "index": index}, size=1.0)
 
 
-def _largest_multiplier(view: Evaluation) -> Measurement:
+def _largest_multiplier(view: Evaluation) -> Iterator[Measurement]:
     promise = Constants.of(view.problem).multiplier
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(np.linalg.norm(run.multipliers, axis=1).max(), promise, {"index": index})
-            for index, run in view.simulated.items()
-        ),
-    )
+    for index, run in view.simulated.items():
+        yield Measurement(np.linalg.norm(run.multipliers, axis=1).max(), promise, {"index": index})
 
 
-def _fit_by_constants(view: Evaluation) -> Measurement:
+def _fit_by_constants(view: Evaluation) -> Iterator[Measurement]:
     promise = Constants.of(view.problem).fit
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(run.fit, promise, {"index": index, "points": run.points})
-            for index, run in view.simulated.items()
-        ),
-    )
+    for index, run in view.simulated.items():
+        yield Measurement(run.fit, promise, {"index": index, "points": run.points})
 
 
-def _fit_by_multipliers(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                run.fit,
-                float(np.linalg.norm(run.multipliers[-1])) / run.sizes.dual,
-                {"index": index, "multipliers": run.multipliers[-1]},
-            )
-            for index, run in view.simulated.items()
-        ),
-    )
+def _fit_by_multipliers(view: Evaluation) -> Iterator[Measurement]:
+    for index, run in view.simulated.items():
+        yield Measurement(
+            run.fit,
+            float(np.linalg.norm(run.multipliers[-1])) / run.sizes.dual,
+            {"index": index, "multipliers": run.multipliers[-1]},
+        )
 
 
 def _fit_by_reset_multipliers(view: Evaluation) -> Measurement:
@@ -85,26 +70,10 @@ def _signed_norm(view: Evaluation) -> Measurement:
     return Measurement(run.fit, float(np.linalg.norm(missing)), {"missing": missing})
 
 
-def _squared_by_bound(view: Evaluation) -> Measurement:
-    return Measurement(_most_missing(view) ** 2, view.problem.constraints**2)
-
-
-def _squared_by_frames(view: Evaluation) -> Measurement:
-    return Measurement(_most_missing(view) ** 2, float(view.problem.frames) ** 2)
-
-
 def _most_missing(view: Evaluation) -> float:
     """Largest norm of the constraints of a frame of the run."""
     missing = view.problem.missing(view.simulated["current"].points)
     return float(np.linalg.norm(missing, axis=1).max())
-
-
-def _first_by_bound(view: Evaluation) -> Measurement:
-    return Measurement(_first_multiplier(view), view.problem.constraints)
-
-
-def _first_by_gradient(view: Evaluation) -> Measurement:
-    return Measurement(_first_multiplier(view), view.problem.gradient)
 
 
 def _first_multiplier(view: Evaluation) -> float:
@@ -140,7 +109,7 @@ CLAIMS = (
         "equation27",
         r"$\|g^t(x^t)\|^2 \le U^2$.",
         "Lemma 3, proof, equation (27)",
-        _squared_by_bound,
+        lambda view: Measurement(_most_missing(view) ** 2, view.problem.constraints**2),
         Relation.AT_MOST,
         {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
         assumptions=(TASKS,),
@@ -149,7 +118,7 @@ CLAIMS = (
         "equation27.published",
         r"$\|g^t(x^t)\|^2 \le T^2$, the square of the horizon.",
         "Lemma 3, proof, equation (27)",
-        _squared_by_frames,
+        lambda view: Measurement(_most_missing(view) ** 2, float(view.problem.frames) ** 2),
         Relation.AT_MOST,
         one(named.few_frames),
         assumptions=(TASKS,),
@@ -159,7 +128,7 @@ CLAIMS = (
         "equation46",
         r"$\|\lambda^2\| \le \mu U$ after the first frame; both sides over $\mu$.",
         "Lemma 4, proof, equation (46)",
-        _first_by_bound,
+        lambda view: Measurement(_first_multiplier(view), view.problem.constraints),
         Relation.AT_MOST,
         {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
         assumptions=(TASKS,),
@@ -169,7 +138,7 @@ CLAIMS = (
         r"$\|\lambda^2\| \le \mu F$ after the first frame, with the bound F of the cost gradients; "
         r"both sides over $\mu$.",
         "Lemma 4, proof, equation (46)",
-        _first_by_gradient,
+        lambda view: Measurement(_first_multiplier(view), view.problem.gradient),
         Relation.AT_MOST,
         one(named.few_frames),
         assumptions=(TASKS,),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.claim import Assumption, NotApplicableError
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.serving import Serving
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, hashed
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.training import take_step
 from edgeopt.online.primal_dual import (
@@ -50,9 +49,7 @@ class Planned:
 
     def fingerprint(self) -> str:
         """Return a hash of instance and rounds."""
-        digest = hashlib.sha256(self.instance.fingerprint().encode())
-        digest.update(np.ascontiguousarray(self.points, dtype=float).tobytes())
-        return digest.hexdigest()[:16]
+        return hashed(self.instance.fingerprint(), self.points)
 
 
 Index = Literal["current", "stale"]
@@ -334,12 +331,6 @@ PAPER = (
     "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand Response "
     "for Sustainable Edge AI"
 )
-
-EXACT = 1e-9
-"""Relative tolerance of identities and inequalities that solve no program."""
-
-SOLVED = 1e-6
-"""Relative tolerance where linear programs are solved."""
 
 _paper = Paper(
     "edr",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import (
     AFFORDABLE,
@@ -13,7 +13,6 @@ from edgeopt.bounds.edr.evaluation import (
     CAPPED,
     INTERIOR,
     NONNEGATIVE,
-    SOLVED,
     Constants,
     claim,
 )
@@ -30,15 +29,17 @@ from edgeopt.bounds.edr.separation import (
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import named_instances
 from edgeopt.online.primal_dual import StepSizes, VariationStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.instances.edr import EdrInstance
 
@@ -68,7 +69,7 @@ def _best(view: Evaluation) -> float:
     return sum(require_whole(one, t).cost(weight) for t, one in enumerate(found))
 
 
-def _apart(view: Evaluation, promise: float) -> Measurement:
+def _apart(view: Evaluation, promise: float) -> Measured:
     """Compare the left side of (47), beside even rates and beside the run, with a constant.
 
     Training costs the same on both of its sides, since the comparators are the even rates.
@@ -82,7 +83,7 @@ def _apart(view: Evaluation, promise: float) -> Measurement:
     if view.problem.tasks:
         with suppress(NotApplicableError):
             found.append(beside(view.points))
-    return worst(Relation.AT_MOST, found)
+    return found
 
 
 def _regret(view: Evaluation, promise: Callable[[EdrInstance], float]) -> Measurement:
@@ -138,10 +139,6 @@ def _exponent(horizons: Sequence[int], value: Callable[[int], float]) -> float:
     return float(growth_exponent(horizons, [value(T) for T in horizons]).local.max())
 
 
-def _fit_exponent(view: Evaluation) -> Measurement:
-    return Measurement(_exponent(NEAR, lambda T: _at(view, T).fit), 2 / 3)
-
-
 def _regret_exponent(view: Evaluation) -> Measurement:
     """Keep comparators and constraints as they are in the long run: they have settled."""
     fixed = Constants.of(view.problem)
@@ -149,15 +146,13 @@ def _regret_exponent(view: Evaluation) -> Measurement:
     return Measurement(_exponent(NEAR, lambda T: _at(view, T, **still).regret), 2 / 3)
 
 
-def _path_exponents(view: Evaluation) -> Measurement:
-    found = []
+def _path_exponents(view: Evaluation) -> Iterator[Measurement]:
     for power in PATHS:
         value = growth_exponent(
             FAR,
             [_at(view, T, drift=0.0, largest_drift=0.0, path=T**power).regret for T in FAR],
         )
-        found.append(Measurement(value.exponent, max(2 / 3, power + 1 / 3), {"path": power}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(value.exponent, max(2 / 3, power + 1 / 3), {"path": power})
 
 
 def _growing_diameter(view: Evaluation) -> Measurement:
@@ -186,15 +181,9 @@ def _fit_by_variation(view: Evaluation, power: float) -> float:
     return growth_exponent(FAR, values).exponent
 
 
-def _fits_by_variation(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.EQUAL,
-        (Measurement(_fit_by_variation(view, p), 1 - p, {"path": p}) for p in PATHS[1:]),
-    )
-
-
-def _fit_with_a_short_path(view: Evaluation) -> Measurement:
-    return Measurement(_fit_by_variation(view, 0.0), 2 / 3)
+def _fits_by_variation(view: Evaluation) -> Iterator[Measurement]:
+    for p in PATHS[1:]:
+        yield Measurement(_fit_by_variation(view, p), 1 - p, {"path": p})
 
 
 CLAIMS = (
@@ -273,7 +262,7 @@ CLAIMS = (
         r"With $\alpha, \mu \propto T^{-1/3}$ the bound $\bar\lambda / \mu$ of the fit grows by an "
         "exponent of at most 2/3 between any two horizons, if F, U, D and the slack stay.",
         "Corollary 1",
-        _fit_exponent,
+        lambda view: Measurement(_exponent(NEAR, lambda T: _at(view, T).fit), 2 / 3),
         Relation.AT_MOST,
         {**STEADY, **MOVING},
         assumptions=(INTERIOR,),
@@ -328,7 +317,7 @@ CLAIMS = (
         "With steps (17) fit and regret are sublinear, the fit by an exponent of at most 2/3. If "
         "the path stays bounded, the bound of the fit grows like T.",
         "Corollary 1, equation (17)",
-        _fit_with_a_short_path,
+        lambda view: Measurement(_fit_by_variation(view, 0.0), 2 / 3),
         Relation.AT_MOST,
         one(named_instances.theorem3),
         assumptions=(INTERIOR,),

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import SOLVED, TASKS, Planned, claim
+from edgeopt.bounds.edr.evaluation import TASKS, Planned, claim
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
@@ -20,6 +21,7 @@ from edgeopt.models.edr.routing import conditions, routing_problem, solve_routin
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.models.edr.routing import RoutingPlan
 
@@ -54,12 +56,12 @@ def _h2_as_published(view: Evaluation) -> Measurement:
     return Measurement(-_room_of_routes(view).max(), 0.0, size=float(view.instance.capacity.max()))
 
 
-def _spent(view: Evaluation, known: str) -> Measurement:
+def _spent(view: Evaluation, known: str) -> Iterator[Measurement]:
     """Find the outcome of rounding whose energy, less reported excess, is most above the cap.
 
     The budget of a slot counts the rounds that are trained, or the fractional ones.
     """
-    instance, found = view.instance, []
+    instance = view.instance
     for t, frame in fractions_of(view):
         if not np.isfinite(instance.cap[t]):
             continue
@@ -69,11 +71,10 @@ def _spent(view: Evaluation, known: str) -> Measurement:
             counted = rounds if known == "rounds" else [float(x) for x in frame.rounds]
             served = view.serving.slot_by_slot(t, counted)
             energy = trained + served.energy - sum(plan.excess for plan in served.plans)
-            found.append(Measurement(energy, float(instance.cap[t]), {"frame": t}))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(energy, float(instance.cap[t]), {"frame": t})
 
 
-def _unserved_work(view: Evaluation) -> Measurement:
+def _unserved_work(view: Evaluation) -> Measured:
     """Compare the work of unserved requests with what able sites cannot do, slot by slot."""
     instance, found = view.instance, []
     able = instance.capable.any(axis=1)
@@ -84,7 +85,7 @@ def _unserved_work(view: Evaluation) -> Measurement:
         found += [
             Measurement(a, b - room, size=float(b + room)) for a, b in zip(lost, asked, strict=True)
         ]
-    return worst(Relation.AT_LEAST, found)
+    return found
 
 
 def _unserved(view: Evaluation) -> Measurement:

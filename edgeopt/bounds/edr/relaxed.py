@@ -8,12 +8,13 @@ for the tasks that may train in a frame, and 0 for the others.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from edgeopt.bounds.paper import hashed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,10 +67,7 @@ class Relaxed:
 
     def fingerprint(self) -> str:
         """Return a hash of all numbers."""
-        digest = hashlib.sha256()
-        for name in ("cost", "energy", "cap", "rate", "active", "upper"):
-            digest.update(np.ascontiguousarray(getattr(self, name), dtype=float).tobytes())
-        return digest.hexdigest()[:16]
+        return hashed(self.cost, self.energy, self.cap, self.rate, self.active, self.upper)
 
     @property
     def frames(self) -> int:

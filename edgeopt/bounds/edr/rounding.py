@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import claim, whole
 from edgeopt.bounds.edr.instances import HAND, STEADY, always_dropped
@@ -17,70 +17,59 @@ from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.rounding import Law
 
 
-def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Measurement:
+def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Iterator[Measurement]:
     """Compare the expected rounds with the fractional ones, at the task where they differ most."""
-    found = []
     for frame in frames:
         means = mean(frame.law(residual, frame.hungriest if margin else None))
         i = max(range(len(means)), key=lambda i: abs(means[i] - frame.rounds[i]))
         proof = {"task": i, "means": means, "frame": frame}
-        found.append(Measurement(float(means[i]), float(frame.rounds[i]), proof))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(means[i]), float(frame.rounds[i]), proof)
 
 
 def _energies(frame: Frame, law: Law) -> list[Fraction]:
     return [product(frame.energy, outcome) for outcome in law]
 
 
-def _most_energy(frames: Sequence[Frame], residual: str, room: int) -> Measurement:
+def _most_energy(frames: Sequence[Frame], residual: str, room: int) -> Iterator[Measurement]:
     """Compare the most energy of an outcome with what was planned and `room` rounds more."""
-    found = []
     for frame in frames:
         law = frame.law(residual)
         limit = frame.spent + room * frame.hungriest
-        found.append(Measurement(float(max(_energies(frame, law))), float(limit), {"law": law}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(float(max(_energies(frame, law))), float(limit), {"law": law})
 
 
-def _most_energy_with_margin(frames: Sequence[Frame]) -> Measurement:
+def _most_energy_with_margin(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Compare the most energy of an outcome with the plan and margins of half and a whole round."""
-    found = []
     for frame in frames:
         for margin in (frame.hungriest / 2, frame.hungriest):
             most = max(_energies(frame, frame.law("bernoulli", margin)))
             proof = {"frame": frame, "margin": margin}
-            found.append(Measurement(float(most), float(frame.spent + margin), proof))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(float(most), float(frame.spent + margin), proof)
 
 
-def _least_energy(frames: Sequence[Frame]) -> Measurement:
-    found = []
+def _least_energy(frames: Sequence[Frame]) -> Iterator[Measurement]:
     for frame in frames:
         law = frame.law("floor")
         limit = frame.spent - frame.hungriest
-        found.append(Measurement(float(min(_energies(frame, law))), float(limit), {"law": law}))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(float(min(_energies(frame, law))), float(limit), {"law": law})
 
 
-def _lost(frames: Sequence[Frame]) -> Measurement:
+def _lost(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Sum what rounding down takes from all tasks that need energy, in expectation."""
-    found = []
     for frame in frames:
         means = mean(frame.law("floor"))
         lost = sum((frame.rounds[i] - means[i] for i in frame.mixed), Fraction(0))
-        found.append(Measurement(float(lost), 1.0, {"means": means}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(float(lost), 1.0, {"means": means})
 
 
-def _either(frames: Sequence[Frame]) -> Measurement:
+def _either(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Compare the expected energy above the plan with e v (1 - v), for a single fraction v."""
-    found = []
     for frame in frames:
         law, [i] = frame.law("bernoulli"), frame.mixed
         above = sum(
@@ -88,17 +77,14 @@ def _either(frames: Sequence[Frame]) -> Measurement:
             Fraction(0),
         )
         v = frame.rounds[i] % 1
-        found.append(Measurement(float(above), float(frame.energy[i] * v * (1 - v))))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(above), float(frame.energy[i] * v * (1 - v)))
 
 
-def _expected_cost(frames: Sequence[Frame], residual: str) -> Measurement:
-    found = []
+def _expected_cost(frames: Sequence[Frame], residual: str) -> Iterator[Measurement]:
     for frame in frames:
         after = product(frame.cost, mean(frame.law(residual)))
         before = product(frame.cost, frame.rounds)
-        found.append(Measurement(float(after), float(before), {"frame": frame}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(after), float(before), {"frame": frame})
 
 
 def _carried(view: Evaluation) -> Measurement:

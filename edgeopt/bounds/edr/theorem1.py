@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import NONNEGATIVE, SOLVED, TASKS, claim
+from edgeopt.bounds.edr.evaluation import NONNEGATIVE, TASKS, claim
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
@@ -62,14 +63,9 @@ def _before_and_after(view: Evaluation) -> Iterator[tuple[int, Frame, float, flo
         yield t, frame, after, _cost(view, t, _floats(frame.rounds))
 
 
-def _expected_cost(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(after, before, {"frame": t, "rounds": frame.rounds})
-            for t, frame, after, before in _before_and_after(view)
-        ),
-    )
+def _expected_cost(view: Evaluation) -> Iterator[Measurement]:
+    for t, frame, after, before in _before_and_after(view):
+        yield Measurement(after, before, {"frame": t, "rounds": frame.rounds})
 
 
 def _regrets(view: Evaluation) -> Measurement:
@@ -120,14 +116,6 @@ def _fits(view: Evaluation, residual: str) -> tuple[float, float]:
     return tuple(float(np.linalg.norm(np.maximum(m, 0.0))) for m in (after, before))  # type: ignore[return-value]
 
 
-def _fit_drawn(view: Evaluation) -> Measurement:
-    return Measurement(*_fits(view, "bernoulli"))
-
-
-def _fit_down(view: Evaluation) -> Measurement:
-    return Measurement(*_fits(view, "floor"))
-
-
 def _fit_down_plus_horizon(view: Evaluation) -> Measurement:
     after, before = _fits(view, "floor")
     return Measurement(after, before + view.problem.frames)
@@ -175,7 +163,7 @@ CLAIMS = (
         r"$\mathrm{Fit} = \widetilde{\mathrm{Fit}}$ if the last fraction is drawn; the constants "
         r"M, K and $\varkappa$ of the paper are not needed.",
         "Theorem 1, equation (21)",
-        _fit_drawn,
+        lambda view: Measurement(*_fits(view, "bernoulli")),
         Relation.EQUAL,
         {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
@@ -196,7 +184,7 @@ CLAIMS = (
         "the last fraction down: a task whose fraction is the same in every frame is never "
         "trained.",
         "Theorem 1, equation (21)",
-        _fit_down,
+        lambda view: Measurement(*_fits(view, "floor")),
         Relation.AT_MOST,
         one(named.always_dropped, 100),
         assumptions=(TASKS,),

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, worst
+from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
+from edgeopt.bounds.edr.evaluation import Planned, claim
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import (
@@ -71,23 +72,19 @@ def _pairs(view: Evaluation) -> Iterator[tuple[int, tuple[Floats, float], tuple[
             yield frame, (first, float(low)), (second, float(high))
 
 
-def _convex(view: Evaluation) -> Measurement:
-    found = []
+def _convex(view: Evaluation) -> Iterator[Measurement]:
     for frame, (load, budget), (other, more) in _pairs(view):
         middle = _value(view.instance, frame, (load + other) / 2, (budget + more) / 2)
         ends = _value(view.instance, frame, load, budget)
         ends += _value(view.instance, frame, other, more)
-        found.append(Measurement(middle, ends / 2, {"frame": frame}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(middle, ends / 2, {"frame": frame})
 
 
-def _monotone(view: Evaluation) -> Measurement:
-    found = []
+def _monotone(view: Evaluation) -> Iterator[Measurement]:
     for frame, (load, budget), (other, more) in _pairs(view):
         best = _value(view.instance, frame, load, more)
         worse = _value(view.instance, frame, other, budget)
-        found.append(Measurement(best, worse, {"frame": frame}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(best, worse, {"frame": frame})
 
 
 def frame_problem(view: Evaluation, frame: int, split: str) -> RoutingProblem:
@@ -149,8 +146,8 @@ def _explicit_optimum(problem: RoutingProblem, training: Floats) -> float:
     return unit * float(answer.fun) if answer.status == 0 else np.inf
 
 
-def _eliminated(view: Evaluation) -> Measurement:
-    instance, found = view.instance, []
+def _eliminated(view: Evaluation) -> Iterator[Measurement]:
+    instance = view.instance
     for frame in range(min(FEW, instance.frames)):
         problem = frame_problem(view, frame, "free")
         rounds = view.points[frame] if instance.tasks else np.zeros(0)
@@ -159,8 +156,7 @@ def _eliminated(view: Evaluation) -> Measurement:
         if problem.routes <= LARGEST and fits:
             explicit = _explicit_optimum(problem, training)
             plan = solve_routing(problem)
-            found.append(Measurement(plan.objective, explicit, {"frame": frame}, size=plan.size))
-    return worst(Relation.EQUAL, found)
+            yield Measurement(plan.objective, explicit, {"frame": frame}, size=plan.size)
 
 
 def _splits(view: Evaluation) -> Iterator[tuple[RoutingPlan, RoutingPlan]]:
@@ -170,23 +166,19 @@ def _splits(view: Evaluation) -> Iterator[tuple[RoutingPlan, RoutingPlan]]:
         yield solve_routing(even), solve_routing(free)
 
 
-def _even_split(view: Evaluation) -> Measurement:
+def _even_split(view: Evaluation) -> Iterator[Measurement]:
     pairs = _splits(view)
-    return worst(Relation.AT_LEAST, (compared(even.objective, free) for even, free in pairs))
+    for even, free in pairs:
+        yield compared(even.objective, free)
 
 
-def _left_out(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                float(even.unserved.sum()),
-                float(free.unserved.sum()),
-                size=float(free.problem.demand.sum()),
-            )
-            for even, free in _splits(view)
-        ),
-    )
+def _left_out(view: Evaluation) -> Iterator[Measurement]:
+    for even, free in _splits(view):
+        yield Measurement(
+            float(even.unserved.sum()),
+            float(free.unserved.sum()),
+            size=float(free.problem.demand.sum()),
+        )
 
 
 _VALUE_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
@@ -207,19 +199,16 @@ def _problems(view: Evaluation) -> Iterator[RoutingProblem]:
         yield frame_problem(view, frame, "even")
 
 
-def _mixed(view: Evaluation) -> Measurement:
+def _mixed(view: Evaluation) -> Iterator[Measurement]:
     """Compare slots with one price, both sides of it mixed, with what that price proves."""
-    found = []
     for problem in _problems(view):
         plan = solve_frame(problem, budget="price")
         proven = dual_bound(problem, plan.prices, plan.penalties)
-        found.append(Measurement(plan.objective, proven, size=plan.size))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(plan.objective, proven, size=plan.size)
 
 
-def _one_side(view: Evaluation) -> Measurement:
+def _one_side(view: Evaluation) -> Iterator[Measurement]:
     """Compare the plan at the least price that keeps the budget with the best plan."""
-    found = []
     for problem in _problems(view):
         best = solve_routing(problem)
         if best.excess > 0 or best.unserved.sum() > 0 or np.isinf(problem.budget):
@@ -232,8 +221,7 @@ def _one_side(view: Evaluation) -> Measurement:
             low, high = (low, middle) if kept else (middle, high)
         plan = solve_routing(free.with_price(high))
         cost = float(plan.flow @ problem.cost)
-        found.append(Measurement(cost, best.cost, {"price": high}, size=best.size))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(cost, best.cost, {"price": high}, size=best.size)
 
 
 _PARTED_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": 10 * SOLVED}

@@ -38,10 +38,11 @@ from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.idn.slot import Slot
 
 
@@ -53,9 +54,8 @@ def _sandwich(
     view: Evaluation,
     gain: Callable[[Slot, NDArray[np.float64]], NDArray[np.float64]],
     bounding: Callable[[Slot, NDArray[np.float64]], NDArray[np.float64]],
-) -> Measurement:
+) -> Iterator[Measurement]:
     """Return the smallest room in Lambda <= G <= Lambda / psi, as an excess over 0."""
-    found = []
     for slot in view.slots:
         scale = sum(kind.cost[-1] * kind.requests for kind in slot.types)
         g, product = gain(slot, view.allocations), bounding(slot, view.allocations)
@@ -63,15 +63,14 @@ def _sandwich(
         row = int(np.argmax(excess))
         largest = _near(float(excess[row]), 0.0, scale)
         proof = {"gain": g[row], "bounding": product[row], "allocation": row}
-        found.append(Measurement(largest, 0.0, proof))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(largest, 0.0, proof)
 
 
-def _published(view: Evaluation) -> Measurement:
+def _published(view: Evaluation) -> Measured:
     return _sandwich(view, lambda slot, x: slot.ranked(x), lambda slot, x: slot.bounding(x))
 
 
-def _capped(view: Evaluation) -> Measurement:
+def _capped(view: Evaluation) -> Measured:
     """Caps leave the gain of whole models as it is; elsewhere they belong to the statement."""
 
     def gain(slot: Slot, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -81,20 +80,15 @@ def _capped(view: Evaluation) -> Measurement:
     return _sandwich(view, gain, lambda slot, x: slot.capped_bounding(x))
 
 
-def _capped_is_gain(view: Evaluation) -> Measurement:
+def _capped_is_gain(view: Evaluation) -> Iterator[Measurement]:
     whole = view.integral.reshape(len(view.integral), -1)
     whole = whole[((whole == 0) | (whole == 1)).all(axis=1)]
-    return worst(
-        Relation.EQUAL,
-        (
-            alike(
-                slot.capped(whole),
-                slot.ranked(whole),
-                sum(kind.cost[-1] * kind.requests for kind in slot.types),
-            )
-            for slot in view.slots
-        ),
-    )
+    for slot in view.slots:
+        yield alike(
+            slot.capped(whole),
+            slot.ranked(whole),
+            sum(kind.cost[-1] * kind.requests for kind in slot.types),
+        )
 
 
 def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
@@ -117,31 +111,27 @@ def _shipped(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
     return node_law(case.point, case.size)
 
 
-def _marginals(cases: list[Knapsack]) -> Measurement:
-    found = []
+def _marginals(cases: list[Knapsack]) -> Iterator[Measurement]:
     for case in cases:
         means = mean(_shipped(case))
         m = max(range(len(means)), key=lambda m: abs(means[m] - case.point[m]))
-        found.append(Measurement(float(means[m]), float(case.point[m]), {"marginals": means}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(means[m]), float(case.point[m]), {"marginals": means})
 
 
-def _overshoot(cases: list[Knapsack]) -> Measurement:
+def _overshoot(cases: list[Knapsack]) -> Iterator[Measurement]:
     """Compare the largest size of an outcome with the fractional size plus the largest model."""
-    found = []
     for case in cases:
         budget = float(_total(case.point, case.size))
         mixed = [s for y, s in zip(case.point, case.size, strict=True) if 0 < y < 1]
         largest = max(float(_total(outcome, case.size)) for outcome in _shipped(case))
-        found.append(Measurement(largest, budget + float(max(mixed, default=0))))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(largest, budget + float(max(mixed, default=0)))
 
 
 def _total(entries: Sequence[Fraction | int], size: Sequence[Fraction]) -> Fraction:
     return sum((y * s for y, s in zip(entries, size, strict=True)), Fraction(0))
 
 
-def _first_pair(cases: list[Knapsack]) -> Measurement:
+def _first_pair(cases: list[Knapsack]) -> Measured:
     """Round two entries alone and compare their product moment with the formula."""
     found = []
     for case in cases:
@@ -155,7 +145,7 @@ def _first_pair(cases: list[Knapsack]) -> Measurement:
         found.append(Measurement(float(both), float(y * z - s / u * up * down)))
     if not found:
         raise NotApplicableError("no two fractional entries at one node")
-    return worst(Relation.EQUAL, found)
+    return found
 
 
 def _all_subsets(cases: list[Knapsack]) -> Measurement:
@@ -179,19 +169,14 @@ def _all_subsets(cases: list[Knapsack]) -> Measurement:
     return Measurement(float(excess), 0.0, {"subset": chosen, "point": case.point})
 
 
-def _expected_product(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(found.mean(slot.bounding), float(slot.bounding(found.flat)[0]))
-            for found, slot in expectations(view)
-        ),
-    )
+def _expected_product(view: Evaluation) -> Iterator[Measurement]:
+    for found, slot in expectations(view):
+        yield Measurement(found.mean(slot.bounding), float(slot.bounding(found.flat)[0]))
 
 
 def _strict(view: Evaluation) -> Measurement:
     """Smallest gain of the expectation over the bounding function, which is to be positive."""
-    least = _expected_product(view)
+    least = worst(Relation.AT_LEAST, _expected_product(view))
     size = max(abs(least.measured), abs(least.guaranteed))
     excess = (least.measured - least.guaranteed) / size if size > 0.0 else 0.0
     if abs(excess) <= STRICT:
@@ -203,10 +188,9 @@ STRICT = 1e-9
 """Smallest share of the expectation that counts as positive."""
 
 
-def _shared_coins(view: Evaluation) -> Measurement:
+def _shared_coins(view: Evaluation) -> Iterator[Measurement]:
     """Compare the expected gain under coins that all nodes share with psi times the fractional."""
     choice = np.flatnonzero(free(view.instance))
-    found = []
     for y in view.fractional[:3]:
         nodes = [Knapsack.of(y[v].tolist(), view.instance.size[v].tolist()) for v in choice]
         if sum(0 < entry < 1 for node in nodes for entry in node.point) > WIDEST:
@@ -218,8 +202,7 @@ def _shared_coins(view: Evaluation) -> Measurement:
         chance = np.array([float(p) for p in law.values()])
         for slot in view.slots:
             measured = float(chance @ slot.ranked(rows.reshape(len(rows), -1)))
-            found.append(Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0])))
-    return worst(Relation.AT_LEAST, found)
+            yield Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0]))
 
 
 _NODES: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Knapsack), "view": _nodes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.idn.slot import Constants, Slot
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, hashed, once
 from edgeopt.instances.idn import IdnInstance
 
 if TYPE_CHECKING:
@@ -39,11 +38,8 @@ class Adversary:
 
     def fingerprint(self) -> str:
         """Return a hash of network, capacities and allocations."""
-        digest = hashlib.sha256(self.instance.fingerprint().encode())
-        digest.update(np.ascontiguousarray(self.potential, dtype=float).tobytes())
-        if self.allocations is not None:
-            digest.update(np.ascontiguousarray(self.allocations, dtype=float).tobytes())
-        return digest.hexdigest()[:16]
+        chosen = () if self.allocations is None else (self.allocations,)
+        return hashed(self.instance.fingerprint(), self.potential, *chosen)
 
 
 def adversary(instance: IdnInstance, *, rng: int | np.random.Generator = 0) -> Adversary:
@@ -150,7 +146,6 @@ class Evaluation:
         self.adversary = given if isinstance(given, Adversary) else adversary(given)
         self.instance = self.adversary.instance
         self.small = len(self.instance.ranking) <= SMALL
-        self._made: dict[int, Slot] = {}
 
     @cached_property
     def constants(self) -> Constants:
@@ -165,11 +160,12 @@ class Evaluation:
 
     def slot(self, index: int) -> Slot:
         """Return a slot with the adversary's capacities; equal slots are one object."""
-        first = int(self._kind[index])
-        if first not in self._made:
-            requests = self.instance.requests[first].astype(float)
-            self._made[first] = Slot(self.instance, requests, self.adversary.potential[first])
-        return self._made[first]
+        return self._first_slot(int(self._kind[index]))
+
+    @once
+    def _first_slot(self, index: int) -> Slot:
+        requests = self.instance.requests[index].astype(float)
+        return Slot(self.instance, requests, self.adversary.potential[index])
 
     @cached_property
     def _kind(self) -> NDArray[np.int64]:
@@ -304,9 +300,6 @@ def alike(
 
 
 PAPER = "Si Salem et al.: Toward Inference Delivery Networks"
-
-EXACT = 1e-9
-"""Relative tolerance of identities and inequalities that solve no program."""
 
 _paper = Paper(
     "idn",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import COVERED, NOISE, WHOLE, alike, claim
 from edgeopt.bounds.idn.instances import DRAWN
@@ -26,17 +26,16 @@ def _flat(view: Evaluation) -> NDArray[np.float64]:
     return view.fractional.reshape(len(view.fractional), -1)
 
 
-def _concave(view: Evaluation) -> Measurement:
+def _concave(view: Evaluation) -> Iterator[Measurement]:
     """Compare the gain half way between two allocations with the mean of both gains."""
-    found, points = [], view.allocations
+    points = view.allocations
     for slot in view.slots:
         gain = slot.ranked(points)
         for n in range(1, len(points)):
             half = slot.ranked((points[:n] + points[n]) / 2)
             mean = (gain[:n] + gain[n]) / 2
             row = int(np.argmin(half - mean))
-            found.append(_snapped(half[row], mean[row], slot))
-    return worst(Relation.AT_LEAST, found)
+            yield _snapped(half[row], mean[row], slot)
 
 
 def _snapped(measured: float, guaranteed: float, slot: Slot) -> Measurement:
@@ -46,22 +45,20 @@ def _snapped(measured: float, guaranteed: float, slot: Slot) -> Measurement:
     return Measurement(guaranteed if near else measured, guaranteed)
 
 
-def _supergradient(view: Evaluation) -> Measurement:
+def _supergradient(view: Evaluation) -> Iterator[Measurement]:
     """Compare gains with the tangents at all other allocations; the smallest excess is measured."""
-    found, points = [], view.allocations
+    points = view.allocations
     for slot in view.slots:
         gain = slot.ranked(points)
         for n, point in enumerate(points):
             slope = slot.supergradient(point)
             tangent = gain[n] + (points - point) @ slope
             row = int(np.argmax(gain - tangent))
-            found.append(_snapped(gain[row], tangent[row], slot))
-    return worst(Relation.AT_MOST, found)
+            yield _snapped(gain[row], tangent[row], slot)
 
 
-def _without_indicator(view: Evaluation) -> Measurement:
+def _without_indicator(view: Evaluation) -> Iterator[Measurement]:
     """Compare (18) with the sum of (19) over the types, as the nodes are told to compute it."""
-    found = []
     for slot in view.slots:
         for point in _flat(view):
             total = np.zeros(len(point))
@@ -71,14 +68,12 @@ def _without_indicator(view: Evaluation) -> Measurement:
                     np.add.at(total, kind.cell, credit)
             usable = np.repeat(~view.instance.pinned, view.instance.models)
             exact = slot.supergradient(point)
-            found.append(alike(total[usable], exact[usable], float(np.abs(total).max())))
-    return worst(Relation.EQUAL, found)
+            yield alike(total[usable], exact[usable], float(np.abs(total).max()))
 
 
-def _messages(view: Evaluation) -> Measurement:
+def _messages(view: Evaluation) -> Iterator[Measurement]:
     from edgeopt.models.idn import supergradient_by_messages
 
-    found = []
     usable = ~view.instance.pinned
     # Multiples of 1/64 add up exactly, so that both agree on which rank closes the demand.
     points = np.round(64 * view.fractional) / 64
@@ -89,8 +84,7 @@ def _messages(view: Evaluation) -> Measurement:
             ).gradient
             exact = slot.supergradient(point.ravel()).reshape(point.shape)
             scale = float(np.abs(exact).max(initial=1))
-            found.append(alike(sent[usable].ravel(), exact[usable].ravel(), 1e3 * scale))
-    return worst(Relation.EQUAL, found)
+            yield alike(sent[usable].ravel(), exact[usable].ravel(), 1e3 * scale)
 
 
 def _densities(view: Evaluation) -> Iterator[NDArray[np.float64]]:
@@ -111,16 +105,14 @@ def _largest(view: Evaluation) -> Measurement:
     return Measurement(largest, bound)
 
 
-def _largest_per_node(view: Evaluation) -> Measurement:
+def _largest_per_node(view: Evaluation) -> Iterator[Measurement]:
     """Find the node and allocation where the supergradient comes closest to its bound."""
     bound = view.constants.node_bound
-    found = []
     for density in _densities(view):
         largest = density.max(axis=1)
         share = largest - bound * (1 + NOISE)
         v = int(np.argmax(share))
-        found.append(Measurement(largest[v], bound[v], {"node": v}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(largest[v], bound[v], {"node": v})
 
 
 def _spread(view: Evaluation) -> Measurement:
@@ -141,14 +133,13 @@ def _spread_to_repository(view: Evaluation) -> Measurement:
     return Measurement(max(found, default=0.0), view.constants.paper.cost_gap)
 
 
-def _dual_norm(view: Evaluation) -> Measurement:
+def _dual_norm(view: Evaluation) -> Iterator[Measurement]:
     """Compare the largest g y over corners of the unit ball with the printed dual norm."""
-    size, found = view.instance.size.ravel(), []
+    size = view.instance.size.ravel()
     for density in _densities(view):
         slope = density.ravel() * size
         corners = np.concatenate([slope / size, -slope / size])
-        found.append(Measurement(float(corners.max()), float(np.abs(slope / size).max())))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(corners.max()), float(np.abs(slope / size).max()))
 
 
 CLAIMS = (

@@ -7,7 +7,6 @@ repository models, every type goes from 0 to 1, and one request of each type arr
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ import numpy as np
 from edgeopt.bounds.idn.evaluation import Adversary, adversary, free
 from edgeopt.bounds.idn.law import Knapsack
 from edgeopt.bounds.named import each, one
+from edgeopt.bounds.paper import hashed
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, small
 
@@ -333,8 +333,7 @@ class Projection:
 
     def fingerprint(self) -> str:
         """Return a hash of the numbers."""
-        text = repr((self.point, self.size, self.budget))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashed(repr((self.point, self.size, self.budget)))
 
 
 def capped_entry() -> Projection:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import CHOICE, COVERED, ONE_CHOICE, claim, free, network
 from edgeopt.bounds.idn.instances import DRAWN, ONE_NODE
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.instances.idn import IdnInstance
 
@@ -96,21 +97,18 @@ def _drawn(view: Evaluation) -> Iterator[tuple[NDArray[np.float64], NDArray[np.f
             yield np.array(gains), found.chance
 
 
-def _expected(view: Evaluation) -> Measurement:
+def _expected(view: Evaluation) -> Iterator[Measurement]:
     """Serve what static fractional allocations are rounded to; the largest expected gain."""
     bound = _cooperative_bound(_few_slots(view))
-    return worst(
-        Relation.AT_MOST,
-        (Measurement(float(chance @ gains), bound) for gains, chance in _drawn(view)),
-    )
+    for gains, chance in _drawn(view):
+        yield Measurement(float(chance @ gains), bound)
 
 
-def _overshooting(view: Evaluation) -> Measurement:
+def _overshooting(view: Evaluation) -> Iterator[Measurement]:
     """Serve what static fractional allocations are rounded to; the largest gain."""
     bound = _cooperative_bound(_few_slots(view))
-    return worst(
-        Relation.AT_MOST, (Measurement(float(gains.max()), bound) for gains, _ in _drawn(view))
-    )
+    for gains, _ in _drawn(view):
+        yield Measurement(float(gains.max()), bound)
 
 
 MOST_OUTCOMES = 64
@@ -189,19 +187,17 @@ def filled(instance: IdnInstance, allocation: NDArray[np.float64]) -> NDArray[np
     return point
 
 
-def _gain_when_filled(view: Evaluation) -> Measurement:
+def _gain_when_filled(view: Evaluation) -> Iterator[Measurement]:
     whole = view.integral
     wider = np.array([filled(view.instance, x) for x in whole])
-    found = []
     for slot in view.slots:
         more = slot.ranked(wider.reshape(len(whole), -1))
         less = slot.ranked(whole.reshape(len(whole), -1))
         n = int(np.argmin(more - less))
-        found.append(Measurement(more[n], less[n]))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(more[n], less[n])
 
 
-def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measurement:
+def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
     """Find the shared model whose types are credited with most beyond its capacity."""
     instance, ranking, found = view.instance, view.instance.ranking, []
     sharing = np.flatnonzero(_sharing(instance))
@@ -215,7 +211,7 @@ def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measurement:
             found.append(Measurement(total[finite][n], limit[finite][n]))
     if not found:
         raise NotApplicableError("shared models have no limits")
-    return worst(Relation.AT_MOST, found)
+    return found
 
 
 CLAIMS = (

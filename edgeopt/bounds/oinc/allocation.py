@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.evaluation import SOLVED, claim
+from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.instances import REQUESTS
 from edgeopt.bounds.oinc.requests import Requests, least_by_prices
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
@@ -24,47 +25,42 @@ if TYPE_CHECKING:
     from edgeopt.bounds.oinc.requests import Together
 
 
-def _closed_form(view: Requests) -> Measurement:
+def _closed_form(view: Requests) -> Iterator[Measurement]:
     """Compare what the shares come to with the closed form."""
-    found = []
     for group in view.groups():
         shares = group.share_out(objectives=False)
         cost = float(group.weight @ group.latency(shares.band, shares.cpu))
         closed = closed_form_cost(
             group.transmission, group.computation, room=group.room, weight=group.weight
         )
-        found.append(Measurement(cost, closed, {"band": shares.band, "cpu": shares.cpu}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(cost, closed, {"band": shares.band, "cpu": shares.cpu})
 
 
-def _by_prices_of_allocation(view: Requests, *, objectives: bool) -> Measurement:
+def _by_prices_of_allocation(view: Requests, *, objectives: bool) -> Iterator[Measurement]:
     """Compare what the shares come to with what their prices prove."""
-    found = []
     for group in view.groups():
         shares = group.share_out(objectives=objectives)
         if shares.feasible:
             cost = float(group.weight @ group.latency(shares.band, shares.cpu))
             least = least_by_prices(group, shares, objectives=objectives)
             proof = {"band_price": shares.band_price, "cpu_price": shares.cpu_price}
-            found.append(Measurement(cost, least, proof))
-    return worst(Relation.EQUAL, found)
+            yield Measurement(cost, least, proof)
 
 
-def _met(view: Requests) -> Measurement:
+def _met(view: Requests) -> Iterator[Measurement]:
     """Find the latency over its objective, or the share over its limit, that is largest."""
-    found = []
     for group in view.groups():
         shares = group.share_out()
         if shares.feasible:
             used = [shares.band.sum(), shares.cpu.sum() / group.room]
             late = group.latency(shares.band, shares.cpu) / group.slo
-            found.append(Measurement(max(*used, *late), 1.0, {"shares": shares}))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(max(*used, *late), 1.0, {"shares": shares})
 
 
-def _verdict(view: Requests) -> Measurement:
+def _verdict(view: Requests) -> Iterator[Measurement]:
     """Measure the proof of each verdict: the lateness of shares, or what prices leave of them."""
-    return worst(Relation.AT_MOST, (Measurement(_proof(group), 1.0) for group in view.groups()))
+    for group in view.groups():
+        yield Measurement(_proof(group), 1.0)
 
 
 def _proof(group: Together) -> float:
@@ -79,45 +75,43 @@ def _proof(group: Together) -> float:
     return float((p**2 + q**2 * group.room) / needed.sum())
 
 
-def _without_objectives(view: Requests) -> Measurement:
+def _without_objectives(view: Requests) -> Iterator[Measurement]:
     """Share out by the closed form where objectives can be met."""
-    found = []
     for group in view.groups():
         if group.fit().feasible:
             shares = group.share_out(objectives=False)
             late = group.latency(shares.band, shares.cpu) / group.slo
-            found.append(Measurement(late.max(), 1.0, {"latency": late}))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(late.max(), 1.0, {"latency": late})
 
 
-def _answered(view: Requests) -> Measurement:
+def _answered(view: Requests) -> Iterator[Measurement]:
     """Count the sites that answer each request."""
     plan = view.plan
     sites = (plan.site[:, None] == np.arange(view.problem.sites)).sum(axis=1)
-    return worst(Relation.EQUAL, (Measurement(count, 1.0) for count in sites))
+    for count in sites:
+        yield Measurement(count, 1.0)
 
 
-def _requests_of_a_site(view: Requests) -> Measurement:
+def _requests_of_a_site(view: Requests) -> Iterator[Measurement]:
     """Count the requests of each site, as the printed sum over i does."""
     count = np.bincount(view.plan.site, minlength=view.problem.sites)
-    return worst(Relation.EQUAL, (Measurement(number, 1.0) for number in count))
+    for number in count:
+        yield Measurement(number, 1.0)
 
 
-def _sum_of_latencies(view: Requests) -> Measurement:
+def _sum_of_latencies(view: Requests) -> Iterator[Measurement]:
     """Compare the latencies of a site in sum with the objectives of its requests, all kept."""
-    plan, found = view.plan, []
+    plan = view.plan
     for i in np.flatnonzero(plan.met).tolist():
         together = plan.latency[plan.site == plan.site[i]].sum()
-        found.append(Measurement(together, view.problem.slo[i], {"request": i}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(together, view.problem.slo[i], {"request": i})
 
 
-def _own_latency(view: Requests) -> Measurement:
+def _own_latency(view: Requests) -> Iterator[Measurement]:
     plan = view.plan
     kept = np.flatnonzero(plan.met)
-    return worst(
-        Relation.AT_MOST, (Measurement(plan.latency[i], view.problem.slo[i]) for i in kept)
-    )
+    for i in kept:
+        yield Measurement(plan.latency[i], view.problem.slo[i])
 
 
 _ALLOCATION_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.bounds.oinc.certificate import DualCertificate, dual_certificate
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, once
 from edgeopt.errors import InputError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import (
@@ -210,15 +210,11 @@ class Evaluation:
         else:
             self.problem = given.problem if isinstance(given, Schedule) else given
         self.epsilons = EPSILONS if epsilon is None else (float(epsilon),)
-        self._runs: dict[Any, RetrainingRun] = {}
-        self._bounds: dict[Any, FlowBound] = {}
 
+    @once
     def run(self, epsilon: float, **how: Any) -> RetrainingRun:
         """Run Algorithm 4 on sites that are faster; see `run_density`."""
-        key = epsilon, *sorted(how.items())
-        if key not in self._runs:
-            self._runs[key] = run_density(self.problem, epsilon=epsilon, **how)
-        return self._runs[key]
+        return run_density(self.problem, epsilon=epsilon, **how)
 
     def certificate(
         self, epsilon: float, scale: float | None = None, **how: Any
@@ -227,12 +223,10 @@ class Evaluation:
         run = self.run(epsilon, **how)
         return dual_certificate(self.problem, run, epsilon, scale=scale)
 
+    @once
     def bound(self, **how: Any) -> FlowBound:
         """Bound the flow time of schedules; see `flow_bound`."""
-        key = tuple(sorted(how.items()))
-        if key not in self._bounds:
-            self._bounds[key] = flow_bound(self.problem, **how)
-        return self._bounds[key]
+        return flow_bound(self.problem, **how)
 
     def program(self, **how: Any) -> float:
         """Return the optimum of the program of `flow_matrix`."""
@@ -302,12 +296,6 @@ PAPER = (
     "Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in "
     "Edge Computing"
 )
-
-EXACT = 1e-9
-"""Relative tolerance of identities and inequalities that solve no program."""
-
-SOLVED = 1e-6
-"""Relative tolerance where linear programs are solved."""
 
 _paper = Paper(
     "oinc",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import claim
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from edgeopt.bounds.claim import Measured
 
 
 def left_for_requests(split: Split, share: float) -> float:
@@ -76,9 +78,7 @@ def _pairs(
                 yield before, slot
 
 
-def _transferred(
-    instance: OincInstance, state: Callable[[OincInstance, int], State]
-) -> Measurement:
+def _transferred(instance: OincInstance, state: Callable[[OincInstance, int], State]) -> Measured:
     """Use the best assignment of a slot in others of the same state."""
     found = []
     for before, slot in _pairs(instance, state):
@@ -88,7 +88,7 @@ def _transferred(
         found.append(Measurement(cost, least, {"slots": (before, slot)}))
     if not found:
         raise NotApplicableError("no two slots have the same state")
-    return worst(Relation.EQUAL, found)
+    return found
 
 
 def _best_assignment(view: Requests) -> NDArray[np.int64]:

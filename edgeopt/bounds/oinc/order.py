@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
-from edgeopt.bounds.oinc.evaluation import SHARE, SOLVED, claim, drawn_schedule
+from edgeopt.bounds.oinc.evaluation import SHARE, claim, drawn_schedule
 from edgeopt.bounds.oinc.instances import DUE, Periods
 from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem
 from edgeopt.online.oinc.retraining import run_density
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 EPSILONS = (0.25, 1.0)
 """By how much sites are faster."""
@@ -26,28 +32,25 @@ def _all_swaps(due: Due) -> Measurement:
     return Measurement(len(found), 0.0, proof)
 
 
-def _ratio(due: Due, *, frozen: bool) -> Measurement:
+def _ratio(due: Due, *, frozen: bool) -> Iterator[Measurement]:
     """Compare a run with what Theorem 1 allows over schedules at unit speed."""
     problem = weights_at_arrival(due) if frozen else due.problem
     assert problem.weight is not None
     known = [drawn_schedule(problem, seed).objective for seed in range(2)]
     best = min(run_density(problem).weighted_flow, *known)
-    found = []
     for epsilon in EPSILONS:
         run = run_density(problem, epsilon=epsilon) if frozen else run_urgent(due, epsilon=epsilon)
         flow = float(problem.weight @ (run.completion - problem.arrival))
         proof = {"epsilon": epsilon, "completion": run.completion}
-        found.append(Measurement(flow, competitive_factor(epsilon) * best, proof))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(flow, competitive_factor(epsilon) * best, proof)
 
 
-def _violation(due: Due) -> Measurement:
-    problem, found = weights_at_arrival(due), []
+def _violation(due: Due) -> Iterator[Measurement]:
+    problem = weights_at_arrival(due)
     for epsilon in EPSILONS:
         point = dual_certificate(problem, run_density(problem, epsilon=epsilon), epsilon)
         proof = {"epsilon": epsilon, "theta": point.theta, "eta": point.eta}
-        found.append(Measurement(point.violation_in_time, 0.0, proof, size=point.heaviest))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(point.violation_in_time, 0.0, proof, size=point.heaviest)
 
 
 def weights_at_arrival(due: Due) -> RetrainingProblem:
@@ -66,12 +69,13 @@ def _lateness(due: Due) -> Measurement:
     return Measurement(late[k] + due.deadline[k], due.deadline[k], {"job": k})
 
 
-def _earliest(due: Due) -> Measurement:
+def _earliest(due: Due) -> Iterator[Measurement]:
     """Compare completion times with those of every job alone at its best site."""
     problem = due.problem
     alone = problem.arrival + problem.duration.min(axis=1)
     ends = run_density(problem).completion
-    return worst(Relation.AT_LEAST, (Measurement(*pair) for pair in zip(ends, alone, strict=True)))
+    for pair in zip(ends, alone, strict=True):
+        yield Measurement(*pair)
 
 
 def _due(given: Due | OincInstance, share: float = SHARE) -> Due:

@@ -7,62 +7,59 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
-from edgeopt.bounds.oinc.evaluation import SOLVED, claim
+from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.named_instances import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.oinc.evaluation import Evaluation, Schedule
     from edgeopt.solvers import LinearProgram
 
 
-def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Measurement:
+def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Iterator[Measurement]:
     """Compare potential and flow of the job that leaves least room, over all schedules."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(phi, flow, {"job": k, "schedule": schedule})
-            for schedule in schedules
-            for k, (phi, flow) in enumerate(
-                zip(schedule.potential(midpoint=midpoint), schedule.flow, strict=True)
-            )
-        ),
-    )
+    for schedule in schedules:
+        for k, (phi, flow) in enumerate(
+            zip(schedule.potential(midpoint=midpoint), schedule.flow, strict=True)
+        ):
+            yield Measurement(phi, flow, {"job": k, "schedule": schedule})
 
 
-def _of_any(view: Evaluation) -> Measurement:
+def _of_any(view: Evaluation) -> Iterator[Measurement]:
     """Compare with completion times in the schedule that is given, whether or not it moves jobs."""
     if view.given is None:
-        raise NotApplicableError("speaks about a schedule, and none is given")
+        raise NotApplicableError("no schedule is given")
     assert view.problem.weight is not None
     ends = view.problem.weight * view.given.completion
     pairs = zip(view.given.potential().tolist(), ends.tolist(), strict=True)
-    return worst(Relation.AT_MOST, (Measurement(*pair) for pair in pairs))
+    for pair in pairs:
+        yield Measurement(*pair)
 
 
-def _from_the_middle(view: Evaluation) -> Measurement:
+def _from_the_middle(view: Evaluation) -> Measured:
     """Measure schedules that end jobs with slots, and all if durations are whole."""
     if view.whole:
         return _job_by_job(view.fluid, midpoint=True)
     return _job_by_job(view.by_slots, midpoint=True)
 
 
-def _completions(view: Evaluation) -> Measurement:
+def _completions(view: Evaluation) -> Iterator[Measurement]:
     """Compare the completion times in sum with the potential and the weighted arrivals."""
-    problem, found = view.problem, []
+    problem = view.problem
     assert problem.weight is not None
     for schedule in view.fluid:
         least = schedule.potential().sum() + problem.weight @ problem.arrival
-        found.append(Measurement(float(problem.weight @ schedule.completion), float(least)))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(float(problem.weight @ schedule.completion), float(least))
 
 
 _SERVED = {
@@ -75,29 +72,25 @@ LARGEST = 20_000
 """Columns up to which a program is solved over its whole horizon."""
 
 
-def _below(bound: float, schedules: Iterable[Schedule]) -> Measurement:
-    """Compare a bound with the best of some schedules."""
-    return worst(
-        Relation.AT_MOST,
-        (Measurement(bound, one.objective, {"schedule": one}) for one in schedules),
-    )
+def _below(value: float, schedules: Iterable[Schedule], **proof: object) -> Iterator[Measurement]:
+    """Compare a bound with some schedules."""
+    for schedule in schedules:
+        yield Measurement(value, schedule.objective, {"schedule": schedule, **proof})
 
 
-def _by_program(view: Evaluation, strong: bool) -> Measurement:
+def _by_program(view: Evaluation, strong: bool) -> Measured:
     bound = view.bound(service="fluid", strong=strong)
-    found = _below(bound.value, view.fluid)
-    return Measurement(found.measured, found.guaranteed, {**found.certificate, "bound": bound})
+    return _below(bound.value, view.fluid, bound=bound)
 
 
-def _by_slots(view: Evaluation) -> Measurement:
+def _by_slots(view: Evaluation) -> Measured:
     bound = view.bound(service="slot", strong=True)
-    found = _below(bound.value, view.by_slots)
-    return Measurement(found.measured, found.guaranteed, {**found.certificate, "bound": bound})
+    return _below(bound.value, view.by_slots, bound=bound)
 
 
-def _moving(view: Evaluation) -> Measurement:
+def _moving(view: Evaluation) -> Measured:
     if view.given is None:
-        raise NotApplicableError("speaks about a schedule, and none is given")
+        raise NotApplicableError("no schedule is given")
     return _below(view.program(), [view.given])
 
 
@@ -146,21 +139,21 @@ def _without_needs(matrix: LinearProgram, jobs: int) -> LinearProgram:
     return replace(matrix, row_lower=lower)
 
 
-def _within(view: Evaluation, slots: int | None) -> Measurement:
+def _within(view: Evaluation, slots: int | None) -> Measured:
     """Bound by the program over some slots; none means as many as it needs."""
     enough = horizon(view.problem)
     over = enough if slots is None else slots
     return _below(view.program(horizon=over), view.fluid)
 
 
-def _shortest(view: Evaluation) -> Measurement:
+def _shortest(view: Evaluation) -> Measured:
     """Take two slots, after which all jobs of the counterexample can be complete."""
     if view.problem.arrival.max(initial=0) >= SHORT:
         raise NotApplicableError(f"a job arrives after {SHORT} slots")
     return _within(view, SHORT)
 
 
-def _long_enough(view: Evaluation) -> Measurement:
+def _long_enough(view: Evaluation) -> Measured:
     _small(view)
     return _within(view, None)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.evaluation import EXACT, SOLVED, claim
+from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
+from edgeopt.bounds.paper import EXACT, SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
@@ -26,110 +27,81 @@ def _certificates(view: Evaluation, scale: float | None = None) -> Iterator[Dual
         yield view.certificate(epsilon, scale)
 
 
-def _violation(view: Evaluation, scale: float | None = None) -> Measurement:
+def _violation(view: Evaluation, scale: float | None = None) -> Iterator[Measurement]:
     """Find the constraint of P2 that is broken most, time counted from the middle of slots."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(point.violation, 0.0, _arrays(point), size=point.heaviest)
-            for point in _certificates(view, scale)
-        ),
-    )
+    for point in _certificates(view, scale):
+        yield Measurement(point.violation, 0.0, _arrays(point), size=point.heaviest)
 
 
-def _violation_in_time(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(point.violation_in_time, 0.0, _arrays(point), size=point.heaviest)
-            for point in _certificates(view)
-        ),
-    )
+def _violation_in_time(view: Evaluation) -> Iterator[Measurement]:
+    for point in _certificates(view):
+        yield Measurement(point.violation_in_time, 0.0, _arrays(point), size=point.heaviest)
 
 
 def _arrays(point: DualCertificate) -> dict[str, object]:
     return {"epsilon": point.epsilon, "theta": point.theta, "eta": point.eta}
 
 
-def _value(view: Evaluation) -> Measurement:
-    found = []
+def _value(view: Evaluation) -> Iterator[Measurement]:
     for point in _certificates(view):
         flow = view.run(point.epsilon).weighted_flow
         share = point.scale * point.epsilon / (1.0 + point.epsilon)
-        found.append(Measurement(point.value, share * flow, _arrays(point)))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(point.value, share * flow, _arrays(point))
 
 
-def _ratio(view: Evaluation) -> Measurement:
+def _ratio(view: Evaluation) -> Iterator[Measurement]:
     """Compare the run with what the theorem allows over the best schedule that is known."""
     best = min(view.fluid, key=lambda schedule: schedule.objective)
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                view.run(epsilon).weighted_flow,
-                competitive_factor(epsilon) * best.objective,
-                {"epsilon": epsilon, "schedule": best},
-            )
-            for epsilon in view.epsilons
-        ),
-    )
+    for epsilon in view.epsilons:
+        yield Measurement(
+            view.run(epsilon).weighted_flow,
+            competitive_factor(epsilon) * best.objective,
+            {"epsilon": epsilon, "schedule": best},
+        )
 
 
-def _ratio_of_completions(view: Evaluation) -> Measurement:
-    problem, found = view.problem, []
+def _ratio_of_completions(view: Evaluation) -> Iterator[Measurement]:
+    problem = view.problem
     assert problem.weight is not None
     best = min(float(problem.weight @ schedule.completion) for schedule in view.fluid)
     for epsilon in view.epsilons:
         ends = float(problem.weight @ view.run(epsilon).completion)
-        found.append(Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon})
 
 
-def _ratio_to_program(view: Evaluation) -> Measurement:
+def _ratio_to_program(view: Evaluation) -> Iterator[Measurement]:
     """Compare the run with the optimum of the program, from the middle of slots."""
     optimum = view.middle
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                view.run(epsilon).weighted_flow,
-                competitive_factor(epsilon) * optimum,
-                {"epsilon": epsilon, "optimum": optimum},
-            )
-            for epsilon in view.epsilons
-        ),
-    )
+    for epsilon in view.epsilons:
+        yield Measurement(
+            view.run(epsilon).weighted_flow,
+            competitive_factor(epsilon) * optimum,
+            {"epsilon": epsilon, "optimum": optimum},
+        )
 
 
-def _published_program(view: Evaluation) -> Measurement:
-    found = []
+def _published_program(view: Evaluation) -> Iterator[Measurement]:
     for point in _certificates(view):
         theta, eta = point.of_published_program()
         broken = certify(view.problem, theta, eta).violation
         proof = {"theta": theta, "eta": eta}
-        found.append(Measurement(broken, 0.0, proof, size=point.heaviest))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(broken, 0.0, proof, size=point.heaviest)
 
 
-def _value_in_published_program(view: Evaluation) -> Measurement:
+def _value_in_published_program(view: Evaluation) -> Iterator[Measurement]:
     assert view.problem.weight is not None
-    found = []
     for point in _certificates(view):
         theta, eta = point.of_published_program()
         least = point.value - view.problem.weight.sum() / 2.0
         size = float(theta.sum() + eta.sum())
-        found.append(Measurement(float(theta.sum() - eta.sum()), least, size=size))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(float(theta.sum() - eta.sum()), least, size=size)
 
 
-def _costs_in_sum(view: Evaluation) -> Measurement:
-    found = []
+def _costs_in_sum(view: Evaluation) -> Iterator[Measurement]:
     for epsilon in (0.0, *view.epsilons):
         run = view.run(epsilon)
         proof = {"epsilon": epsilon, "cost": run.cost, "completion": run.completion}
-        found.append(Measurement(run.weighted_flow, float(run.cost.sum()), proof))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(run.weighted_flow, float(run.cost.sum()), proof)
 
 
 def _jobs(view: Evaluation) -> Evaluation:

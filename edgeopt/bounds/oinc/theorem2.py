@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
@@ -23,6 +23,8 @@ from edgeopt.models.oinc.slot import SlotProblem, solve_slot
 from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from edgeopt.bounds.oinc.evaluation import Evaluation
 
 
@@ -39,12 +41,12 @@ def _beside(view: Requests) -> Measurement:
     return _least_stretch(view)
 
 
-def _actions(view: Requests) -> Measurement:
+def _actions(view: Requests) -> Iterator[Measurement]:
     """Find the action of the actor with equal levels whose latency is longest, over its objective.
 
     The actor draws a site for each request and levels that are made shares of each site.
     """
-    problem, found = view.problem, []
+    problem = view.problem
     if min(view.stretch(site) for site in view.assignments()) > 1.0:
         raise NotApplicableError("objectives cannot be met by any action")
     for site in view.assignments():
@@ -52,8 +54,7 @@ def _actions(view: Requests) -> Measurement:
         request = np.arange(problem.requests)
         latency = problem.transmission[request, site] * count
         latency = latency + problem.computation[request, site] * count / problem.room[site]
-        found.append(Measurement((latency / problem.slo).max(), 1.0, {"site": site}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement((latency / problem.slo).max(), 1.0, {"site": site})
 
 
 def _kept(view: Requests) -> Measurement:

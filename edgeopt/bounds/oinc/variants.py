@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
 from edgeopt.bounds.oinc.evaluation import claim
@@ -17,26 +17,24 @@ from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from edgeopt.bounds.oinc.evaluation import Evaluation
 
 
-def _costs_of_variants(view: Evaluation, **how: Any) -> Measurement:
+def _costs_of_variants(view: Evaluation, **how: Any) -> Iterator[Measurement]:
     """Compare the weighted flow time with the costs in sum, at several speeds."""
-    found = []
     for epsilon in (0.0, *view.epsilons):
         run = view.run(epsilon, **how)
-        found.append(Measurement(run.weighted_flow, float(run.cost.sum()), {"epsilon": epsilon}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(run.weighted_flow, float(run.cost.sum()), {"epsilon": epsilon})
 
 
-def _late_costs(view: Evaluation) -> Measurement:
+def _late_costs(view: Evaluation) -> Iterator[Measurement]:
     """Compare the weighted flow time with the costs less what moves save."""
-    found = []
     for epsilon in (0.0, *view.epsilons):
         run = view.run(epsilon, late_binding=True)
         saved = float(run.cost.sum() - run.saved.sum())
-        found.append(Measurement(run.weighted_flow, saved, {"epsilon": epsilon}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(run.weighted_flow, saved, {"epsilon": epsilon})
 
 
 def _flow_at_unit_speed(view: Evaluation, **how: Any) -> Measurement:
@@ -45,30 +43,20 @@ def _flow_at_unit_speed(view: Evaluation, **how: Any) -> Measurement:
     )
 
 
-def _ratio(view: Evaluation, **how: Any) -> Measurement:
+def _ratio(view: Evaluation, **how: Any) -> Iterator[Measurement]:
     """Compare a run with what Theorem 1 allows over a schedule at unit speed."""
     best = min(view.fluid, key=lambda schedule: schedule.objective)
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                view.run(epsilon, **how).weighted_flow,
-                competitive_factor(epsilon) * best.objective,
-                {"epsilon": epsilon, "schedule": best},
-            )
-            for epsilon in view.epsilons
-        ),
-    )
+    for epsilon in view.epsilons:
+        yield Measurement(
+            view.run(epsilon, **how).weighted_flow,
+            competitive_factor(epsilon) * best.objective,
+            {"epsilon": epsilon, "schedule": best},
+        )
 
 
-def _violation(view: Evaluation, **how: Any) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(point.violation_in_time, 0.0, size=point.heaviest)
-            for point in (view.certificate(epsilon, **how) for epsilon in view.epsilons)
-        ),
-    )
+def _violation(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    for point in (view.certificate(epsilon, **how) for epsilon in view.epsilons):
+        yield Measurement(point.violation_in_time, 0.0, size=point.heaviest)
 
 
 _JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
@@ -76,28 +64,21 @@ _JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
 _INSTANCES = {**JOBS, **NAMED_JOBS}
 
 
-def _costs_of_waste(view: Evaluation) -> Measurement:
+def _costs_of_waste(view: Evaluation) -> Iterator[Measurement]:
     """Compare the weighted flow time with the costs in sum, at several speeds."""
-    found = []
     for epsilon in (0.0, *view.epsilons):
         run = view.run(epsilon, service="slot")
-        found.append(Measurement(run.weighted_flow, float(run.cost.sum()), {"epsilon": epsilon}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(run.weighted_flow, float(run.cost.sum()), {"epsilon": epsilon})
 
 
-def _ratio_to_program(view: Evaluation) -> Measurement:
+def _ratio_to_program(view: Evaluation) -> Iterator[Measurement]:
     """Compare a run that wastes the rest of slots with the program that it should be near to."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                view.run(epsilon, service="slot").weighted_flow,
-                competitive_factor(epsilon) * view.middle,
-                {"epsilon": epsilon},
-            )
-            for epsilon in view.epsilons
-        ),
-    )
+    for epsilon in view.epsilons:
+        yield Measurement(
+            view.run(epsilon, service="slot").weighted_flow,
+            competitive_factor(epsilon) * view.middle,
+            {"epsilon": epsilon},
+        )
 
 
 def _augmented(view: Evaluation) -> Measurement:
@@ -115,27 +96,23 @@ def _augmented_fluid(view: Evaluation) -> Measurement:
     return Measurement(fastest, view.run(0.0).weighted_flow / (1.0 + max(view.epsilons)))
 
 
-def _whole_slots(view: Evaluation) -> Measurement:
+def _whole_slots(view: Evaluation) -> Iterator[Measurement]:
     """Compare both services where every duration is whole at the speed of the sites."""
-    found = []
     for epsilon in (0.0, *view.epsilons):
         time = view.problem.duration[np.isfinite(view.problem.duration)] / (1.0 + epsilon)
         if (time == np.round(time)).all():
             run = view.run(epsilon, service="slot")
-            found.append(Measurement(run.weighted_flow, view.run(epsilon).weighted_flow))
-    return worst(Relation.EQUAL, found)
+            yield Measurement(run.weighted_flow, view.run(epsilon).weighted_flow)
 
 
-def _unserved(view: Evaluation) -> Measurement:
+def _unserved(view: Evaluation) -> Iterator[Measurement]:
     """Take for completion the first slot after its arrival that does nothing for a job."""
     runs, completion = view.run(0.0).runs, view.run(0.0).completion
-    found = []
     for k, arrival in enumerate(view.problem.arrival.tolist()):
         slot = arrival + 1
         while ((runs.job == k) & (runs.begin < slot + 1) & (runs.end > slot)).any():
             slot += 1
-        found.append(Measurement(slot, completion[k], {"job": k}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(slot, completion[k], {"job": k})
 
 
 def _last_slot(view: Evaluation) -> Measurement:

@@ -17,9 +17,9 @@ from edgeopt.bounds.search.space import Parameter, ParameterSpace, row, values
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 
 def planned_reservation() -> RescueInstance:
@@ -166,9 +166,9 @@ def outlasting_run(beyond: Literal["hold", "drop"] = "hold") -> RescueInstance:
 
 def _one_server(
     *,
-    arrival: ArrayLike,
-    profit: ArrayLike,
-    duration: ArrayLike,
+    arrival: Sequence[Sequence[float]] | NDArray[np.float64],
+    profit: Sequence[Sequence[float]] | NDArray[np.float64],
+    duration: Sequence[float] | NDArray[np.float64],
     reserved: tuple[int, int, float] | None = None,
     arrivals: Literal["exclusive", "independent"] = "exclusive",
     beyond: Literal["hold", "drop"] = "hold",

@@ -39,25 +39,9 @@ def _plan_against(view: Evaluation, value: float, name: str) -> Measurement:
     return Measurement(plan.objective, value, proof)
 
 
-def _offline_ignoring(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.offline, "offline_optimum")
-
-
 def _offline_absent(view: Evaluation) -> Measurement:
     bare = view.without_reserved
     return _plan_against(bare, bare.offline, "offline_optimum")
-
-
-def _offline_pathwise(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.offline_pathwise, "offline_optimum")
-
-
-def _offline_expected(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.offline_expected, "offline_optimum")
-
-
-def _integer(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.integer, "integer_optimum")
 
 
 def _baselines(view: Evaluation) -> Measurement:
@@ -78,14 +62,6 @@ def _worst_server(view: Evaluation, share: NDArray[np.float64]) -> Measurement:
     dual = occupancy_dual(view, share)
     proof = {"auxiliary_value": start, "planned_profit": planned, **dual._asdict()}
     return Measurement(float(ratio[worst]), float(share[busy[worst]]), proof)
-
-
-def _half_of_plan(view: Evaluation) -> Measurement:
-    return _worst_server(view, np.full(view.instance.servers, 0.5))
-
-
-def _occupancy_share_of_plan(view: Evaluation) -> Measurement:
-    return _worst_server(view, 1 / (1 + view.occupancy.max(axis=1)))
 
 
 _ARRIVAL_CLAIRVOYANT = (
@@ -120,10 +96,6 @@ def _occupancy(view: Evaluation) -> Measurement:
         "planned_profit": view.planned_profit,
     }
     return Measurement(view.earned.sum(), float(share @ view.planned_profit), proof)
-
-
-def _whole_plan(view: Evaluation) -> Measurement:
-    return Measurement(view.earned.sum(), view.plan.objective, _certificate(view))
 
 
 def _every_sequence(view: Evaluation) -> Measurement:
@@ -163,7 +135,7 @@ CLAIMS = (
         "lemma1.published",
         _ARRIVAL_CLAIRVOYANT + ", with reserved tasks in the LP alone.",
         "Lemma 1",
-        _offline_ignoring,
+        lambda view: _plan_against(view, view.offline, "offline_optimum"),
         Relation.AT_LEAST,
         one(named.planned_reservation),
         corrected_by=("rescue.lemma1.absent", "rescue.lemma1.pathwise", "rescue.lemma1.expected"),
@@ -180,7 +152,7 @@ CLAIMS = (
         "lemma1.pathwise",
         _ARRIVAL_CLAIRVOYANT + " and meeting all reserved tasks on every path.",
         "Lemma 1",
-        _offline_pathwise,
+        lambda view: _plan_against(view, view.offline_pathwise, "offline_optimum"),
         Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
@@ -188,7 +160,7 @@ CLAIMS = (
         "lemma1.expected",
         _ARRIVAL_CLAIRVOYANT + " and meeting all reserved tasks on average, rows (2b) and (2d).",
         "Lemma 1",
-        _offline_expected,
+        lambda view: _plan_against(view, view.offline_expected, "offline_optimum"),
         Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
@@ -196,7 +168,7 @@ CLAIMS = (
         "lemma1.relaxation",
         r"$\mathrm{OPT}(LP) \ge \mathrm{OPT}(P1)$, which is what the printed proof shows.",
         "Lemma 1, proof",
-        _integer,
+        lambda view: _plan_against(view, view.integer, "integer_optimum"),
         Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
@@ -215,7 +187,7 @@ CLAIMS = (
         r"$\tilde{\mathcal{B}}_k(1) \ge \frac12 V_k$ with "
         r"$V_k = \sum_{t,j,l} y_{jkl}(t) R_{jkl}(t)$; the smallest ratio over servers is measured.",
         "Lemma 3",
-        _half_of_plan,
+        lambda view: _worst_server(view, np.full(view.instance.servers, 0.5)),
         Relation.AT_LEAST,
         {**TINY, **INDEPENDENT, **PAPER_SETTING},
     ),
@@ -225,7 +197,7 @@ CLAIMS = (
         r"$u_k(t) = \sum_{t' < t} \sum_{j,l} y_{jkl}(t') \Pr(d_l > t - t')$; on the server of "
         "least slack.",
         "Lemma 3, sharpened",
-        _occupancy_share_of_plan,
+        lambda view: _worst_server(view, 1 / (1 + view.occupancy.max(axis=1))),
         Relation.AT_LEAST,
         {**TINY, **INDEPENDENT, **PAPER_SETTING},
     ),
@@ -262,7 +234,7 @@ CLAIMS = (
         "theorem1.unit_durations",
         r"$\mathbb{E}[\mathrm{ALG}] = \mathrm{OPT}(LP)$ when every run lasts one slot.",
         "Theorem 1, sharpened",
-        _whole_plan,
+        lambda view: Measurement(view.earned.sum(), view.plan.objective, _certificate(view)),
         Relation.EQUAL,
         {**TINY, **one(named.reserved_budget, 0.01, 0.01)},
         assumptions=(EXCLUSIVE, UNIT_DURATIONS),

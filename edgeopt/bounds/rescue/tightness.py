@@ -64,14 +64,6 @@ def _value(view: Evaluation) -> Measurement:
     return Measurement(view.microslot_earned.sum(), start.sum(), proof)
 
 
-def _occupancy(view: Evaluation) -> Measurement:
-    return _share(view, view.microslot_occupancy.max(axis=(1, 2)))
-
-
-def _slot_occupancy(view: Evaluation) -> Measurement:
-    return _share(view, view.occupancy.max(axis=1))
-
-
 def _share(view: Evaluation, occupied: np.ndarray) -> Measurement:
     promised = float(np.sum(view.planned_profit / (1 + occupied)))
     proof = {
@@ -152,7 +144,7 @@ CLAIMS = (
         r"$\sum_k V_k / (1 + \max_{t,i} u_k(t, i))$, where $u_k(t, i)$ adds to the planned "
         "occupation by earlier slots what the devices before i plan in slot t.",
         "Theorem 1, sharpened for independent arrivals",
-        _occupancy,
+        lambda view: _share(view, view.microslot_occupancy.max(axis=(1, 2))),
         Relation.AT_LEAST,
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
@@ -162,7 +154,7 @@ CLAIMS = (
         r"With independent arrivals the micro-slot variant earns at least "
         r"$\sum_k V_k / (1 + \max_t u_k(t))$, the occupation counted by slots alone.",
         "Theorem 1, sharpened too far",
-        _slot_occupancy,
+        lambda view: _share(view, view.occupancy.max(axis=1)),
         Relation.AT_LEAST,
         one(named.contested_slot),
         assumptions=(INDEPENDENT_ARRIVALS,),

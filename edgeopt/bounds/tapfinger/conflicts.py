@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import each, one
 from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import claim
@@ -20,6 +20,8 @@ from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from edgeopt.online.tapfinger.policies.optimus import Fit
@@ -101,28 +103,21 @@ def _instance(given: TapFingerInstance | Changes) -> TapFingerInstance:
     return given.instance if isinstance(given, Changes) else given
 
 
-def _mixed(given: TapFingerInstance | Changes) -> Measurement:
+def _mixed(given: TapFingerInstance | Changes) -> Iterator[Measurement]:
     least = mixed_volumes(_instance(given))
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(float(volume[r]), float(least[n, k, r]), {"resource": r})
-            for n, k, volume in _volumes(given)
-            for r in range(2)
-        ),
-    )
+    for n, k, volume in _volumes(given):
+        for r in range(2):
+            yield Measurement(float(volume[r]), float(least[n, k, r]), {"resource": r})
 
 
-def _fixed(given: TapFingerInstance | Changes) -> Measurement:
+def _fixed(given: TapFingerInstance | Changes) -> Iterator[Measurement]:
     """Compare with the unit-slots of the best bundle that stays as it is."""
     bundles = allowed(_instance(given).duration)
-    found = []
     for n, k, volume in _volumes(given):
         size, slots = bundles.of(n, k)
         for r in range(2):
             least = (size[:, r] * slots).min()
-            found.append(Measurement(float(volume[r]), float(least), {"resource": r}))
-    return worst(Relation.AT_LEAST, found)
+            yield Measurement(float(volume[r]), float(least), {"resource": r})
 
 
 _CHANGES = {

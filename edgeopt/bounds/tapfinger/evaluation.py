@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, once
 from edgeopt.bounds.tapfinger.plan import Plan, Restless, best_plan, drawn_plan
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
@@ -181,21 +181,11 @@ class Evaluation:
             self.problem = scheduling_problem(given)
         else:
             self.problem = given.problem if isinstance(given, Plan) else given
-        self._bounds: dict[Any, FlowBound] = {}
-        self._below: dict[str, float] = {}
-        self._best: dict[str, Plan | NotApplicableError] = {}
 
+    @once
     def best(self, bundles: Literal["allowed", "efficient"] = "allowed") -> Plan:
         """Return a plan of least flow time; see `best_plan`."""
-        if bundles not in self._best:
-            try:
-                self._best[bundles] = best_plan(self.problem, bundles)
-            except NotApplicableError as why:
-                self._best[bundles] = why
-        found = self._best[bundles]
-        if isinstance(found, NotApplicableError):
-            raise found
-        return found
+        return best_plan(self.problem, bundles)
 
     @property
     def optimum(self) -> float:
@@ -217,19 +207,16 @@ class Evaluation:
             raise NotApplicableError("the plan breaks a rule")
         return some
 
+    @once
     def below(self, method: str) -> float:
         """Bound the flow times of plans without noise; see `bound_of_problem`."""
-        if method not in self._below:
-            self._below[method] = bound_of_problem(self.problem, method)
-        return self._below[method]
+        return bound_of_problem(self.problem, method)
 
+    @once
     def bound(self, method: Any, preemptive: bool) -> FlowBound:
         """Bound the flow times of policies on the instance; see `flow_bound`."""
         assert self.instance is not None
-        key = method, preemptive
-        if key not in self._bounds:
-            self._bounds[key] = flow_bound(self.instance, preemptive=preemptive, method=method)
-        return self._bounds[key]
+        return flow_bound(self.instance, preemptive=preemptive, method=method)
 
     @cached_property
     def steady_runs(self) -> tuple[TapFingerTrajectory, ...]:
@@ -255,12 +242,6 @@ PAPER = (
     "Li, Zeng, Zhang, Duan, Wu: TapFinger: Task Placement and Fine-Grained Resource Allocation for "
     "Edge Machine Learning"
 )
-
-EXACT = 1e-9
-"""Relative tolerance of identities and of what is found by looking at everything."""
-
-SOLVED = 1e-6
-"""Relative tolerance where linear programs are solved."""
 
 _paper = Paper(
     "tapfinger",

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.tapfinger import instances as named
-from edgeopt.bounds.tapfinger.evaluation import METHODS, PLANNED, SOLVED, claim
+from edgeopt.bounds.tapfinger.evaluation import METHODS, PLANNED, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, TASKS
 from edgeopt.bounds.tapfinger.plan import least_flow
 from edgeopt.bounds.verdict import Relation
@@ -22,6 +23,7 @@ from edgeopt.models.tapfinger.volume import fastest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.tapfinger.evaluation import Evaluation
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
@@ -193,17 +195,16 @@ def _least(runs: Iterable[TapFingerTrajectory]) -> float:
     return min((float(run.weighted_flow_time().min()) for run in runs), default=np.inf)
 
 
-def _below_runs(view: Evaluation, *, preemptive: bool) -> Measurement:
+def _below_runs(view: Evaluation, *, preemptive: bool) -> Measured:
     """Compare every bound with the runs of policies, and with the best run if there is no noise."""
     assert view.instance is not None
     least = _least(view.runs if preemptive else view.steady_runs)
     if preemptive:
         least = min(least, _best_run(view))
-    found = (
+    return (
         Measurement(bound.value, least, {"bound": bound})
         for bound in (view.bound(method, preemptive) for method in METHODS)
     )
-    return worst(Relation.AT_MOST, found)
 
 
 def _best_run(view: Evaluation) -> float:

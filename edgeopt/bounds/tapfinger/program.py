@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.tapfinger import instances as named
-from edgeopt.bounds.tapfinger.evaluation import PLANNED, SOLVED, claim
+from edgeopt.bounds.tapfinger.evaluation import PLANNED, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS
 from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
@@ -18,10 +19,11 @@ from edgeopt.models.tapfinger.matrix import start_matrix
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.tapfinger.evaluation import Evaluation
     from edgeopt.bounds.tapfinger.plan import Plan
     from edgeopt.solvers import LinearProgram
@@ -97,29 +99,19 @@ def _really(plan: Plan) -> float:
     return _excess(plan, plan.completion)
 
 
-def _by_flow_time(view: Evaluation) -> Measurement:
+def _by_flow_time(view: Evaluation) -> Iterator[Measurement]:
     """Read the end of (5) as the arrival and the flow time."""
-    return worst(
-        Relation.EQUAL,
-        (
-            Measurement(_excess(plan, plan.problem.arrival + plan.flow), _really(plan))
-            for plan in view.plans
-        ),
-    )
+    for plan in view.plans:
+        yield Measurement(_excess(plan, plan.problem.arrival + plan.flow), _really(plan))
 
 
-def _by_completion(view: Evaluation) -> Measurement:
+def _by_completion(view: Evaluation) -> Iterator[Measurement]:
     """Read it as the arrival and the time of completion."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(_excess(plan, plan.problem.arrival + plan.completion), 0.0)
-            for plan in view.feasible
-        ),
-    )
+    for plan in view.feasible:
+        yield Measurement(_excess(plan, plan.problem.arrival + plan.completion), 0.0)
 
 
-def _by_running_time(view: Evaluation) -> Measurement:
+def _by_running_time(view: Evaluation) -> Measured:
     """Take what keeps (5) with the arrival and the time for which a task runs."""
     found = []
     for plan in view.plans:
@@ -128,7 +120,7 @@ def _by_running_time(view: Evaluation) -> Measurement:
             found.append(Measurement(_really(plan), 0.0))
     if not found:
         raise NotApplicableError("the plan breaks (5)")
-    return worst(Relation.AT_MOST, found)
+    return found
 
 
 _CAPACITY_INSTANCES = {**TASKS, **INSTANCES}
@@ -148,44 +140,39 @@ def _alive(plan: Plan, *, after: bool = False) -> float:
     )
 
 
-def _counted(view: Evaluation, *, after: bool = False) -> Measurement:
+def _counted(view: Evaluation, *, after: bool = False) -> Measured:
     found = [Measurement(_alive(plan, after=after), plan.flow.sum()) for plan in view.plans]
     if not after:
         found += [
             Measurement(float(run.accumulation.sum()), float(run.flow_time.sum()), {"run": run})
             for run in view.runs
         ]
-    return worst(Relation.EQUAL, found)
+    return found
 
 
-def _less_one_each(view: Evaluation) -> Measurement:
-    found = (
+def _less_one_each(view: Evaluation) -> Measured:
+    return (
         Measurement(_alive(plan, after=True), plan.flow.sum() - plan.problem.tasks)
         for plan in view.plans
     )
-    return worst(Relation.EQUAL, found)
 
 
-def _local(view: Evaluation, share: Callable[[int], float]) -> Measurement:
+def _local(view: Evaluation, share: Callable[[int], float]) -> Iterator[Measurement]:
     """Sum what clusters count: their own running tasks, and a share of every one that waits."""
-    found = []
     for plan in view.plans:
         clusters = plan.problem.eligible.sum(axis=1)
         waits = plan.schedule.start - plan.problem.arrival
         runs = plan.completion - plan.schedule.start
         several = np.array([share(int(n)) for n in clusters]) * clusters
-        found.append(Measurement(float((several * waits + runs).sum()), _alive(plan)))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float((several * waits + runs).sum()), _alive(plan))
 
 
-def _held(view: Evaluation, *, after: bool) -> Measurement:
+def _held(view: Evaluation, *, after: bool) -> Iterator[Measurement]:
     """Sum the units that tasks hold over slots, as they last or at their ends."""
-    found = []
     for plan in view.plans:
         runs = plan.completion - plan.schedule.start
         used = float(plan.held_until(plan.completion - after).sum())
-        found.append(Measurement(used, float(plan.schedule.bundle.sum(axis=1) @ runs)))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(used, float(plan.schedule.bundle.sum(axis=1) @ runs))
 
 
 _ACCUMULATION_INSTANCES = {**TASKS, **INSTANCES, **one(named.late_arrivals)}

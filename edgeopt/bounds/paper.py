@@ -65,17 +65,7 @@ def hashed(*parts: str | NDArray[Any]) -> str:
 
 @dataclass(frozen=True)
 class Paper:
-    """Where claims come from.
-
-    Parameters
-    ----------
-    system
-        Name of the system, which begins every identifier.
-    title
-        Authors and title.
-    defaults
-        Fields of `Claim` that most claims of the paper share.
-    """
+    """System and title of a paper, and the fields of `Claim` that most of its claims share."""
 
     system: str
     title: str

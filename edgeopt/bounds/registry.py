@@ -102,13 +102,7 @@ def check(
 
 
 class Views:
-    """Views of instances, each computed once and shared by all claims about the instance.
-
-    Parameters
-    ----------
-    options
-        Passed to the views that take them.
-    """
+    """Views of instances, each computed once and shared by all claims about the instance."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._options = options or {}

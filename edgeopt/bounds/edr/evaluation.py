@@ -34,18 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """What is given, and what Algorithm 1 is taken to have decided.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    points
-        Fractional rounds of each frame, shape [T, I].
-    """
+    """What is given, and what Algorithm 1 is taken to have decided."""
 
     instance: EdrInstance
-    points: NDArray[np.float64]
+    points: NDArray[np.float64]  # fractional rounds of each frame, shape [T, I]
 
     def fingerprint(self) -> str:
         """Return a hash of instance and rounds."""
@@ -60,24 +52,13 @@ INDICES: tuple[Index, ...] = ("current", "stale")
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run of the method.
-
-    Parameters
-    ----------
-    problem
-        What was played.
-    sizes
-        Sizes of its steps.
-    points
-        Rounds of each frame, fractional, shape [T, I].
-    multipliers
-        Multipliers before each frame and after the last one, shape [T + 1, I]. Those of a task
-        that is over stay what they were.
-    """
+    """One run of the method."""
 
     problem: Relaxed
     sizes: StepSizes
-    points: Floats
+    points: Floats  # rounds of each frame, fractional, shape [T, I]
+    # Multipliers before each frame and after the last one, shape [T + 1, I]. Those of a task
+    # that is over stay what they were.
     multipliers: Floats
 
     @property
@@ -155,33 +136,20 @@ def _within(point: Floats, problem: Relaxed, frame: int) -> Floats:
 
 @dataclass(frozen=True)
 class Constants:
-    r"""What the bounds of the analysis are made of.
+    """What the bounds of the analysis are made of."""
 
-    Parameters
-    ----------
-    frames
-        Length T of the horizon.
-    sizes
-        Sizes of the steps.
-    gradient, constraints, diameter
-        Largest norm F of a cost gradient, U of the constraints, and largest distance of two points.
-    slack
-        The :math:`\epsilon` of Assumption 2.
-    largest_drift, drift
-        Largest growth of the constraints from one frame to the next, and the sum of all.
-    path
-        Length of the path of the comparators.
-    """
-
-    frames: int
+    frames: int  # length T of the horizon
     sizes: StepSizes
+    # Largest norm F of a cost gradient, U of the constraints, and largest distance of two
+    # points
     gradient: float
     constraints: float
     diameter: float
-    slack: float
+    slack: float  # the \epsilon of Assumption 2
+    # Largest growth of the constraints from one frame to the next, and the sum of all
     largest_drift: float
     drift: float
-    path: float
+    path: float  # length of the path of the comparators
 
     @classmethod
     def of(cls, problem: Relaxed, horizon: int | None = None) -> Constants:
@@ -231,13 +199,7 @@ class Constants:
 
 
 class Evaluation:
-    """An instance, its relaxed training problem and the runs of Algorithm 1 on it.
-
-    Parameters
-    ----------
-    given
-        The instance, with or without rounds fixed in advance, or the training problem alone.
-    """
+    """An instance, its relaxed training problem and the runs of Algorithm 1 on it."""
 
     def __init__(self, given: EdrInstance | Planned | Relaxed) -> None:
         self.given = given

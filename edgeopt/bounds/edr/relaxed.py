@@ -26,30 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    r"""Costs, energies and rates of the training tasks, frame by frame.
+    """Costs, energies and rates of the training tasks, frame by frame."""
 
-    Parameters
-    ----------
-    cost
-        Cost of a round :math:`c`, shape [T, I].
-    energy
-        Energy of a round :math:`e \ge 0`, Wh, shape [T, I].
-    cap
-        Energy :math:`R` of each frame, Wh, infinity where there is none, shape [T].
-    rate
-        Rounds per frame that are wanted on average, :math:`a`, shape [T, I].
-    active
-        Whether a task may train in a frame, shape [T, I].
-    upper
-        Most rounds of a task in a frame, :math:`u`, shape [I].
-    """
-
-    cost: Floats
-    energy: Floats
-    cap: Floats
-    rate: Floats
-    active: NDArray[np.bool_]
-    upper: Floats
+    cost: Floats  # cost of a round c, shape [T, I]
+    energy: Floats  # energy of a round e \ge 0, Wh, shape [T, I]
+    cap: Floats  # energy R of each frame, Wh, infinity where there is none, shape [T]
+    rate: Floats  # rounds per frame that are wanted on average, a, shape [T, I]
+    active: NDArray[np.bool_]  # whether a task may train in a frame, shape [T, I]
+    upper: Floats  # most rounds of a task in a frame, u, shape [I]
 
     @classmethod
     def of(cls, given: EdrInstance | Relaxed) -> Relaxed:

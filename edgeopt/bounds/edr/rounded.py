@@ -31,21 +31,11 @@ FEW = 6
 
 @dataclass(frozen=True)
 class Frame:
-    """Fractional rounds with the energy and the cost of each.
+    """Fractional rounds with the energy and the cost of each."""
 
-    Parameters
-    ----------
-    rounds
-        Fractional rounds, shape [I].
-    energy
-        Energy of a round, shape [I].
-    cost
-        Cost of a round, shape [I]; the energy by default.
-    """
-
-    rounds: tuple[Fraction, ...]
-    energy: tuple[Fraction, ...]
-    cost: tuple[Fraction, ...] = ()
+    rounds: tuple[Fraction, ...]  # fractional rounds, shape [I]
+    energy: tuple[Fraction, ...]  # energy of a round, shape [I]
+    cost: tuple[Fraction, ...] = ()  # cost of a round, shape [I]; the energy by default
 
     @classmethod
     def of(

@@ -32,38 +32,20 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """Maxima and minima that the constants are made of.
+    """Maxima and minima that the constants are made of."""
 
-    Attributes
-    ----------
-    energy_cost
-        Largest cost of all energy under a cap, max over t of r R.
-    delay_per_energy
-        Largest delay cost of a client's round per cost of its energy.
-    round_energy
-        Least over tasks, clients and frames of r E Q.
-    task_energy
-        Sum over the tasks of their least r e Q.
-    serving_energy, serving_energy_priced
-        Largest d C / min S over sites and types, without the price and with it.
-    serving_delay
-        Largest delay cost times C / min S over routes.
-    asked_energy, asked_energy_priced
-        Least d w, without the price and with it.
-    asked_delay
-        Least delay cost times w over routes.
-    """
-
-    energy_cost: float
-    delay_per_energy: float
-    round_energy: float
-    task_energy: float
+    energy_cost: float  # largest cost of all energy under a cap, max over t of r R
+    delay_per_energy: float  # largest delay cost of a client's round per cost of its energy
+    round_energy: float  # least over tasks, clients and frames of r E Q
+    task_energy: float  # sum over the tasks of their least r e Q
+    # Largest d C / min S over sites and types, without the price and with it
     serving_energy: float
     serving_energy_priced: float
-    serving_delay: float
+    serving_delay: float  # largest delay cost times C / min S over routes
+    # Least d w, without the price and with it
     asked_energy: float
     asked_energy_priced: float
-    asked_delay: float
+    asked_delay: float  # least delay cost times w over routes
 
 
 def parts(instance: EdrInstance) -> Parts:

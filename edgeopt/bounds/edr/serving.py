@@ -23,18 +23,10 @@ MOST_ROUTES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """How the requests of a frame are served.
+    """How the requests of a frame are served."""
 
-    Parameters
-    ----------
-    plans
-        One plan per slot, or one for all slots together.
-    price
-        Cost of a Wh at the price of the frame.
-    """
-
-    plans: tuple[RoutingPlan, ...]
-    price: float
+    plans: tuple[RoutingPlan, ...]  # one plan per slot, or one for all slots together
+    price: float  # cost of a Wh at the price of the frame
 
     @property
     def whole(self) -> bool:
@@ -66,13 +58,7 @@ class Served:
 
 
 class Serving:
-    """Serves the frames of an instance, each question once.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Serves the requests of an instance, frame by frame."""
 
     def __init__(self, instance: EdrInstance) -> None:
         self.instance = instance

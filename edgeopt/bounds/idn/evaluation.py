@@ -19,21 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """Requests and potential capacities of all slots, fixed before any allocation is drawn.
+    """Requests and potential capacities of all slots, fixed before any allocation is drawn."""
 
-    Parameters
-    ----------
-    instance
-        The network with its requests.
-    potential
-        Potential capacity of each option of the ranking, requests, shape [T, P]. Entries of
-        repository models may fall short of the requests, as equation (10) lets them.
-    allocations
-        Allocations of interest, integral or fractional, shape [N, V, M]; drawn where left out.
-    """
-
-    instance: IdnInstance
+    instance: IdnInstance  # the network with its requests
+    # Potential capacity of each option of the ranking, requests, shape [T, P]. Entries of
+    # repository models may fall short of the requests, as equation (10) lets them.
     potential: NDArray[np.float64]
+    # Allocations of interest, integral or fractional, shape [N, V, M]; drawn where left out
     allocations: NDArray[np.float64] | None = field(default=None)
 
     def fingerprint(self) -> str:
@@ -134,13 +126,7 @@ NOISE = 1e-12
 
 
 class Evaluation:
-    """Quantities of one network, computed when first read and shared by all claims.
-
-    Parameters
-    ----------
-    given
-        A network, for which capacities are drawn, or a network with its adversary.
-    """
+    """A network with an adversary, whose capacities are drawn where only the network is given."""
 
     def __init__(self, given: IdnInstance | Adversary) -> None:
         self.adversary = given if isinstance(given, Adversary) else adversary(given)

@@ -315,21 +315,11 @@ LONG = each(long, range(2), 1000)
 
 @dataclass(frozen=True)
 class Projection:
-    """A point to project onto the allocations of one node that fill its budget.
+    """A point to project onto the allocations of one node that fill its budget."""
 
-    Parameters
-    ----------
-    point
-        Positive numbers, shape [M].
-    size
-        Sizes, shape [M].
-    budget
-        Budget, at most the sum of sizes.
-    """
-
-    point: tuple[float, ...]
-    size: tuple[float, ...]
-    budget: float
+    point: tuple[float, ...]  # positive numbers, shape [M]
+    size: tuple[float, ...]  # sizes, shape [M]
+    budget: float  # budget, at most the sum of sizes
 
     def fingerprint(self) -> str:
         """Return a hash of the numbers."""

@@ -107,18 +107,10 @@ def mean(law: Law) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True)
 class Knapsack:
-    """What one node rounds.
+    """What one node rounds."""
 
-    Parameters
-    ----------
-    point
-        Fractional allocation, shape [M].
-    size
-        Sizes, shape [M].
-    """
-
-    point: tuple[Fraction, ...]
-    size: tuple[Fraction, ...]
+    point: tuple[Fraction, ...]  # fractional allocation, shape [M]
+    size: tuple[Fraction, ...]  # sizes, shape [M]
 
     @classmethod
     def of(cls, point: Sequence[float | Fraction], size: Sequence[float | Fraction]) -> Knapsack:
@@ -221,21 +213,11 @@ ALLOCATIONS = 4
 
 
 class Rounded(NamedTuple):
-    """A fractional allocation and the law of what it is rounded to.
+    """A fractional allocation and the law of what it is rounded to."""
 
-    Attributes
-    ----------
-    point
-        Shape [V, M].
-    outcomes
-        Allocations drawn, shape [N, V M].
-    chance
-        Their probabilities, shape [N].
-    """
-
-    point: NDArray[np.float64]
-    outcomes: NDArray[np.float64]
-    chance: NDArray[np.float64]
+    point: NDArray[np.float64]  # shape [V, M]
+    outcomes: NDArray[np.float64]  # allocations drawn, shape [N, V M]
+    chance: NDArray[np.float64]  # their probabilities, shape [N]
 
     @property
     def flat(self) -> NDArray[np.float64]:

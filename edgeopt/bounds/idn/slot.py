@@ -34,27 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OneType:
-    """One request type in one slot; options by ascending cost.
+    """One request type in one slot; options by ascending cost."""
 
-    Parameters
-    ----------
-    cell
-        Flat index (node, model) of each option, shape [K].
-    cost
-        Cost of each option, ms, shape [K].
-    permanent
-        Which options are repository models, shape [K].
-    requests
-        Requests r.
-    potential
-        Potential capacity l of each option, requests, shape [K].
-    """
-
-    cell: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    permanent: NDArray[np.bool_]
-    requests: float
-    potential: NDArray[np.float64]
+    cell: NDArray[np.int64]  # flat index (node, model) of each option, shape [K]
+    cost: NDArray[np.float64]  # cost of each option, ms, shape [K]
+    permanent: NDArray[np.bool_]  # which options are repository models, shape [K]
+    requests: float  # requests r
+    potential: NDArray[np.float64]  # potential capacity l of each option, requests, shape [K]
 
     @cached_property
     def saving(self) -> NDArray[np.float64]:
@@ -78,21 +64,11 @@ class OneType:
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One slot of a network.
+    """One slot of a network."""
 
-    Parameters
-    ----------
-    instance
-        The network; its own requests play no part.
-    requests
-        Requests of each type, shape [R].
-    potential
-        Potential capacity of each option, shape [P].
-    """
-
-    instance: IdnInstance
-    requests: NDArray[np.float64]
-    potential: NDArray[np.float64]
+    instance: IdnInstance  # its own requests are not read
+    requests: NDArray[np.float64]  # requests of each type, shape [R]
+    potential: NDArray[np.float64]  # potential capacity of each option, shape [P]
 
     @cached_property
     def types(self) -> list[OneType]:
@@ -220,21 +196,12 @@ def _within(
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    r"""Constants of one network whose requests are known.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    nodes
-        Constants of its nodes; no model is credited with more than a type ever requests.
-    paper
-        Those of the paper, with the same limit.
-    """
+    """Constants of one network whose requests are known."""
 
     instance: IdnInstance
+    # Constants of its nodes; no model is credited with more than a type ever requests
     nodes: NodeConstants
-    paper: PublishedConstants
+    paper: PublishedConstants  # those of the paper, with the same limit
 
     @classmethod
     def of(cls, instance: IdnInstance) -> Constants:

@@ -193,18 +193,10 @@ LARGEST = 2048
 
 
 class Optimum(NamedTuple):
-    """The best static allocation.
+    """The best static allocation."""
 
-    Attributes
-    ----------
-    gain
-        Its gain per slot, averaged over the slots, ms.
-    allocation
-        The allocation itself, shape [V, M].
-    """
-
-    gain: float
-    allocation: NDArray[np.float64]
+    gain: float  # its gain per slot, averaged over the slots, ms
+    allocation: NDArray[np.float64]  # the allocation itself, shape [V, M]
 
 
 def all_allocations(instance: IdnInstance) -> NDArray[np.float64]:

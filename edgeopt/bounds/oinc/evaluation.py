@@ -39,17 +39,6 @@ TINY = 1e-9
 class Schedule:
     """What ran where and when, each job with the whole of what its site has for jobs.
 
-    Parameters
-    ----------
-    problem
-        The jobs.
-    job, site
-        Job and site of each run, shape [r].
-    begin, end
-        When it began and ended, s since the start, shape [r].
-    whole_slots
-        Whether a job counts as complete when its last slot ends, whatever is left of that.
-
     Raises
     ------
     InputError
@@ -58,10 +47,13 @@ class Schedule:
     """
 
     problem: RetrainingProblem
+    # Job and site of each run, shape [r]
     job: Ints
     site: Ints
+    # When it began and ended, s since the start, shape [r]
     begin: Floats
     end: Floats
+    # Whether a job counts as complete when its last slot ends, whatever is left of that
     whole_slots: bool = False
 
     def __post_init__(self) -> None:
@@ -185,17 +177,10 @@ DRAWN = 3
 
 
 class Evaluation:
-    """Jobs, ways to serve them, and runs of Algorithm 4.
+    """Jobs of an instance or a schedule, ways to serve them, and runs of Algorithm 4.
 
-    Parameters
-    ----------
-    given
-        The jobs, one schedule of them, or an instance.
-    epsilon
-        By how much the sites of Algorithm 4 are faster; several values by default.
-    share
-        Share of every CPU that is kept for the jobs of an instance; the theory is about one that
-        stays as it is.
+    Its sites are faster by `epsilon`, several values by default; `share` of every CPU is kept for
+    the jobs of an instance, since the theory is about a share that stays as it is.
     """
 
     def __init__(

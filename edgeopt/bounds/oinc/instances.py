@@ -150,24 +150,12 @@ def drawn_requests(seed: int) -> SlotProblem:
 
 @dataclass(frozen=True)
 class Split:
-    """Sites, and how their CPU is to be split for one new job.
+    """Sites, and how their CPU is to be split for one new job."""
 
-    Parameters
-    ----------
-    speed
-        CPU of each site, Gcycle/s.
-    share
-        Share that each keeps for jobs already, 0 where it has none.
-    needed
-        CPU that requests need on the whole, Gcycle/s.
-    part
-        Part of the rest that is meant for jobs, beta / (alpha + beta), in (0, 1).
-    """
-
-    speed: tuple[float, ...]
-    share: tuple[float, ...]
-    needed: float
-    part: float
+    speed: tuple[float, ...]  # CPU of each site, Gcycle/s
+    share: tuple[float, ...]  # share that each keeps for jobs already, 0 where it has none
+    needed: float  # CPU that requests need on the whole, Gcycle/s
+    part: float  # part of the rest that is meant for jobs, beta / (alpha + beta), in (0, 1)
 
     @property
     def chosen(self) -> int:
@@ -220,18 +208,10 @@ def busy_site() -> Split:
 
 @dataclass(frozen=True)
 class Periods:
-    """Jobs that never meet at a site of 1 Gcycle/s, each with a share of its own.
+    """Jobs that never meet at a site of 1 Gcycle/s, each with a share of its own."""
 
-    Parameters
-    ----------
-    work
-        Work of each job, Gcycle.
-    share
-        Share of the CPU that is kept while it is there.
-    """
-
-    work: tuple[float, ...]
-    share: tuple[float, ...]
+    work: tuple[float, ...]  # work of each job, Gcycle
+    share: tuple[float, ...]  # share of the CPU that is kept while it is there
 
     def problem(self, share: tuple[float, ...]) -> RetrainingProblem:
         """Return the jobs at some shares, each arriving when those before are long complete."""
@@ -255,18 +235,10 @@ def two_shares() -> Periods:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Jobs, and a run of them that ends when it ends.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    slots
-        Number of slots of the run.
-    """
+    """Jobs, and a run of them that ends when it ends."""
 
     problem: RetrainingProblem
-    slots: int
+    slots: int  # number of slots of the run
 
 
 def cut_short() -> Cut:
@@ -276,15 +248,9 @@ def cut_short() -> Cut:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of jobs of 1 s that come at once to one site.
+    """Numbers of jobs of 1 s that come at once to one site."""
 
-    Parameters
-    ----------
-    jobs
-        The numbers, ascending, three or more.
-    """
-
-    jobs: tuple[int, ...] = (16, 32, 64, 128)
+    jobs: tuple[int, ...] = (16, 32, 64, 128)  # the numbers, ascending, three or more
 
 
 def _two_slots(rate: NDArray[np.float64], size: NDArray[np.float64]) -> OincInstance:

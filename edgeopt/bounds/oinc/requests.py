@@ -29,21 +29,14 @@ MOST = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Requests at one site.
+    """Requests at one site."""
 
-    Parameters
-    ----------
-    transmission, computation, slo, weight
-        The requests, see `SlotProblem`, shape [n].
-    room
-        Share of the CPU that they may use.
-    """
-
+    # The requests, see `SlotProblem`, shape [n]
     transmission: Floats
     computation: Floats
     slo: Floats
     weight: Floats
-    room: float
+    room: float  # share of the CPU that they may use
 
     def share_out(self, *, objectives: bool = True) -> Allocation:
         """Return the best shares."""
@@ -68,12 +61,7 @@ class Together:
 class Requests:
     """Requests of a slot, and groups of them at one site.
 
-    Parameters
-    ----------
-    given
-        The requests, or an instance: of it the slot with most requests is looked at.
-    share
-        Share of every CPU that is kept for the jobs of an instance.
+    Of an instance it is the slot with most requests, where a share of every CPU is kept for jobs.
     """
 
     def __init__(self, given: SlotProblem | OincInstance, share: float = SHARE) -> None:

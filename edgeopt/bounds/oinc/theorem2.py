@@ -101,24 +101,13 @@ _FEW = {
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of Algorithm 4 as it is written.
+    """Steps of Algorithm 4 as it is written."""
 
-    Parameters
-    ----------
-    dispatch
-        Terms of the sums of equation (6) for all jobs and sites.
-    sequence
-        Densities that are compared to find the job to serve, in all slots and at all sites.
-    queue
-        Length of the longest queue.
-    slots
-        Slots until the last job is complete.
-    """
-
-    dispatch: int
+    dispatch: int  # terms of the sums of equation (6) for all jobs and sites
+    # Densities that are compared to find the job to serve, in all slots and at all sites
     sequence: int
-    queue: int
-    slots: int
+    queue: int  # length of the longest queue
+    slots: int  # slots until the last job is complete
 
 
 def count_steps(problem: RetrainingProblem, site: np.ndarray, completion: np.ndarray) -> Steps:

@@ -27,18 +27,10 @@ TINY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Due:
-    """Jobs with deadlines.
+    """Jobs with deadlines."""
 
-    Parameters
-    ----------
-    problem
-        The jobs with their own weights.
-    deadline
-        Time by which each should be complete, s since the start, shape [K].
-    """
-
-    problem: RetrainingProblem
-    deadline: Floats
+    problem: RetrainingProblem  # the jobs with their own weights
+    deadline: Floats  # time by which each should be complete, s since the start, shape [K]
 
     def weight(self, time: float) -> Floats:
         r"""Return :math:`l_k(t) = \beta_k / \max(D_k - t, 1)`, shape [K].
@@ -52,50 +44,24 @@ class Due:
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """The queue of a site as a slot begins.
-
-    Parameters
-    ----------
-    slot, site
-        Slot and site.
-    job
-        Jobs that are not complete, in the order in which they are to be served, shape [q].
-    density
-        Their weight per remaining second, descending, shape [q].
-    left
-        Their remaining time, s, shape [q].
-    """
+    """The queue of a site as a slot begins."""
 
     slot: int
     site: int
-    job: Ints
-    density: Floats
-    left: Floats
+    job: Ints  # jobs that are not complete, in the order in which they are to be served, shape [q]
+    density: Floats  # their weight per remaining second, descending, shape [q]
+    left: Floats  # their remaining time, s, shape [q]
 
 
 @dataclass(frozen=True, eq=False)
 class UrgentRun:
-    """What came of a run.
-
-    Parameters
-    ----------
-    due
-        The jobs.
-    site
-        Site of each job, shape [K].
-    cost
-        What equation (6) gave for it there, with the weights of the moment, shape [K].
-    completion
-        When it was complete, s since the start, shape [K].
-    queues
-        Every queue that was served.
-    """
+    """What came of a run."""
 
     due: Due
-    site: Ints
-    cost: Floats
-    completion: Floats
-    queues: tuple[Waiting, ...]
+    site: Ints  # site of each job, shape [K]
+    cost: Floats  # what equation (6) gave for it there, with the weights of the moment, shape [K]
+    completion: Floats  # when it was complete, s since the start, shape [K]
+    queues: tuple[Waiting, ...]  # every queue that was served
 
     @property
     def objective(self) -> float:

@@ -26,20 +26,11 @@ if TYPE_CHECKING:
 
 
 class OccupancyDual(NamedTuple):
-    """Dual solution per server and how well it satisfies the dual constraints.
+    """Dual solution per server and how well it satisfies the dual constraints."""
 
-    Parameters
-    ----------
-    mu
-        Multiplier of expected profit, shape [K].
-    lam
-        Multiplier of monotony, shape [K, T].
-    residual
-        Largest violation of a dual constraint, recomputed from durations and plan, or of a sign.
-    """
-
-    mu: NDArray[np.float64]
-    lam: NDArray[np.float64]
+    mu: NDArray[np.float64]  # multiplier of expected profit, shape [K]
+    lam: NDArray[np.float64]  # multiplier of monotony, shape [K, T]
+    # Largest violation of a dual constraint, recomputed from durations and plan, or of a sign
     residual: float
 
 

@@ -221,16 +221,9 @@ class ReservedLoad:
 
     A `RescueInstance` refuses tasks that cannot all be met; this holds what remains of one
     without that rule.
-
-    Parameters
-    ----------
-    capacity
-        Work that each server does per slot, TMAC, shape [K, T].
-    reserved
-        The tasks.
     """
 
-    capacity: NDArray[np.float64]
+    capacity: NDArray[np.float64]  # work that each server does per slot, TMAC, shape [K, T]
     reserved: ReservedTasks
 
 

@@ -155,18 +155,9 @@ def _with(point: Point, place: int, value: float) -> list[float]:
 
 
 class Evaluations:
-    """Checks points, each once, and remembers the least slack.
+    """Checks the points of a space, each once and at most so many, and remembers the least slack.
 
-    Parameters
-    ----------
-    claim
-        The claim.
-    space
-        Where to look.
-    budget
-        Looks that are left; further ones find nothing.
-    step
-        Called after each look with the name of the family.
+    `step` is called after each check with the name of the space.
     """
 
     def __init__(

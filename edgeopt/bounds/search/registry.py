@@ -17,23 +17,9 @@ if TYPE_CHECKING:
 
 
 def spaces(system: str) -> Mapping[str, ParameterSpace]:
-    """Return the families of a system by their names.
+    """Return the parameter spaces of a system by name, in the order in which they are searched.
 
-    Parameters
-    ----------
-    system
-        Name of the system; of one that another package adds, the name of its entry point.
-
-    Returns
-    -------
-    Mapping
-        Name to family, those that are looked at first before the others; empty for a system
-        without any.
-
-    Raises
-    ------
-    OptionError
-        If two families of the system share a name, or what another package offers is broken.
+    Of a system that another package adds, its name is that of the entry point.
     """
     found: dict[str, ParameterSpace] = {}
     own = registry.built_in(registry.PARAMETER_SPACES).get(system)

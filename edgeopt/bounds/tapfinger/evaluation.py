@@ -166,13 +166,7 @@ DRAWN = 3
 
 
 class Evaluation:
-    """Tasks and plans for them.
-
-    Parameters
-    ----------
-    given
-        The tasks, one plan for them, or an instance, of which noise is left out.
-    """
+    """Tasks and plans for them: those of a plan, or of an instance, whose noise is left out."""
 
     def __init__(self, given: SchedulingProblem | TapFingerInstance | Plan) -> None:
         self.given = given if isinstance(given, Plan) else None

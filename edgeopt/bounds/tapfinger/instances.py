@@ -200,20 +200,11 @@ def noisy_instance(seed: int) -> TapFingerInstance:
 
 @dataclass(frozen=True)
 class Rivals:
-    r"""Clusters that all pick the only task there is, which needs a CPU core and a GPU.
+    """Clusters that all pick the only task there is, which needs a CPU core and a GPU."""
 
-    Parameters
-    ----------
-    score
-        Probability with which each cluster picks it, :math:`\hat z_{j,n}`.
-    room
-        GPUs of each cluster, and as many CPU cores.
-    gives
-        Whether it gives the task its smallest bundle, or nothing; all of them do by default.
-    """
-
-    score: tuple[float, ...]
-    room: tuple[int, ...]
+    score: tuple[float, ...]  # probability with which each cluster picks it, \hat z_{j,n}
+    room: tuple[int, ...]  # GPUs of each cluster, and as many CPU cores
+    # Whether it gives the task its smallest bundle, or nothing; all of them do by default
     gives: tuple[bool, ...] | None = None
 
     @property
@@ -269,17 +260,10 @@ def drawn_rivals(seed: int) -> Rivals:
 
 @dataclass(frozen=True)
 class Changes:
-    """The first task of an instance on cluster 0, without noise.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    bundles
-        CPU cores and GPUs that it holds in one slot after the other.
-    """
+    """The first task of an instance on cluster 0, without noise."""
 
     instance: TapFingerInstance
+    # CPU cores and GPUs that it holds in one slot after the other
     bundles: tuple[tuple[int, int], ...]
 
     @property

@@ -87,13 +87,7 @@ class Plan:
 
 
 class Profile:
-    """What is held on every cluster, slot by slot, as tasks are placed and taken back.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    """
+    """What is held on every cluster, slot by slot, as tasks are placed and taken back."""
 
     def __init__(self, problem: SchedulingProblem) -> None:
         assert problem.occupied is not None
@@ -251,18 +245,11 @@ class _Search:
 
 @dataclass(frozen=True, eq=False)
 class Restless(Settled):
-    """Whatever the rules allow, at random.
+    """Whatever the rules allow, at random."""
 
-    Parameters
-    ----------
-    change
-        Chance of every running task to be given another bundle in the first round of a slot.
-    hurry
-        Chance of every cluster to start a task in a round, if some bundle fits.
-    """
-
+    # Chance of every running task to be given another bundle in the first round of a slot
     change: float = 0.3
-    hurry: float = 0.8
+    hurry: float = 0.8  # chance of every cluster to start a task in a round, if some bundle fits
 
     title: ClassVar[str] = "Restless"
     preemptive: ClassVar[bool] = True

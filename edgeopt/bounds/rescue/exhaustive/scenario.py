@@ -32,30 +32,15 @@ ServerStates = tuple[tuple[int, int] | None, ...]
 
 
 def require_enumerable(instance: RescueInstance) -> None:
-    """Refuse an instance with more joint states than `SIZE_LIMIT`, before any other work.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
-    """
+    """Refuse an instance with more joint states than `SIZE_LIMIT`, before any other work."""
     Scenario(instance, reserved=False)
 
 
 class Scenario:
     """Plain lists of one instance and the transitions of its servers.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    reserved
-        Whether reserved tasks are served; without them servers carry retraining runs alone.
-    tolerance
-        Share of its demand above which a reserved task counts as failed if it lacks it at its
-        deadline.
-    limit
-        Largest number of states that may be visited.
+    Without reserved tasks servers carry retraining runs alone. A task fails if it lacks more than
+    the share `tolerance` of its demand at its deadline.
     """
 
     def __init__(
@@ -211,29 +196,9 @@ def evaluate(
     arrivals: tuple[tuple[int, ...], ...] | None = None,
     limit: int = SIZE_LIMIT,
 ) -> Outcome:
-    """Evaluate a policy exactly, reserved tasks served beside it.
+    """Evaluate a policy exactly while reserved tasks are served, on one arrival sequence or on all.
 
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    decide
-        The policy.
-    arrivals
-        Arriving devices per slot, to evaluate the policy under one arrival sequence; by default
-        arrivals follow the law of the instance.
-    limit
-        Largest number of states.
-
-    Returns
-    -------
-    Outcome
-        Expected profit, expected number of failures, and probability of any.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
+    Arrivals are the arriving devices per slot; by default they follow the law of the instance.
     """
     scenario = Scenario(instance, reserved=True, limit=limit)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -306,3 +306,6 @@ _paper = Paper(
 
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about the training problem alone."""
+
+about_requests = partial(claim, instance_type=(EdrInstance, Planned))
+"""Build a claim about the requests of an instance."""

@@ -8,14 +8,13 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import TASKS, Planned, claim
+from edgeopt.bounds.edr.evaluation import TASKS, about_requests
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
 
 if TYPE_CHECKING:
@@ -111,11 +110,10 @@ def _compliance(view: Evaluation) -> Measurement:
     return Measurement(met / all_served, 1.0)
 
 
-_INSTANCES = {"instance_type": (EdrInstance, Planned)}
 _DEAR = one(named.dear_requests)
 
 CLAIMS = (
-    claim(
+    about_requests(
         "h2",
         r"$\beta C - S y \ge 0$ on every route that may be taken; the total load of a site implies "
         "it, so that (1c) only rules out sites that are not capable.",
@@ -123,9 +121,8 @@ CLAIMS = (
         _h2,
         Relation.AT_LEAST,
         {**_DEAR, **STEADY, **DRAWN},
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "h2.published",
         r"$h_2 = S y - \beta C \ge 0$.",
         "Equation (12j)",
@@ -133,9 +130,8 @@ CLAIMS = (
         Relation.AT_LEAST,
         _DEAR,
         corrected_by=("edr.h2",),
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "equation8",
         r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
         "slots counts the rounds that are trained.",
@@ -145,9 +141,8 @@ CLAIMS = (
         {**one(named.rounded_up), **STEADY, **DRAWN},
         assumptions=(TASKS,),
         tolerance=SOLVED,
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "equation8.published",
         r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
         "slots counts the fractional rounds.",
@@ -158,9 +153,8 @@ CLAIMS = (
         assumptions=(TASKS,),
         tolerance=SOLVED,
         corrected_by=("edr.equation8",),
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "capacity",
         "At least the work beyond the capacity of all sites that serve anything stays undone.",
         "Section 4.1, capacities",
@@ -168,9 +162,8 @@ CLAIMS = (
         Relation.AT_LEAST,
         {**one(named.local_peaks), **STEADY, **DRAWN},
         tolerance=SOLVED,
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "capacity.published",
         "All requests can be served if every site has the capacity that its own requests need at "
         "most. Sites that serve nothing have some of it.",
@@ -180,9 +173,8 @@ CLAIMS = (
         one(named.local_peaks),
         corrected_by=("edr.capacity",),
         tolerance=SOLVED,
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "compliance",
         "All served requests meet their objective, by whatever policy: routes that do not are "
         "never offered. As a figure of merit it says nothing.",
@@ -190,6 +182,5 @@ CLAIMS = (
         _compliance,
         Relation.EQUAL,
         {**STEADY, **DRAWN},
-        **_INSTANCES,
     ),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, NotApplicableError
-from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, Planned
+from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, Planned, claim
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.rounding import pairwise_law
@@ -110,12 +111,14 @@ def frames_of(given: EdrInstance | Planned | Relaxed | Frame) -> list[Frame]:
     return found
 
 
-ON_FRAMES: dict[str, Any] = {
-    "instance_type": (EdrInstance, Planned, Relaxed, Frame),
-    "view": frames_of,
-}
-"""Fields of claims about single frames."""
-
 ROUNDED = Assumption(
     TASKS.name, TASKS.statement, lambda given: isinstance(given, Frame) or TASKS.holds(given)
 )
+
+about_frames = partial(
+    claim,
+    instance_type=(EdrInstance, Planned, Relaxed, Frame),
+    view=frames_of,
+    assumptions=(ROUNDED,),
+)
+"""Build a claim about fractional rounds of single frames."""

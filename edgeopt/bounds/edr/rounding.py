@@ -12,7 +12,7 @@ from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import claim, whole
 from edgeopt.bounds.edr.instances import HAND, STEADY, always_dropped
 from edgeopt.bounds.edr.relaxed import Relaxed
-from edgeopt.bounds.edr.rounded import ON_FRAMES, ROUNDED, Frame, mean, product
+from edgeopt.bounds.edr.rounded import Frame, about_frames, mean, product
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
@@ -116,27 +116,23 @@ ALONE = Assumption(
 )
 
 CLAIMS = (
-    claim(
+    about_frames(
         "lemma1.mean",
         r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn.",
         "Lemma 1, requirement (3)",
         lambda frames: _means(frames, "bernoulli"),
         Relation.EQUAL,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.energy",
         r"$e \cdot \bar x \le e \cdot x$ surely if the last fraction is rounded down.",
         "Lemma 1, requirement (2)",
         lambda frames: _most_energy(frames, "floor", 0),
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.published",
         r"$\mathbb{E} \bar x_i = x_i$ with Algorithm 2 as printed, which rounds the last fraction "
         "down.",
@@ -144,11 +140,9 @@ CLAIMS = (
         lambda frames: _means(frames, "floor"),
         Relation.EQUAL,
         one(named.half),
-        assumptions=(ROUNDED,),
         corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.drawn",
         r"$e \cdot \bar x \le e \cdot x$ surely although the last fraction is drawn, as "
         "requirement (3) needs.",
@@ -156,11 +150,9 @@ CLAIMS = (
         lambda frames: _most_energy(frames, "bernoulli", 0),
         Relation.AT_MOST,
         one(named.half),
-        assumptions=(ROUNDED,),
         corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.near",
         r"$e \cdot \bar x \le e \cdot x + \max_i e_i$ over the tasks with fractions, surely, if "
         "the last fraction is drawn.",
@@ -168,10 +160,8 @@ CLAIMS = (
         lambda frames: _most_energy(frames, "bernoulli", 1),
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.kept",
         r"$e \cdot \bar x \ge e \cdot x - \max_i e_i$ over the tasks with fractions, surely, if "
         "the last fraction is rounded down.",
@@ -179,10 +169,8 @@ CLAIMS = (
         _least_energy,
         Relation.AT_LEAST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.lost",
         r"$\sum_i (x_i - \mathbb{E} \bar x_i) \le 1$ in a frame if the last fraction is rounded "
         "down.",
@@ -190,10 +178,8 @@ CLAIMS = (
         _lost,
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.either",
         r"A single fraction v that keeps its mean exceeds its energy by $e v (1 - v) > 0$ in "
         "expectation: no rounding fulfils both requirements.",
@@ -202,9 +188,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named.half),
         assumptions=(SINGLE,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "margin.mean",
         r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of "
         r"$\max_i e_i$ has room for it.",
@@ -212,10 +197,8 @@ CLAIMS = (
         lambda frames: _means(frames, "bernoulli", margin=True),
         Relation.EQUAL,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "margin.energy",
         r"$e \cdot \bar x \le e \cdot x + m$ surely with a margin m, so that a point planned under "
         r"$R - m$ keeps R; measured for $m = \max_i e_i$ and half of it.",
@@ -223,8 +206,6 @@ CLAIMS = (
         _most_energy_with_margin,
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
     claim(
         "carry",
@@ -236,7 +217,7 @@ CLAIMS = (
         {**STEADY, **one(always_dropped, 100)},
         assumptions=(ALONE,),
     ),
-    claim(
+    about_frames(
         "lemma2",
         r"$\mathbb{E} f(\bar x) = f(x)$, and with it $\mathbb{E} g(\bar x) = g(x)$, if the last "
         "fraction is drawn.",
@@ -244,10 +225,8 @@ CLAIMS = (
         lambda frames: _expected_cost(frames, "bernoulli"),
         Relation.EQUAL,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma2.published",
         r"$\mathbb{E} f(\bar x) = f(x)$ with Algorithm 2 as printed, which rounds the last "
         "fraction down.",
@@ -255,8 +234,6 @@ CLAIMS = (
         lambda frames: _expected_cost(frames, "floor"),
         Relation.EQUAL,
         one(named.half),
-        assumptions=(ROUNDED,),
         corrected_by=("edr.lemma2",),
-        **ON_FRAMES,
     ),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import Planned, claim
+from edgeopt.bounds.edr.evaluation import about_requests
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
@@ -181,7 +182,7 @@ def _left_out(view: Evaluation) -> Iterator[Measurement]:
         )
 
 
-_VALUE_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
+about_serving = partial(about_requests, tolerance=SOLVED)
 
 _INSTANCES = {
     **DRAWN,
@@ -224,10 +225,10 @@ def _one_side(view: Evaluation) -> Iterator[Measurement]:
         yield Measurement(cost, best.cost, {"price": high}, size=best.size)
 
 
-_PARTED_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": 10 * SOLVED}
+about_prices = partial(about_serving, tolerance=10 * SOLVED)
 
 CLAIMS = (
-    claim(
+    about_serving(
         "value.convex",
         "The cost of serving a slot is convex in the training load and the budget together, the "
         "prices of what must not happen counted in.",
@@ -235,9 +236,8 @@ CLAIMS = (
         _convex,
         Relation.AT_MOST,
         _INSTANCES,
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "value.monotone",
         "The cost of serving a slot does not grow with the budget, nor fall with the training "
         "load.",
@@ -245,9 +245,8 @@ CLAIMS = (
         _monotone,
         Relation.AT_MOST,
         _INSTANCES,
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "elimination",
         r"$z_k = \sum_\tau z_{k\tau}$ and $z_{k\tau} + \mathrm{load}_{k\tau} \le C_k$ hold for "
         r"some $z_{k\tau} \ge 0$ if and only if every $\mathrm{load}_{k\tau} \le C_k$ and $z_k + "
@@ -256,9 +255,8 @@ CLAIMS = (
         _eliminated,
         Relation.EQUAL,
         _INSTANCES,
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "even_split",
         "Serving costs at least as much if training takes the same part of every slot as if it "
         "takes what requests leave of the frame, under one budget of energy for the frame.",
@@ -266,9 +264,8 @@ CLAIMS = (
         _even_split,
         Relation.AT_LEAST,
         {**_INSTANCES, **one(named.spread_training)},
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "even_split.published",
         "No request is left out that could be served if training took what requests leave of the "
         "frame.",
@@ -277,9 +274,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.spread_training),
         corrected_by=("edr.even_split", "edr.elimination"),
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_prices(
         "price.mix",
         "With one price of energy for all slots of a frame, the mix of the plans just below and "
         "just above it that meets the budget is optimal for the frame.",
@@ -287,9 +283,8 @@ CLAIMS = (
         _mixed,
         Relation.EQUAL,
         {**one(named_instances.mixed_price), **DRAWN, **STEADY},
-        **_PARTED_INSTANCES,
     ),
-    claim(
+    about_prices(
         "price.one_side",
         "With one price of energy for all slots of a frame, the plan at the least price that keeps "
         "the budget is optimal for the frame.",
@@ -298,6 +293,5 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.mixed_price),
         corrected_by=("edr.price.mix",),
-        **_PARTED_INSTANCES,
     ),
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -205,7 +206,7 @@ def _shared_coins(view: Evaluation) -> Iterator[Measurement]:
             yield Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0]))
 
 
-_NODES: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Knapsack), "view": _nodes}
+about_nodes = partial(claim, instance_type=(IdnInstance, Adversary, Knapsack), view=_nodes)
 
 _HAND = {**one(named.hand_checked), **one(named.thirds)}
 
@@ -258,25 +259,23 @@ CLAIMS = (
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f9", "idn.lemma_f9.capped"),
     ),
-    claim(
+    about_nodes(
         "marginals",
         r"DepRound keeps marginals, $\mathbb{E}[x_m] = y_m$, exactly.",
         "Section IV-C",
         _marginals,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
-    claim(
+    about_nodes(
         "overshoot",
         "DepRound exceeds the budget by less than the size of one model.",
         "Section IV-C",
         _overshoot,
         Relation.AT_MOST,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
-    claim(
+    about_nodes(
         "equation149",
         r"$\mathbb{E}[x_i x_j] = y_i y_j - \frac{s_i}{s_j} d_1 d_2 \le y_i y_j$ after the step "
         "that pairs i with j.",
@@ -284,9 +283,8 @@ CLAIMS = (
         _first_pair,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
-    claim(
+    about_nodes(
         "lemma_f10",
         r"$\mathbb{E} \prod_{m \in S} (1 - c_m x_m) \le \prod_{m \in S} (1 - c_m y_m)$ for every S "
         "and all c in [0, 1]; the largest excess is measured exactly.",
@@ -294,7 +292,6 @@ CLAIMS = (
         _all_subsets,
         Relation.AT_MOST,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
     claim(
         "lemma_f11",

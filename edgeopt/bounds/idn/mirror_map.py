@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def _optimal(cases: list[Projection]) -> Iterator[Measurement]:
         yield Measurement(broken, 0.0, {"multiplier": level}, size=size)
 
 
-_POINTS: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Projection), "view": _cases}
+about_points = partial(claim, instance_type=(IdnInstance, Adversary, Projection), view=_cases)
 
 _HAND = {**one(named.capped_entry), **one(named.whole_catalogue), **one(named.tied)}
 
@@ -198,16 +199,15 @@ def _shift(view: Evaluation) -> Measured:
 
 
 CLAIMS = (
-    claim(
+    about_points(
         "theorem_d1",
         "The projection that the package ships equals min(1, mu y') with mu found by bisection.",
         "Theorem D.1",
         _projected,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
-        **_POINTS,
     ),
-    claim(
+    about_points(
         "theorem_d1.optimality",
         r"min(1, mu y') with $\sum s y = b$ satisfies the optimality conditions of the projection; "
         "the largest residual is measured.",
@@ -215,7 +215,6 @@ CLAIMS = (
         _optimal,
         Relation.AT_MOST,
         {**_HAND, **DRAWN},
-        **_POINTS,
     ),
     claim(
         "lemma_f2",

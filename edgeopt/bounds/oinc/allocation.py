@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.instances import REQUESTS
-from edgeopt.bounds.oinc.requests import Requests, least_by_prices
+from edgeopt.bounds.oinc.requests import Requests, about_slots, least_by_prices
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.slot import SlotProblem, assignment_cost, closed_form_cost, solve_slot
+from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
 
 if TYPE_CHECKING:
@@ -114,8 +113,6 @@ def _own_latency(view: Requests) -> Iterator[Measurement]:
         yield Measurement(plan.latency[i], view.problem.slo[i])
 
 
-_ALLOCATION_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
-
 _ROOMY = one(named_instances.two_requests, 0.5)
 
 _ALLOCATION_INSTANCES = {**REQUESTS, **_ROOMY, **one(named_instances.two_requests, 0.41)}
@@ -179,11 +176,7 @@ def _sets(view: Requests, site: int) -> Iterator[tuple[np.ndarray, Together]]:
             yield some, view.at(site, some)
 
 
-_COLUMNS_SLOT = {
-    "instance_type": (SlotProblem, OincInstance),
-    "view": Requests,
-    "tolerance": SOLVED,
-}
+about_columns = partial(about_slots, tolerance=SOLVED)
 
 _COLUMNS_INSTANCES = {
     **REQUESTS,
@@ -193,7 +186,7 @@ _COLUMNS_INSTANCES = {
 }
 
 CLAIMS = (
-    claim(
+    about_slots(
         "allocation",
         r"Without objectives $v_i \propto \sqrt{w_i A_i}$ and $z_i \propto \sqrt{w_i E_i}$ cost "
         r"$(\sum_i \sqrt{w_i A_i})^2 + (\sum_i \sqrt{w_i E_i})^2 / \varphi$ at a site.",
@@ -201,18 +194,16 @@ CLAIMS = (
         _closed_form,
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.least",
         "No other shares cost less, as the prices of band and CPU prove.",
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=False),
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.objectives",
         "With objectives that can be met no other shares that meet them cost less, as the prices "
         "prove.",
@@ -221,18 +212,16 @@ CLAIMS = (
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
         tolerance=SOLVED,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.met",
         "These shares meet all objectives and use no more than there is.",
         "Problem (3), constraints (1a), (1c) and (3a)",
         _met,
         Relation.AT_MOST,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.unaware",
         "The shares of the closed form meet the objectives wherever these can be met.",
         "Problem (3), constraint (1a)",
@@ -240,9 +229,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.uneven_objectives),
         corrected_by=("oinc.allocation.objectives", "oinc.allocation.met"),
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "feasibility",
         r"Objectives can be met if there are shares that meet them, and cannot if $\sum_i (p "
         r"\sqrt{A_i} + q \sqrt{E_i})^2 / S_i > p^2 + q^2 \varphi$ for some p and q; one of both is "
@@ -251,18 +239,16 @@ CLAIMS = (
         _verdict,
         Relation.AT_MOST,
         {**_ALLOCATION_INSTANCES, **one(named_instances.two_requests, 0.39)},
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1b",
         r"$\sum_j y_{ij}^t = 1$ in a plan that answers every request once.",
         "Constraint (1b), corrected",
         _answered,
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1b.published",
         r"$\sum_i y_{ij}^t = 1$ in such a plan: each site has one request.",
         "Constraint (1b)",
@@ -270,18 +256,16 @@ CLAIMS = (
         Relation.EQUAL,
         _ROOMY,
         corrected_by=("oinc.equation1b",),
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1a",
         r"$\sum_j y_{ij}^t \tau_{ij}^t \le S_i^t$ for every request that is answered in time.",
         "Constraint (1a), corrected",
         _own_latency,
         Relation.AT_MOST,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1a.published",
         r"$\sum_i y_{ij}^t \tau_{ij}^t \le S_i^t$: the latencies of all requests at the site in "
         "sum.",
@@ -290,9 +274,8 @@ CLAIMS = (
         Relation.AT_MOST,
         _ROOMY,
         corrected_by=("oinc.equation1a",),
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_columns(
         "columns",
         "The bound by columns of a site and a set of requests is no more than the latencies of any "
         "assignment.",
@@ -300,9 +283,8 @@ CLAIMS = (
         lambda view: _below(view, objectives=False),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.objectives",
         "If a column costs what its set takes with its objectives, and sets that cannot meet them "
         "are left out, it is no more than those of any assignment that meets all objectives.",
@@ -310,9 +292,8 @@ CLAIMS = (
         lambda view: _below(view, objectives=True),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.prices",
         r"Its prices prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - \sum_{i \in N} \pi_i)$ is "
         "no less.",
@@ -320,24 +301,21 @@ CLAIMS = (
         lambda view: _by_prices_of_columns(view, objectives=False),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.objectives.prices",
         "They do so with objectives too.",
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=True),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.search",
         "The search finds no plan below the bound, objectives apart.",
         "Problem (3), near-optimal",
         _search,
         Relation.AT_LEAST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -294,3 +294,6 @@ _paper = Paper(
 
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about jobs and how they are served."""
+
+about_jobs = partial(claim, instance_type=(RetrainingProblem, OincInstance))
+"""Build a claim about jobs alone."""

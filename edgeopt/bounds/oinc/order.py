@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +86,7 @@ def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
     return Due(retraining_problem(given, share), given.deadline)
 
 
-_DUE = {"instance_type": (Due, OincInstance), "view": _due}
+about_deadlines = partial(claim, instance_type=(Due, OincInstance), view=_due)
 
 _NAMED = {
     **one(named.overtaken_in_wait),
@@ -103,10 +104,12 @@ def _bound(periods: Periods, share: tuple[float, ...]) -> Measurement:
     return Measurement(bound.value, periods.flow, {"bound": bound})
 
 
-_PERIODS = {"instance_type": Periods, "view": lambda periods: periods, "tolerance": SOLVED}
+about_periods = partial(
+    claim, instance_type=Periods, view=lambda periods: periods, tolerance=SOLVED
+)
 
 CLAIMS = (
-    claim(
+    about_deadlines(
         "order",
         "Jobs that wait at a site keep the order of their densities until they are complete, if "
         "their weights stay as they were at their arrival.",
@@ -114,9 +117,8 @@ CLAIMS = (
         _all_swaps,
         Relation.AT_MOST,
         _INSTANCES,
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "urgent",
         r"Theorem 1 holds for weights $\beta_k / (D_k - a_k)$ that stay as they are at the "
         "arrival; what it bounds is the flow time weighted with them.",
@@ -124,9 +126,8 @@ CLAIMS = (
         lambda due: _ratio(due, frozen=True),
         Relation.AT_MOST,
         _INSTANCES,
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "urgent.published",
         r"Theorem 1 holds for weights $\beta_k / (D_k - t)$ that grow, no further than within a "
         "slot of the deadline. A long job that has missed its deadline stops all others: no factor "
@@ -136,18 +137,16 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.hopeless, 8),
         corrected_by=("oinc.urgent", "oinc.theorem1"),
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "urgent.certificate",
         "The dual point of a run with weights that stay breaks no constraint.",
         "Theorem 1 and Section IV-D, corrected",
         _violation,
         Relation.AT_MOST,
         _INSTANCES,
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "deadline",
         r"No job is complete before $a_k + \min_j h_{kj}$, whatever its deadline: deadlines are "
         "wishes, and what is met is counted.",
@@ -155,9 +154,8 @@ CLAIMS = (
         _earliest,
         Relation.AT_LEAST,
         {**_INSTANCES, **one(named.no_time)},
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "deadline.published",
         r"Every job is complete by its deadline, $b_k \le D_k$, which the text asks for and "
         "problem (1) does not hold.",
@@ -166,9 +164,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.no_time),
         corrected_by=("oinc.deadline",),
-        **_DUE,
     ),
-    claim(
+    about_periods(
         "shares",
         "P1 with durations at the shares that are kept while each job is there bounds the run. It "
         "speaks of schedules at these shares, as Theorem 1 does.",
@@ -176,9 +173,8 @@ CLAIMS = (
         lambda periods: _bound(periods, periods.share),
         Relation.AT_MOST,
         {**one(named.two_shares), **one(Periods, (1, 3, 2), (0.2, 0.9, 0.4))},
-        **_PERIODS,
     ),
-    claim(
+    about_periods(
         "shares.published",
         "P1 with one duration for a job and a site bounds the run of Algorithm 1, which keeps "
         "another share in every busy period; here durations are those of the first.",
@@ -187,6 +183,5 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.two_shares),
         corrected_by=("oinc.shares",),
-        **_PERIODS,
     ),
 )

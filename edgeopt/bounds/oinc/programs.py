@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -162,6 +163,8 @@ SHORT = 2
 
 _INSTANCES = {**JOBS, **NAMED_JOBS, **one(named.ends_later)}
 
+by_program = partial(claim, tolerance=SOLVED)
+
 CLAIMS = (
     claim(
         "lemma1",
@@ -210,7 +213,7 @@ CLAIMS = (
         one(short_jobs, 1),
         corrected_by=("oinc.lemma1", "oinc.lemma1.middle"),
     ),
-    claim(
+    by_program(
         "p1",
         "The optimum of P1 is no more than the weighted flow time of any schedule that serves "
         "each job at one site.",
@@ -218,19 +221,17 @@ CLAIMS = (
         lambda view: _by_program(view, strong=False),
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.moving",
         "The optimum of P1 is no more than the weighted flow time of a schedule that moves a job.",
         "Problem P1",
         _moving,
         Relation.AT_MOST,
         one(named.moved_away),
-        tolerance=SOLVED,
         corrected_by=("oinc.p1", "oinc.p1.one_site"),
     ),
-    claim(
+    by_program(
         "p1.one_site",
         r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ is no more than the weighted flow time of "
         "any schedule that serves each job at one site.",
@@ -238,9 +239,8 @@ CLAIMS = (
         lambda view: _by_program(view, strong=True),
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.slots",
         "With that row, and the time of a slot counted from its middle, it is no more than the "
         "weighted flow time of any such schedule that ends every job with a slot.",
@@ -248,18 +248,16 @@ CLAIMS = (
         _by_slots,
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.stronger",
         r"The row $\sum_j m_{kj}^t \le 1$ never lowers the optimum of P1.",
         "Problem P1, strengthened",
         _stronger,
         Relation.AT_LEAST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.middle",
         r"Counting the time of a slot from its middle raises the optimum by $\sum_k l_k / 2$, "
         "neither more nor less, since no job is served more than it needs.",
@@ -267,18 +265,16 @@ CLAIMS = (
         _half,
         Relation.EQUAL,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p2",
         "P1 and P2 have the same optimum.",
         "Problem P2",
         _dual,
         Relation.EQUAL,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "equation8a",
         r"An optimum of P1 serves the whole of every job, with $\sum_{j,t} m_{kj}^t / h_{kj} \ge "
         "1$.",
@@ -286,9 +282,8 @@ CLAIMS = (
         lambda view: _served(view, at_least=True),
         Relation.AT_LEAST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "equation8a.published",
         r"An optimum of P1 serves the whole of every job; the printed constraint is "
         r"$\sum_j \sum_t m_{kj}^t / h_{kj}$ without a right-hand side.",
@@ -296,10 +291,9 @@ CLAIMS = (
         lambda view: _served(view, at_least=False),
         Relation.AT_LEAST,
         one(lone_job),
-        tolerance=SOLVED,
         corrected_by=("oinc.equation8a",),
     ),
-    claim(
+    by_program(
         "horizon",
         r"The optimum of P1 over $\max_k a_k + \lceil \sum_k \max_j h_{kj} \rceil$ slots bounds "
         "every schedule, those included that end later.",
@@ -307,9 +301,8 @@ CLAIMS = (
         _long_enough,
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "horizon.published",
         f"The optimum of P1 over any T slots, here {SHORT}, in which all jobs could be served "
         "bounds every schedule.",
@@ -317,7 +310,6 @@ CLAIMS = (
         _shortest,
         Relation.AT_MOST,
         one(named.ends_later),
-        tolerance=SOLVED,
         corrected_by=("oinc.horizon",),
     ),
 )

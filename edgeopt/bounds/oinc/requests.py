@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.bounds.oinc.evaluation import SHARE
+from edgeopt.bounds.oinc.evaluation import SHARE, claim
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc.slot import Allocation, SlotPlan, allocate, fits, slot_problem, solve_slot
+from edgeopt.models.oinc.slot import (
+    Allocation,
+    SlotPlan,
+    SlotProblem,
+    allocate,
+    fits,
+    slot_problem,
+    solve_slot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from edgeopt.models.oinc.slot import Fit, SlotProblem
+    from edgeopt.models.oinc.slot import Fit
 
     Floats = NDArray[np.float64]
 
@@ -130,3 +138,7 @@ def least_by_prices(group: Together, shares: Allocation, *, objectives: bool = T
     limit = np.where(binding, slo, 1.0)
     q = np.where(binding, group.weight * limit + m**2 / limit, 2.0 * root * m)
     return float(q.sum() - band - cpu * group.room)
+
+
+about_slots = partial(claim, instance_type=(SlotProblem, OincInstance), view=Requests)
+"""Build a claim about the requests of a slot."""

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.evaluation import claim
+from edgeopt.bounds.oinc.evaluation import about_jobs
 from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
 from edgeopt.bounds.paper import EXACT, SOLVED
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.retraining import RetrainingProblem, certify
+from edgeopt.models.oinc.retraining import certify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,10 +110,9 @@ def _jobs(view: Evaluation) -> Evaluation:
 
 
 _INSTANCES = {**JOBS, **NAMED_JOBS}
-_JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
 
 CLAIMS = (
-    claim(
+    about_jobs(
         "theorem1",
         r"At speed $1 + \epsilon$ and with weights and durations that stay as they are, Algorithm "
         r"4 has a weighted flow time of at most $2 / \epsilon$ times that of any schedule at unit "
@@ -124,9 +122,8 @@ CLAIMS = (
         lambda view: _ratio(_jobs(view)),
         Relation.AT_MOST,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.completion",
         "The same factors hold for the weighted completion times, which are the flow times and "
         "something that no schedule can change.",
@@ -134,9 +131,8 @@ CLAIMS = (
         lambda view: _ratio_of_completions(_jobs(view)),
         Relation.AT_MOST,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.certificate",
         r"$\theta_k = c\, C_{kj^*}$ and $\eta_{jt} = \frac{c}{1 + \epsilon} \int_t^{t+1} "
         r"W_j(\tau) d\tau$ with $c = \min(1, (1 + \epsilon) / 2)$ break no constraint of P2 with "
@@ -145,9 +141,8 @@ CLAIMS = (
         lambda view: _violation(_jobs(view)),
         Relation.AT_MOST,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.instants",
         r"$\theta_k / h_{kj} - \frac{c}{1 + \epsilon} W_j(\tau) \le l_k (\tau - a_k) / h_{kj} + "
         r"l_k / 2$ at every instant $\tau \ge a_k$: they bound schedules that end jobs within "
@@ -156,9 +151,8 @@ CLAIMS = (
         lambda view: _violation_in_time(_jobs(view)),
         Relation.AT_MOST,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.value",
         r"They are worth $c\, \epsilon / (1 + \epsilon)$ times the weighted flow time F of the "
         r"run: $\frac{\epsilon}{2} F$ for $\epsilon \le 1$.",
@@ -166,9 +160,8 @@ CLAIMS = (
         lambda view: _value(_jobs(view)),
         Relation.EQUAL,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.program",
         r"F is at most $2 / \epsilon$ times the optimum of P1 with the time of a slot counted from "
         r"its middle, $\epsilon \le 1$.",
@@ -177,27 +170,24 @@ CLAIMS = (
         Relation.AT_MOST,
         _INSTANCES,
         tolerance=SOLVED,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.unshifted",
         r"$\max(0, \theta_k - l_k / 2)$ and the same $\eta$ break no constraint of P2 as printed.",
         "Theorem 1, for P2 as printed",
         lambda view: _published_program(_jobs(view)),
         Relation.AT_MOST,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.unshifted.value",
         r"They are worth at least $\frac{\epsilon}{2} F - \frac12 \sum_k l_k$, $\epsilon \le 1$.",
         "Theorem 1, for P2 as printed",
         lambda view: _value_in_published_program(_jobs(view)),
         Relation.AT_LEAST,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.whole_costs",
         r"$\theta_k = C_{kj^*}$ and $\eta_{jt} = \frac{1}{1 + \epsilon} \int_t^{t+1} W_j$, which "
         r"are worth $\frac{\epsilon}{1 + \epsilon} F$, break no constraint of P2 either: nothing "
@@ -207,9 +197,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.lone_job),
         corrected_by=("oinc.theorem1.certificate", "oinc.theorem1.value"),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "costs",
         r"$F = \sum_k C_{kj^*}$: what each job adds as it is dispatched sums up to the weighted "
         "flow time, whoever comes later.",
@@ -218,6 +207,5 @@ CLAIMS = (
         Relation.EQUAL,
         _INSTANCES,
         tolerance=EXACT,
-        **_JOBS,
     ),
 )

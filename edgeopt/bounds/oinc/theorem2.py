@@ -11,15 +11,14 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
-from edgeopt.bounds.oinc.evaluation import claim
+from edgeopt.bounds.oinc.evaluation import about_jobs, claim
 from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS, REQUESTS, Counts, Cut
-from edgeopt.bounds.oinc.requests import Requests
+from edgeopt.bounds.oinc.requests import Requests, about_slots
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.named_instances import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
-from edgeopt.models.oinc.slot import SlotProblem, solve_slot
+from edgeopt.models.oinc.slot import solve_slot
 from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
@@ -89,8 +88,6 @@ def _within(cut: Cut) -> Measurement:
     return Measurement(done.min(), 1.0, {"done": done})
 
 
-_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
-
 _FEW = {
     **REQUESTS,
     **one(named_instances.two_requests, 0.39),
@@ -153,7 +150,7 @@ def _growth(counts: Counts) -> Measurement:
 
 
 CLAIMS = (
-    claim(
+    about_slots(
         "theorem2.requests",
         "If requests may be refused, the plan of a slot keeps bands and CPUs beside any reserved "
         "shares, and answers in time whatever it answers.",
@@ -161,9 +158,8 @@ CLAIMS = (
         _kept,
         Relation.AT_MOST,
         _FEW,
-        **_SLOT,
     ),
-    claim(
+    about_jobs(
         "theorem2.jobs",
         r"If the run goes on after the last slot, every job is complete by $\max_k a_k + \lceil "
         r"\sum_k \max_j h_{kj} \rceil$.",
@@ -171,9 +167,8 @@ CLAIMS = (
         _last,
         Relation.AT_MOST,
         {**JOBS, **NAMED_JOBS},
-        instance_type=(RetrainingProblem, OincInstance),
     ),
-    claim(
+    about_slots(
         "theorem2.published",
         "OINC decides feasibly for problem (1): every request is answered in time. The factor is "
         "measured by which objectives would have to grow.",
@@ -182,9 +177,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.two_requests, 0.39),
         corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
-        **_SLOT,
     ),
-    claim(
+    about_slots(
         "theorem2.beside_jobs",
         "Requests that can be answered in time by the whole CPU can be answered in time beside "
         "what is reserved for jobs.",
@@ -193,9 +187,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.two_requests, 0.41, 0.8),
         corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
-        **_SLOT,
     ),
-    claim(
+    about_slots(
         "theorem2.actor",
         "Whatever action the actor draws, with levels made shares of each site, every request is "
         "answered in time where that can be done.",
@@ -204,7 +197,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.two_near_one),
         corrected_by=("oinc.theorem2.requests",),
-        **_SLOT,
     ),
     claim(
         "theorem2.last_slot",
@@ -217,7 +209,7 @@ CLAIMS = (
         instance_type=Cut,
         view=lambda cut: cut,
     ),
-    claim(
+    about_jobs(
         "theorem3",
         r"Algorithm 4 as it is written looks at no more than $K J (q + 1) + T J q$ jobs, q being "
         "the length of the longest queue. Balanced trees that know the sums of their branches "
@@ -226,7 +218,6 @@ CLAIMS = (
         _steps,
         Relation.AT_MOST,
         {**JOBS, **NAMED_JOBS},
-        instance_type=(RetrainingProblem, OincInstance),
     ),
     claim(
         "theorem3.published",

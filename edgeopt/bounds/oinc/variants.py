@@ -9,12 +9,10 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.evaluation import claim
+from edgeopt.bounds.oinc.evaluation import about_jobs
 from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.retraining import RetrainingProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +56,6 @@ def _violation(view: Evaluation, **how: Any) -> Iterator[Measurement]:
     for point in (view.certificate(epsilon, **how) for epsilon in view.epsilons):
         yield Measurement(point.violation_in_time, 0.0, size=point.heaviest)
 
-
-_JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
 
 _INSTANCES = {**JOBS, **NAMED_JOBS}
 
@@ -125,7 +121,7 @@ def _last_slot(view: Evaluation) -> Measurement:
 
 
 CLAIMS = (
-    claim(
+    about_jobs(
         "sequence.published",
         r"$F = \sum_k C_{kj^*}$ if the job of least density is served, as printed.",
         "Algorithm 4, line 6",
@@ -133,9 +129,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.two_densities),
         corrected_by=("oinc.costs",),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "sequence.competitive",
         r"F is at most $2 / \epsilon$ times the weighted flow time of any schedule at unit speed, "
         r"$\epsilon \le 1$, if the job of least density is served, as printed. No factor does: it "
@@ -145,9 +140,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.light_and_long, 10),
         corrected_by=("oinc.theorem1",),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "equation6.published",
         r"$F = \sum_k C_{kj^*}$ with $\sum_{Q^2} l_{k'} h_{k'j}$ as the third sum, as printed. But "
         r"a job that goes ahead delays each of the others by its own length, $h_{kj} \sum_{Q^2} "
@@ -157,9 +151,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.delaying, 2),
         corrected_by=("oinc.costs",),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "equation6.dispatch",
         "Dispatching by the printed sum costs no more than by the corrected one.",
         "Equation (6)",
@@ -167,9 +160,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.wrong_site),
         corrected_by=("oinc.costs", "oinc.theorem1"),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "equation6.certificate",
         "The costs by the printed sum make a dual point that breaks no constraint.",
         "Equation (6) and Theorem 1",
@@ -177,9 +169,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.delaying, 3),
         corrected_by=("oinc.theorem1.certificate",),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "late.costs",
         r"If jobs that have not been served move to where they cost less, F is $\sum_k C_{kj^*}$ "
         "less what they save as they move.",
@@ -187,9 +178,8 @@ CLAIMS = (
         _late_costs,
         Relation.EQUAL,
         {**_INSTANCES, **one(named_instances.greedy_move)},
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "late.never_worse",
         "Such moves never raise the weighted flow time. Each lowers what the jobs at hand come to; "
         "those that come later may find less.",
@@ -198,9 +188,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.greedy_move),
         corrected_by=("oinc.late.costs",),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "waste.costs",
         r"$F = \sum_k C_{kj^*}$ if a site serves one job in a slot and wastes the rest, as "
         "published.",
@@ -209,9 +198,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.short_jobs, 1),
         corrected_by=("oinc.costs", "oinc.waste.whole"),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "waste.published",
         r"F is at most $2 / \epsilon$ times the optimum of P1, the time of a slot counted from its "
         r"middle, $\epsilon \le 1$, if a site serves one job in a slot and wastes the rest, as "
@@ -221,9 +209,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.short_jobs, 10),
         corrected_by=("oinc.theorem1.program", "oinc.waste.whole"),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "waste.speed",
         r"At speed $1 + \epsilon$ jobs that are there at once flow for $1 / (1 + \epsilon)$ of the "
         "time if a site serves one job in a slot and wastes the rest.",
@@ -232,9 +219,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.short_jobs, 1, 1.0),
         corrected_by=("oinc.fluid.speed",),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "fluid.speed",
         r"At speed $1 + \epsilon$ jobs that are there at once flow for $1 / (1 + \epsilon)$ of the "
         "time if the next job uses what one leaves of a slot.",
@@ -242,9 +228,8 @@ CLAIMS = (
         _augmented_fluid,
         Relation.EQUAL,
         {**NAMED_JOBS, **one(named_instances.short_jobs, 1, 1.0)},
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "waste.whole",
         "Nothing is wasted where every duration is a whole number of slots at the speed of the "
         "sites.",
@@ -252,9 +237,8 @@ CLAIMS = (
         _whole_slots,
         Relation.EQUAL,
         _INSTANCES,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "completion.published",
         r"A job is complete at $b_k = \arg\min_{t > a_k} (\sum_j x_{kj}^t u_{kj}^t f_j \le 0)$, "
         "the first slot after its arrival that does nothing for it. It may still have to wait.",
@@ -263,9 +247,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.in_turn),
         corrected_by=("oinc.costs", "oinc.theorem1.value"),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "completion.algorithm",
         "A job is complete at $b_k = t$, the number of the slot that serves the last of it. That "
         "slot ends at t + 1.",
@@ -274,6 +257,5 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.short_jobs, 1, 1.0),
         corrected_by=("oinc.costs", "oinc.waste.whole"),
-        **_JOBS,
     ),
 )

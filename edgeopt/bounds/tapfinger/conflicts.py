@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,7 +44,7 @@ def _started(rivals: Rivals, *, pass_on: bool) -> Measurement:
     return Measurement(float(rivals.winner(pass_on=pass_on) >= 0), float(willing))
 
 
-_RIVALS = {"instance_type": Rivals, "view": lambda rivals: rivals}
+about_rivals = partial(claim, instance_type=Rivals, view=lambda rivals: rivals)
 
 _KEEN = one(named.keen_or_roomy)
 
@@ -120,15 +121,12 @@ def _fixed(given: TapFingerInstance | Changes) -> Iterator[Measurement]:
             yield Measurement(float(volume[r]), float(least), {"resource": r})
 
 
-_CHANGES = {
-    "instance_type": (TapFingerInstance, Changes),
-    "view": lambda given: given,
-}
+about_changes = partial(claim, instance_type=(TapFingerInstance, Changes), view=lambda given: given)
 
 _NAMED = one(named.five_and_twice_seven)
 
 CLAIMS = (
-    claim(
+    about_rivals(
         "equation11",
         r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins a task, $\hat z_{j,n}$ being the "
         "probability with which it picks the task, $\\Pr(n)$ how many such tasks it has room for.",
@@ -136,9 +134,8 @@ CLAIMS = (
         lambda rivals: _product_of(rivals, _all_give(rivals).winner()),
         Relation.EQUAL,
         {**_KEEN, **_DRAWN},
-        **_RIVALS,
     ),
-    claim(
+    about_rivals(
         "equation11.ratio",
         r"It wins if $\Pr(n)$ is the softmax of how often the smallest bundle fits, as in the "
         "program behind the paper's figures. That tells clusters apart far more sharply.",
@@ -147,9 +144,8 @@ CLAIMS = (
         Relation.EQUAL,
         _KEEN,
         corrected_by=("tapfinger.equation11",),
-        **_RIVALS,
     ),
-    claim(
+    about_rivals(
         "conflict",
         "A task is started in the round in which some cluster picks it and gives it a bundle, if "
         "clusters that give it nothing make way for the next one.",
@@ -157,9 +153,8 @@ CLAIMS = (
         lambda rivals: _started(rivals, pass_on=True),
         Relation.EQUAL,
         {**_EMPTY, **_DRAWN},
-        **_RIVALS,
     ),
-    claim(
+    about_rivals(
         "conflict.published",
         "It is if conflicts are resolved before bundles are chosen. The winner may give it "
         "nothing, and the round is lost.",
@@ -168,7 +163,6 @@ CLAIMS = (
         Relation.EQUAL,
         _EMPTY,
         corrected_by=("tapfinger.conflict",),
-        **_RIVALS,
     ),
     claim(
         "optimus",
@@ -193,7 +187,7 @@ CLAIMS = (
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),
-    claim(
+    about_changes(
         "volume.mixed",
         "A task holds no fewer CPU-slots, and no fewer GPU-slots, than the least over all "
         "sequences of bundles, changes and noise included.",
@@ -201,9 +195,8 @@ CLAIMS = (
         _mixed,
         Relation.AT_LEAST,
         {**INSTANCES, **NOISY, **_NAMED, **one(named.one_gpu)},
-        **_CHANGES,
     ),
-    claim(
+    about_changes(
         "volume.fixed",
         "It holds no fewer than with the best bundle that stays as it is. With progress that slows "
         "down it pays to take more GPUs later.",
@@ -212,6 +205,5 @@ CLAIMS = (
         Relation.AT_LEAST,
         _NAMED,
         corrected_by=("tapfinger.volume.mixed",),
-        **_CHANGES,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -250,5 +250,5 @@ _paper = Paper(
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about tasks and how they are scheduled."""
 
-PLANNED = {"instance_type": (SchedulingProblem, TapFingerInstance, Plan)}
-"""Fields of a claim about single plans as well."""
+about_plans = partial(claim, instance_type=(SchedulingProblem, TapFingerInstance, Plan))
+"""Build a claim about single plans as well."""

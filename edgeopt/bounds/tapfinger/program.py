@@ -11,7 +11,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.tapfinger import instances as named
-from edgeopt.bounds.tapfinger.evaluation import PLANNED, claim
+from edgeopt.bounds.tapfinger.evaluation import about_plans, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS
 from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
@@ -247,7 +247,7 @@ CLAIMS = (
         one(named.at_once),
         corrected_by=("tapfinger.single_start",),
     ),
-    claim(
+    about_plans(
         "equation5",
         r"A plan holds by $\sum_{j: t \in [t_j^*, \hat t_j + \phi_j)} x_{j,r,n}$ what it holds, "
         r"if $\phi_j$ is the time from the arrival to the completion of task j.",
@@ -255,9 +255,8 @@ CLAIMS = (
         _by_flow_time,
         Relation.EQUAL,
         {**_CAPACITY_INSTANCES, **one(named.late_arrivals), **one(named.cut_off)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "equation5.published",
         r"A plan that can be carried out keeps (5) if $\phi_j$ is the completion time of task j, "
         "as it is called. But a task would hold its bundle the longer the later it arrives.",
@@ -266,9 +265,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.late_arrivals),
         corrected_by=("tapfinger.equation5",),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "equation5.running",
         r"A plan that keeps (5) can be carried out if $\phi_j$ is the time for which task j runs. "
         "But a task that has waited would hold its bundle for too short a time.",
@@ -277,9 +275,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.cut_off),
         corrected_by=("tapfinger.equation5",),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "accumulation",
         r"$\sum_t R_t = \sum_j \phi_j$: the tasks in the system, counted while each slot lasts, "
         "sum to the flow times.",
@@ -287,9 +284,8 @@ CLAIMS = (
         _counted,
         Relation.EQUAL,
         _ACCUMULATION_INSTANCES,
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "accumulation.end",
         "They do if they are counted as each slot ends, when the tasks that complete are gone. "
         "Recorded figures of the paper count so.",
@@ -298,18 +294,16 @@ CLAIMS = (
         Relation.EQUAL,
         one(named.started_at_once),
         corrected_by=("tapfinger.accumulation", "tapfinger.accumulation.less"),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "accumulation.less",
         "Counted as each slot ends, they sum to the flow times less a slot for every task.",
         "Section V-B, task accumulation, corrected",
         _less_one_each,
         Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "reward.local",
         r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks that run on it, and those that wait "
         "for it divided by the number of clusters for which they do.",
@@ -317,9 +311,8 @@ CLAIMS = (
         lambda view: _local(view, lambda clusters: 1.0 / clusters),
         Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.waiting_twice)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "reward.local.published",
         r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks associated with it. A task that "
         "waits for several clusters is counted by each.",
@@ -328,9 +321,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named.waiting_twice),
         corrected_by=("tapfinger.reward.local", "tapfinger.accumulation"),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "usage",
         "The units held in each slot, before any are released, sum to what bundles and running "
         "times of tasks multiply to.",
@@ -338,9 +330,8 @@ CLAIMS = (
         lambda view: _held(view, after=False),
         Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "usage.end",
         "They do if they are counted at the end of each slot, after what is complete has released "
         "its units. Recorded figures of the paper count so.",
@@ -349,6 +340,5 @@ CLAIMS = (
         Relation.EQUAL,
         one(named.started_at_once),
         corrected_by=("tapfinger.usage",),
-        **PLANNED,
     ),
 )

@@ -266,7 +266,7 @@ class Claim:
                 reason = f"assumption fails: {assumption.name}"
                 return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
         try:
-            found = worst(self.relation, self.measure(view()))
+            found = worst(self.relation, self._several(self.measure(view())))
         except NotApplicableError as why:
             return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
         except Exception as error:
@@ -289,16 +289,20 @@ class Claim:
             instance=label,
         )
 
-
-def worst(relation: Relation, found: Measured) -> Measurement:
-    """Return the only measurement, or that which leaves the relation the least slack."""
-    several = list(found) if isinstance(found, Iterable) else [found]
-    for one in several:
-        if not isinstance(one, Measurement):
+    def _several(self, found: Any) -> list[Measurement]:
+        """Return what the measure has returned, or yielded."""
+        several = list(found) if isinstance(found, Iterable) else [found]
+        if not all(isinstance(one, Measurement) for one in several):
             raise OptionError(
-                f"a measure returned a {type(found).__name__}; it must return "
+                f"claim {self.id}: its measure returned a {type(found).__name__}; it must return "
                 "Measurement(measured, guaranteed), or several"
             )
+        return several
+
+
+def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
+    """Return the measurement that leaves a relation the least slack."""
+    several = list(found)
     if not several:
         raise NotApplicableError("there is nothing to compare, or all of it is too large")
     return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))

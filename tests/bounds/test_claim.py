@@ -101,6 +101,17 @@ def test_measurement_that_cannot_be_made_is_vacuous():
     assert found.reason == "too large for exact enumeration"
 
 
+@pytest.mark.parametrize("several", [list, iter])
+def test_of_several_measurements_that_of_least_slack_counts(several):
+    claim = claim_about(
+        0.0, measure=lambda x: several([Measurement(g, 1.0) for g in (3.0, x, 2.0)])
+    )
+    assert claim.check(1.5).measured == 1.5
+    assert claim.check(2.5).measured == 2.0
+    nothing = claim_about(0.0, measure=lambda x: several([])).check(1.0)
+    assert nothing.reason.startswith("there is nothing to compare")
+
+
 def test_nan_is_an_error_not_a_verdict():
     with pytest.raises(EdgeOptError, match="claim made"):
         claim_about(1.0).check(math.nan)

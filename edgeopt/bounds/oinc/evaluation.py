@@ -23,6 +23,8 @@ from edgeopt.online.oinc.retraining import run_density
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.retraining import FlowBound
@@ -201,12 +203,10 @@ class Evaluation:
         """Run Algorithm 4 on sites that are faster; see `run_density`."""
         return run_density(self.problem, epsilon=epsilon, **how)
 
-    def certificate(
-        self, epsilon: float, scale: float | None = None, **how: Any
-    ) -> DualCertificate:
-        """Build the dual point of a run."""
-        run = self.run(epsilon, **how)
-        return dual_certificate(self.problem, run, epsilon, scale=scale)
+    def certificates(self, scale: float | None = None, **how: Any) -> Iterator[DualCertificate]:
+        """Yield the dual points of runs, at each of the speeds."""
+        for epsilon in self.epsilons:
+            yield dual_certificate(self.problem, self.run(epsilon, **how), epsilon, scale=scale)
 
     @once
     def bound(self, **how: Any) -> FlowBound:

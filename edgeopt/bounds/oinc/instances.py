@@ -289,6 +289,9 @@ NAMED_JOBS = {
 }
 """Jobs on which a printed statement fails: a true one has to hold there too."""
 
+ALL_JOBS = {**JOBS, **NAMED_JOBS}
+"""Both."""
+
 DUE = each(drawn_due, range(12))
 """Random jobs with deadlines."""
 

@@ -12,7 +12,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import claim
-from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
+from edgeopt.bounds.oinc.instances import ALL_JOBS
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.named_instances import lone_job, short_jobs
@@ -62,12 +62,6 @@ def _completions(view: Evaluation) -> Iterator[Measurement]:
         least = schedule.potential().sum() + problem.weight @ problem.arrival
         yield Measurement(float(problem.weight @ schedule.completion), float(least))
 
-
-_SERVED = {
-    **JOBS,
-    **NAMED_JOBS,
-    **one(named.ends_later),
-}
 
 LARGEST = 20_000
 """Columns up to which a program is solved over its whole horizon."""
@@ -161,7 +155,7 @@ def _long_enough(view: Evaluation) -> Measured:
 
 SHORT = 2
 
-_INSTANCES = {**JOBS, **NAMED_JOBS, **one(named.ends_later)}
+_INSTANCES = {**ALL_JOBS, **one(named.ends_later)}
 
 by_program = partial(claim, tolerance=SOLVED)
 
@@ -173,7 +167,7 @@ CLAIMS = (
         "Lemma 1, corrected",
         lambda view: _job_by_job(view.fluid),
         Relation.AT_MOST,
-        _SERVED,
+        _INSTANCES,
     ),
     claim(
         "lemma1.completion",
@@ -182,7 +176,7 @@ CLAIMS = (
         "Lemma 1, corrected",
         _completions,
         Relation.AT_LEAST,
-        _SERVED,
+        _INSTANCES,
     ),
     claim(
         "lemma1.published",
@@ -201,7 +195,7 @@ CLAIMS = (
         "Lemma 1, sharpened",
         _from_the_middle,
         Relation.AT_MOST,
-        _SERVED,
+        _INSTANCES,
     ),
     claim(
         "lemma1.middle.fluid",

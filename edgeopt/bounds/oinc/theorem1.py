@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import competitive_factor
 from edgeopt.bounds.oinc.evaluation import about_jobs
-from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
+from edgeopt.bounds.oinc.instances import ALL_JOBS
 from edgeopt.bounds.paper import EXACT, SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
@@ -21,19 +21,15 @@ if TYPE_CHECKING:
     from edgeopt.bounds.oinc.evaluation import Evaluation
 
 
-def _certificates(view: Evaluation, scale: float | None = None) -> Iterator[DualCertificate]:
-    for epsilon in view.epsilons:
-        yield view.certificate(epsilon, scale)
-
-
 def _violation(view: Evaluation, scale: float | None = None) -> Iterator[Measurement]:
     """Find the constraint of P2 that is broken most, time counted from the middle of slots."""
-    for point in _certificates(view, scale):
+    for point in view.certificates(scale):
         yield Measurement(point.violation, 0.0, _arrays(point), size=point.heaviest)
 
 
-def _violation_in_time(view: Evaluation) -> Iterator[Measurement]:
-    for point in _certificates(view):
+def violation_in_time(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Find the same at all instants, by the dual points of runs."""
+    for point in view.certificates(**how):
         yield Measurement(point.violation_in_time, 0.0, _arrays(point), size=point.heaviest)
 
 
@@ -42,21 +38,29 @@ def _arrays(point: DualCertificate) -> dict[str, object]:
 
 
 def _value(view: Evaluation) -> Iterator[Measurement]:
-    for point in _certificates(view):
+    for point in view.certificates():
         flow = view.run(point.epsilon).weighted_flow
         share = point.scale * point.epsilon / (1.0 + point.epsilon)
         yield Measurement(point.value, share * flow, _arrays(point))
 
 
-def _ratio(view: Evaluation) -> Iterator[Measurement]:
-    """Compare the run with what the theorem allows over the best schedule that is known."""
+def ratio(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Compare runs with what the theorem allows over the best schedule that is known."""
     best = min(view.fluid, key=lambda schedule: schedule.objective)
+    return _over(view, best.objective, {"schedule": best}, **how)
+
+
+def ratio_to_program(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Compare runs with the optimum of the program, from the middle of slots."""
+    return _over(view, view.middle, {"optimum": view.middle}, **how)
+
+
+def _over(
+    view: Evaluation, best: float, proof: dict[str, Any], **how: Any
+) -> Iterator[Measurement]:
     for epsilon in view.epsilons:
-        yield Measurement(
-            view.run(epsilon).weighted_flow,
-            competitive_factor(epsilon) * best.objective,
-            {"epsilon": epsilon, "schedule": best},
-        )
+        flow = view.run(epsilon, **how).weighted_flow
+        yield Measurement(flow, competitive_factor(epsilon) * best, {"epsilon": epsilon, **proof})
 
 
 def _ratio_of_completions(view: Evaluation) -> Iterator[Measurement]:
@@ -68,19 +72,8 @@ def _ratio_of_completions(view: Evaluation) -> Iterator[Measurement]:
         yield Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon})
 
 
-def _ratio_to_program(view: Evaluation) -> Iterator[Measurement]:
-    """Compare the run with the optimum of the program, from the middle of slots."""
-    optimum = view.middle
-    for epsilon in view.epsilons:
-        yield Measurement(
-            view.run(epsilon).weighted_flow,
-            competitive_factor(epsilon) * optimum,
-            {"epsilon": epsilon, "optimum": optimum},
-        )
-
-
 def _published_program(view: Evaluation) -> Iterator[Measurement]:
-    for point in _certificates(view):
+    for point in view.certificates():
         theta, eta = point.of_published_program()
         broken = certify(view.problem, theta, eta).violation
         proof = {"theta": theta, "eta": eta}
@@ -89,16 +82,17 @@ def _published_program(view: Evaluation) -> Iterator[Measurement]:
 
 def _value_in_published_program(view: Evaluation) -> Iterator[Measurement]:
     assert view.problem.weight is not None
-    for point in _certificates(view):
+    for point in view.certificates():
         theta, eta = point.of_published_program()
         least = point.value - view.problem.weight.sum() / 2.0
         size = float(theta.sum() + eta.sum())
         yield Measurement(float(theta.sum() - eta.sum()), least, size=size)
 
 
-def _costs_in_sum(view: Evaluation) -> Iterator[Measurement]:
+def costs_in_sum(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Compare the weighted flow time with the costs in sum, at several speeds."""
     for epsilon in (0.0, *view.epsilons):
-        run = view.run(epsilon)
+        run = view.run(epsilon, **how)
         proof = {"epsilon": epsilon, "cost": run.cost, "completion": run.completion}
         yield Measurement(run.weighted_flow, float(run.cost.sum()), proof)
 
@@ -109,8 +103,6 @@ def _jobs(view: Evaluation) -> Evaluation:
     return view
 
 
-_INSTANCES = {**JOBS, **NAMED_JOBS}
-
 CLAIMS = (
     about_jobs(
         "theorem1",
@@ -119,9 +111,9 @@ CLAIMS = (
         r"speed that serves each job at one site, $\epsilon \le 1$, and $(1 + \epsilon) / "
         r"\epsilon$ times beyond. It serves the densest job and wastes no time.",
         "Theorem 1, corrected",
-        lambda view: _ratio(_jobs(view)),
+        lambda view: ratio(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.completion",
@@ -130,7 +122,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _ratio_of_completions(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.certificate",
@@ -140,7 +132,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _violation(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.instants",
@@ -148,9 +140,9 @@ CLAIMS = (
         r"l_k / 2$ at every instant $\tau \ge a_k$: they bound schedules that end jobs within "
         "slots too.",
         "Theorem 1, corrected",
-        lambda view: _violation_in_time(_jobs(view)),
+        lambda view: violation_in_time(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.value",
@@ -159,16 +151,16 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _value(_jobs(view)),
         Relation.EQUAL,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.program",
         r"F is at most $2 / \epsilon$ times the optimum of P1 with the time of a slot counted from "
         r"its middle, $\epsilon \le 1$.",
         "Theorem 1, corrected",
-        lambda view: _ratio_to_program(_jobs(view)),
+        lambda view: ratio_to_program(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
         tolerance=SOLVED,
     ),
     about_jobs(
@@ -177,7 +169,7 @@ CLAIMS = (
         "Theorem 1, for P2 as printed",
         lambda view: _published_program(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.unshifted.value",
@@ -185,7 +177,7 @@ CLAIMS = (
         "Theorem 1, for P2 as printed",
         lambda view: _value_in_published_program(_jobs(view)),
         Relation.AT_LEAST,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "theorem1.whole_costs",
@@ -203,9 +195,9 @@ CLAIMS = (
         r"$F = \sum_k C_{kj^*}$: what each job adds as it is dispatched sums up to the weighted "
         "flow time, whoever comes later.",
         "Equation (6), corrected",
-        lambda view: _costs_in_sum(_jobs(view)),
+        lambda view: costs_in_sum(_jobs(view)),
         Relation.EQUAL,
-        _INSTANCES,
+        ALL_JOBS,
         tolerance=EXACT,
     ),
 )

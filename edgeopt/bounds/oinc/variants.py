@@ -8,9 +8,9 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.certificate import competitive_factor
 from edgeopt.bounds.oinc.evaluation import about_jobs
-from edgeopt.bounds.oinc.instances import JOBS, NAMED_JOBS
+from edgeopt.bounds.oinc.instances import ALL_JOBS, NAMED_JOBS
+from edgeopt.bounds.oinc.theorem1 import costs_in_sum, ratio, ratio_to_program, violation_in_time
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
 
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from edgeopt.bounds.oinc.evaluation import Evaluation
-
-
-def _costs_of_variants(view: Evaluation, **how: Any) -> Iterator[Measurement]:
-    """Compare the weighted flow time with the costs in sum, at several speeds."""
-    for epsilon in (0.0, *view.epsilons):
-        run = view.run(epsilon, **how)
-        yield Measurement(run.weighted_flow, float(run.cost.sum()), {"epsilon": epsilon})
 
 
 def _late_costs(view: Evaluation) -> Iterator[Measurement]:
@@ -39,42 +32,6 @@ def _flow_at_unit_speed(view: Evaluation, **how: Any) -> Measurement:
     return Measurement(
         view.run(0.0, **how).weighted_flow, view.run(0.0).weighted_flow, {"run": view.run(0.0)}
     )
-
-
-def _ratio(view: Evaluation, **how: Any) -> Iterator[Measurement]:
-    """Compare a run with what Theorem 1 allows over a schedule at unit speed."""
-    best = min(view.fluid, key=lambda schedule: schedule.objective)
-    for epsilon in view.epsilons:
-        yield Measurement(
-            view.run(epsilon, **how).weighted_flow,
-            competitive_factor(epsilon) * best.objective,
-            {"epsilon": epsilon, "schedule": best},
-        )
-
-
-def _violation(view: Evaluation, **how: Any) -> Iterator[Measurement]:
-    for point in (view.certificate(epsilon, **how) for epsilon in view.epsilons):
-        yield Measurement(point.violation_in_time, 0.0, size=point.heaviest)
-
-
-_INSTANCES = {**JOBS, **NAMED_JOBS}
-
-
-def _costs_of_waste(view: Evaluation) -> Iterator[Measurement]:
-    """Compare the weighted flow time with the costs in sum, at several speeds."""
-    for epsilon in (0.0, *view.epsilons):
-        run = view.run(epsilon, service="slot")
-        yield Measurement(run.weighted_flow, float(run.cost.sum()), {"epsilon": epsilon})
-
-
-def _ratio_to_program(view: Evaluation) -> Iterator[Measurement]:
-    """Compare a run that wastes the rest of slots with the program that it should be near to."""
-    for epsilon in view.epsilons:
-        yield Measurement(
-            view.run(epsilon, service="slot").weighted_flow,
-            competitive_factor(epsilon) * view.middle,
-            {"epsilon": epsilon},
-        )
 
 
 def _augmented(view: Evaluation) -> Measurement:
@@ -125,7 +82,7 @@ CLAIMS = (
         "sequence.published",
         r"$F = \sum_k C_{kj^*}$ if the job of least density is served, as printed.",
         "Algorithm 4, line 6",
-        lambda view: _costs_of_variants(view, serve="argmin"),
+        lambda view: costs_in_sum(view, serve="argmin"),
         Relation.EQUAL,
         one(named_instances.two_densities),
         corrected_by=("oinc.costs",),
@@ -136,7 +93,7 @@ CLAIMS = (
         r"$\epsilon \le 1$, if the job of least density is served, as printed. No factor does: it "
         "grows with the length of the light job.",
         "Algorithm 4, line 6, and Theorem 1",
-        lambda view: _ratio(view, serve="argmin"),
+        lambda view: ratio(view, serve="argmin"),
         Relation.AT_MOST,
         one(named_instances.light_and_long, 10),
         corrected_by=("oinc.theorem1",),
@@ -147,7 +104,7 @@ CLAIMS = (
         r"a job that goes ahead delays each of the others by its own length, $h_{kj} \sum_{Q^2} "
         r"l_{k'}$.",
         "Equation (6)",
-        lambda view: _costs_of_variants(view, formula="published"),
+        lambda view: costs_in_sum(view, formula="published"),
         Relation.EQUAL,
         one(named_instances.delaying, 2),
         corrected_by=("oinc.costs",),
@@ -165,7 +122,7 @@ CLAIMS = (
         "equation6.certificate",
         "The costs by the printed sum make a dual point that breaks no constraint.",
         "Equation (6) and Theorem 1",
-        lambda view: _violation(view, formula="published"),
+        lambda view: violation_in_time(view, formula="published"),
         Relation.AT_MOST,
         one(named_instances.delaying, 3),
         corrected_by=("oinc.theorem1.certificate",),
@@ -177,7 +134,7 @@ CLAIMS = (
         "Equation (6), with late binding",
         _late_costs,
         Relation.EQUAL,
-        {**_INSTANCES, **one(named_instances.greedy_move)},
+        {**ALL_JOBS, **one(named_instances.greedy_move)},
     ),
     about_jobs(
         "late.never_worse",
@@ -194,7 +151,7 @@ CLAIMS = (
         r"$F = \sum_k C_{kj^*}$ if a site serves one job in a slot and wastes the rest, as "
         "published.",
         "Algorithm 4, lines 5 to 9",
-        _costs_of_waste,
+        lambda view: costs_in_sum(view, service="slot"),
         Relation.EQUAL,
         one(named_instances.short_jobs, 1),
         corrected_by=("oinc.costs", "oinc.waste.whole"),
@@ -205,7 +162,7 @@ CLAIMS = (
         r"middle, $\epsilon \le 1$, if a site serves one job in a slot and wastes the rest, as "
         "printed. No factor does: it grows with the number of short jobs.",
         "Algorithm 4, lines 5 to 9, and Theorem 1",
-        _ratio_to_program,
+        lambda view: ratio_to_program(view, service="slot"),
         Relation.AT_MOST,
         one(named_instances.short_jobs, 10),
         corrected_by=("oinc.theorem1.program", "oinc.waste.whole"),
@@ -236,7 +193,7 @@ CLAIMS = (
         "Algorithm 4, lines 5 to 9",
         _whole_slots,
         Relation.EQUAL,
-        _INSTANCES,
+        ALL_JOBS,
     ),
     about_jobs(
         "completion.published",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class NotApplicableError(EdgeOptError):
 
 @dataclass(frozen=True)
 class Assumption:
-    """A named predicate that an instance must satisfy for a claim to speak about it.
+    """A named predicate that an instance must satisfy for a claim to apply to it.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Claim:
     relation
         How measured must stand to guaranteed.
     instance_type
-        Type, or types, of the instances it speaks about.
+        Type, or types, of the instances it applies to.
     test_instances
         Named instances on which the claim is checked when the caller brings none: the
         counterexample of a false claim, a spread of cases for a true one.
@@ -176,7 +176,7 @@ class Claim:
         Parameters
         ----------
         instance
-            The instance; by default the worst one of the claim's own family.
+            The instance; by default the worst of the claim's own test instances.
         **options
             Passed to the view, such as a plan that is already solved.
 
@@ -188,71 +188,37 @@ class Claim:
         Raises
         ------
         OptionError
-            If the instance has a type the claim does not speak about.
+            If the claim does not apply to instances of its type.
         """
         if instance is None:
             if options:
                 raise OptionError(f"options {sorted(options)} belong to an instance; give one")
             return self.worst(lambda build: self.view(build()))
         if not isinstance(instance, self.instance_type):
-            raise OptionError(f"claim {self.id} does not speak about {type(instance).__name__}")
+            raise OptionError(f"claim {self.id} does not apply to a {type(instance).__name__}")
         return self.decide(instance, lambda: self.view(instance, **options))
 
     def worst(self, view_of: Callable[[Callable[[], Any]], Any]) -> Verdict:
-        """Check the claim's own family and return the worst verdict.
+        """Check the claim on its own test instances and return the worst verdict.
 
-        Parameters
-        ----------
-        view_of
-            Maps an entry of `test_instances` to the view of the instance that it builds.
-
-        Returns
-        -------
-        Verdict
-            A violated one if there is any, then the least room; vacuous only if all are.
+        `view_of` maps an entry of `test_instances` to the view of the instance that it builds.
         """
-        verdicts = self.on_family(view_of)
+        verdicts = [
+            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
+            for name, build in self.test_instances.items()
+        ]
         worst = worst_verdict(verdicts)
         if len(verdicts) == 1 or worst.verdict is Finding.VACUOUS:
             return worst
         vacuous = sum(v.verdict is Finding.VACUOUS for v in verdicts)
         reason = f"worst of {len(verdicts)} named instances, {vacuous} of them vacuous"
-        return Verdict(**{**vars(worst), "reason": reason})
-
-    def on_family(self, view_of: Callable[[Callable[[], Any]], Any]) -> list[Verdict]:
-        """Check the claim on every instance of its own family.
-
-        Parameters
-        ----------
-        view_of
-            As `worst` takes it.
-
-        Returns
-        -------
-        list of Verdict
-            In the order of the family.
-        """
-        return [
-            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
-            for name, build in self.test_instances.items()
-        ]
+        return replace(worst, reason=reason)
 
     def decide(self, instance: Any, view: Callable[[], Any], name: str | None = None) -> Verdict:
         """Compare the two numbers on one instance.
 
-        Parameters
-        ----------
-        instance
-            The instance, for the assumptions.
-        view
-            Gives the view of the instance; called only when all assumptions hold.
-        name
-            What to call the instance; its fingerprint by default.
-
-        Returns
-        -------
-        Verdict
-            The finding.
+        The view is built only where all assumptions hold; the verdict calls the instance by its
+        name, or by its fingerprint.
         """
         label = instance_label(instance) if name is None else name
         for assumption in self.assumptions:

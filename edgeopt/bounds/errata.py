@@ -1,4 +1,4 @@
-"""Formulas that a paper prints wrong, beside what holds, with the numbers of a small example."""
+"""Formulas that a paper prints wrong, their corrections, and the numbers of a small example."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """A formula or a setting of a paper that does not say what is meant.
+    """A wrong formula or setting of a paper, and its correction.
 
     Parameters
     ----------

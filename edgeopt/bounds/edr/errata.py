@@ -1,4 +1,4 @@
-"""What the paper on demand response prints wrong, beside what holds."""
+"""Errors in the paper on demand response, and their corrections."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ def _more_rounds(bound: Literal["published", "corrected"]) -> float:
     return many - few
 
 
-def _room(problem: Relaxed) -> float:
-    """Return by how much Assumption 2 leaves room for Assumption 3."""
+def _margin(problem: Relaxed) -> float:
+    """Return by how much the slack of Assumption 2 exceeds the drift of Assumption 3."""
     return problem.slack - float(problem.drift.max(initial=0.0))
 
 
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
-    alike, lemma5, room = three_alike(), named_instances.lemma5(), no_room()
+    alike, lemma5, overloaded = three_alike(), named_instances.lemma5(), no_room()
     floored = max(float(product(alike.energy, x)) for x in alike.law("floor"))
     problem, least = Relaxed.of(lemma5), parts(lemma5)
     price = lemma5.energy_weight * lemma5.price[:, None]
@@ -93,8 +93,8 @@ def errata() -> tuple[Erratum, ...]:
     still = Relaxed.of(named_instances.theorem3())
     scaled = ScaledStep(still.frames, point=1.0, gradient=1.0).sizes(0).primal
     many = np.tile(problem.cost, COPIES)
-    load = float((room.points @ room.instance.round_work).max())
-    able = float((room.instance.capacity * room.instance.slots).max())
+    load = float((overloaded.points @ overloaded.instance.round_work).max())
+    able = float((overloaded.instance.capacity * overloaded.instance.slots).max())
     return (
         erratum(
             "rounds.published",
@@ -155,8 +155,8 @@ def errata() -> tuple[Erratum, ...]:
             "less the drift is given.",
             "arriving(), and the same task from the first frame on",
             (
-                _room(Relaxed.of(arriving())),
-                _room(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
+                _margin(Relaxed.of(arriving())),
+                _margin(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
                 0.0,
             ),
             Relation.AT_LEAST,

@@ -211,7 +211,7 @@ class Evaluation:
     def instance(self) -> EdrInstance:
         """The instance itself."""
         if not isinstance(self._whole, EdrInstance):
-            raise NotApplicableError("speaks about requests, and only training is given")
+            raise NotApplicableError("needs requests, and only the training problem is given")
         return self._whole
 
     @cached_property

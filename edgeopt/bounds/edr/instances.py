@@ -84,9 +84,9 @@ def hand(
 
 
 def jensen_half() -> Planned:
-    """Plan half a round on `jensen`: serving costs 0 beside it, and 2.5 on average when rounded.
+    """Plan half a round on `jensen`: serving then costs 0, and 2.5 on average when rounded.
 
-    The comparator trains a whole round, and serving costs 5 beside it.
+    The comparator trains a whole round, and serving then costs 5.
     """
     return Planned(jensen(), np.array([[0.5]]))
 
@@ -195,10 +195,10 @@ def tiled(instance: EdrInstance, times: int, *, keep_rate: bool = False) -> EdrI
 
 
 def steady(seed: int) -> EdrInstance:
-    """Draw an instance whose tasks train all the time, with caps that leave some room.
+    """Draw an instance whose tasks train all the time, with caps that leave some slack.
 
-    Sites are those of `edgeopt.instances.edr.named_instances.small`, with room for everything; over
-    a dozen frames the price changes from frame to frame.
+    Sites are those of `edgeopt.instances.edr.named_instances.small`, with capacity for everything;
+    over a dozen frames the price changes from frame to frame.
     """
     draw = np.random.default_rng(seed)
     base = small(draw)
@@ -396,4 +396,4 @@ PARAMETER_SPACES = (
     of_seeds("drawn", small, EdrInstance),
     of_seeds("steady", steady, EdrInstance),
 )
-"""In the order in which they are looked at."""
+"""In the order in which they are searched."""

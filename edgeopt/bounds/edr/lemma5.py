@@ -63,26 +63,26 @@ def _served(view: Evaluation, points: np.ndarray) -> float:
 
 
 def _best(view: Evaluation) -> float:
-    """Cost of serving all slots of each frame together, beside the even rates."""
+    """Cost of serving all slots of each frame together, with the even rates trained."""
     problem, weight = view.problem, view.instance.delay_weight
     found = (view.serving.together(t, problem.rate[t]) for t in range(problem.frames))
     return sum(require_whole(one, t).cost(weight) for t, one in enumerate(found))
 
 
 def _apart(view: Evaluation, promise: float) -> Measured:
-    """Compare the left side of (47), beside even rates and beside the run, with a constant.
+    """Compare the left side of (47), for even rates and for the run, with a constant.
 
     Training costs the same on both of its sides, since the comparators are the even rates.
     """
 
-    def beside(rounds: np.ndarray) -> Measurement:
+    def apart(rounds: np.ndarray) -> Measurement:
         served, best = _served(view, rounds), _best(view)
         return Measurement(served - best, promise, size=abs(served) + abs(best))
 
-    found = [beside(view.problem.rate)]
+    found = [apart(view.problem.rate)]
     if view.problem.tasks:
         with suppress(NotApplicableError):
-            found.append(beside(view.points))
+            found.append(apart(view.points))
     return found
 
 
@@ -140,7 +140,7 @@ def _exponent(horizons: Sequence[int], value: Callable[[int], float]) -> float:
 
 
 def _regret_exponent(view: Evaluation) -> Measurement:
-    """Keep comparators and constraints as they are in the long run: they have settled."""
+    """Keep comparators and constraints as they are in the long run, when they no longer change."""
     fixed = Constants.of(view.problem)
     still = {"drift": fixed.drift, "path": fixed.path}
     return Measurement(_exponent(NEAR, lambda T: _at(view, T, **still).regret), 2 / 3)

@@ -1,4 +1,4 @@
-"""Single formulas that say less, or something else, than they are used for."""
+"""Constraints and formulas that mean something else than they are used for."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
         yield frame, solve_routing(routing_problem(instance, shown, price=price, budget=cap))
 
 
-def _room_of_routes(view: Evaluation) -> np.ndarray:
+def _spare_capacity(view: Evaluation) -> np.ndarray:
     """Capacity less load of every single route, over all frames."""
-    room = [
+    spare = [
         view.instance.capacity[plan.problem.site] - plan.flow * plan.problem.work[plan.problem.type]
         for _, plan in _plans(view)
     ]
-    routes = np.concatenate(room)
+    routes = np.concatenate(spare)
     if routes.size == 0:
         raise NotApplicableError("there are no requests")
     return routes
 
 
 def _h2(view: Evaluation) -> Measurement:
-    return Measurement(_room_of_routes(view).min(), 0.0, size=float(view.instance.capacity.max()))
+    return Measurement(_spare_capacity(view).min(), 0.0, size=float(view.instance.capacity.max()))
 
 
 def _h2_as_published(view: Evaluation) -> Measurement:
-    return Measurement(-_room_of_routes(view).max(), 0.0, size=float(view.instance.capacity.max()))
+    return Measurement(-_spare_capacity(view).max(), 0.0, size=float(view.instance.capacity.max()))
 
 
 def _spent(view: Evaluation, known: str) -> Iterator[Measurement]:
@@ -79,10 +79,11 @@ def _unserved_work(view: Evaluation) -> Measured:
     able = instance.capable.any(axis=1)
     for _, plan in _plans(view):
         lost = plan.unserved.sum(axis=1) @ plan.problem.work
-        asked = plan.problem.demand.sum(axis=1) @ plan.problem.work
-        room = float(instance.capacity[able].sum())
+        demand = plan.problem.demand.sum(axis=1) @ plan.problem.work
+        able_to = float(instance.capacity[able].sum())
         found += [
-            Measurement(a, b - room, size=float(b + room)) for a, b in zip(lost, asked, strict=True)
+            Measurement(a, b - able_to, size=float(b + able_to))
+            for a, b in zip(lost, demand, strict=True)
         ]
     return found
 

@@ -1,4 +1,4 @@
-r"""The relaxed training problem that Algorithm 1 plays, and the constants of its analysis.
+r"""The relaxed training problem that Algorithm 1 solves, and the constants of its analysis.
 
 .. math:: \min \sum_t c^t \cdot x^t \quad \text{s.t.} \quad \sum_t g^t(x^t) \le 0, \quad
     e^t \cdot x^t \le R^t, \quad 0 \le x^t \le u, \qquad g^t_i(x) = a^t_i - x_i
@@ -137,5 +137,5 @@ class Relaxed:
         left = self.cap - self.energy @ wanted
         per_unit = self.energy.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(per_unit > 0, left / per_unit, np.inf)
-        return float(min((self.upper - wanted).min(), room.min()))
+            spare = np.where(per_unit > 0, left / per_unit, np.inf)
+        return float(min((self.upper - wanted).min(), spare.min()))

@@ -27,7 +27,7 @@ SMALLEST = 10**6
 """Largest denominator of rounds; theirs would be a power of two and long, if they were floats."""
 
 FEW = 6
-"""Frames of an instance that are looked at."""
+"""Most frames of an instance that are rounded."""
 
 
 @dataclass(frozen=True)

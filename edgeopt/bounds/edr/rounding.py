@@ -36,11 +36,11 @@ def _energies(frame: Frame, law: Law) -> list[Fraction]:
     return [product(frame.energy, outcome) for outcome in law]
 
 
-def _most_energy(frames: Sequence[Frame], residual: str, room: int) -> Iterator[Measurement]:
-    """Compare the most energy of an outcome with what was planned and `room` rounds more."""
+def _most_energy(frames: Sequence[Frame], residual: str, more: int) -> Iterator[Measurement]:
+    """Compare the most energy of an outcome with what was planned and so many rounds more."""
     for frame in frames:
         law = frame.law(residual)
-        limit = frame.spent + room * frame.hungriest
+        limit = frame.spent + more * frame.hungriest
         yield Measurement(float(max(_energies(frame, law))), float(limit), {"law": law})
 
 

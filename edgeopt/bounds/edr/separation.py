@@ -169,7 +169,7 @@ SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(named.alternating_price, 16)}
 
 
 def _served_energy(view: Evaluation) -> float:
-    """Cost of the energy of the requests, served together beside the even rates."""
+    """Cost of the energy of the requests, served together with the even rates trained."""
     total = 0.0
     for t in range(view.problem.frames):
         found = require_whole(view.serving.together(t, view.problem.rate[t]), t)

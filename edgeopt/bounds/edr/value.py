@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEW = 3
-"""Frames that are looked at."""
+"""Most frames that are measured."""
 
 LARGEST = 4000
 """Routes of a frame up to which a program is written out in full."""
@@ -89,7 +89,7 @@ def _monotone(view: Evaluation) -> Iterator[Measurement]:
 
 
 def frame_problem(view: Evaluation, frame: int, split: str) -> RoutingProblem:
-    """Return all slots of a frame together, beside its fractional rounds."""
+    """Return all slots of a frame together, with its fractional rounds trained."""
     instance = view.instance
     rounds = view.points[frame] if instance.tasks else np.zeros(0)
     return routing_problem(

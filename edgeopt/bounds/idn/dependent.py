@@ -56,7 +56,7 @@ def _sandwich(
     gain: Callable[[Slot, NDArray[np.float64]], NDArray[np.float64]],
     bounding: Callable[[Slot, NDArray[np.float64]], NDArray[np.float64]],
 ) -> Iterator[Measurement]:
-    """Return the smallest room in Lambda <= G <= Lambda / psi, as an excess over 0."""
+    """Measure by how much Lambda <= G <= Lambda / psi is violated, slot by slot."""
     for slot in view.slots:
         scale = sum(kind.cost[-1] * kind.requests for kind in slot.types)
         g, product = gain(slot, view.allocations), bounding(slot, view.allocations)

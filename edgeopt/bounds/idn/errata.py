@@ -1,4 +1,4 @@
-"""What the paper on inference delivery networks prints wrong, beside what holds."""
+"""Errors in the paper on inference delivery networks, and their corrections."""
 
 from __future__ import annotations
 

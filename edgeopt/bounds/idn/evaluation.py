@@ -55,7 +55,7 @@ HALVINGS = 70
 
 
 def free(instance: IdnInstance) -> NDArray[np.bool_]:
-    """Return the nodes with a choice: neither pinned nor without budget nor room for all, [V]."""
+    """Return the nodes with a choice, [V]: not pinned, with a budget for some models, not all."""
     return np.asarray(instance.active & ~instance.saturated)
 
 

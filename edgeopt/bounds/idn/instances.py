@@ -182,8 +182,8 @@ def two_shelves() -> IdnInstance:
 def two_large_models() -> Adversary:
     """Hold two models of 3 MB and gain 1 under 5 MB of budget, both with fraction 5/6.
 
-    One of them is settled, the other left over: dropping it leaves a gain of 1, less than (1 - 1/e)
-    x 5/3 = 1.054.
+    One of them becomes whole, the other stays fractional: dropping that leaves a gain of 1, less
+    than (1 - 1/e) x 5/3 = 1.054.
     """
     return _chosen(shelf([3, 3], [1, 1], 5), {}, [[5 / 6, 5 / 6], [1, 1]])
 
@@ -192,7 +192,7 @@ def large_leftover(eps: float = 0.01) -> Adversary:
     """Fix the best fractional allocation of `crowded_out`, (1, 1 - eps).
 
     Dropping what is left over leaves the small model with its gain of 2 eps, and nothing fits
-    beside it; the larger model alone gains 1.
+    next to it; the larger model alone gains 1.
     """
     return _chosen(crowded_out(eps), {}, [[1, 1 - eps], [1, 0], [0, 1]])
 
@@ -203,7 +203,7 @@ def roomy_node() -> IdnInstance:
 
 
 def tight_repository() -> IdnInstance:
-    """Two models of 1 MB; the cloud hosts one of them and has room for no more."""
+    """Two models of 1 MB; the cloud hosts one of them and no more fits."""
     instance = unneeded_model().instance
     return instance.replace(budget=np.array([1.5, 1.0]))
 

@@ -48,7 +48,7 @@ def node_law(point: Numbers, size: Numbers, residual: Residual = "bernoulli") ->
 
 @lru_cache(maxsize=1024)
 def _kept_law(point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual) -> Law:
-    # Several claims ask for the same law, and fractions are slow.
+    # Several claims need the same law, and fractions are slow.
     from edgeopt.rounding import depround_law
 
     if residual == "half":
@@ -145,7 +145,7 @@ class Knapsack:
             self._with({i: y[i] - down, j: y[j] + down * ratio}),
         )
 
-    def settle(self, m: int, value: int) -> Knapsack:
+    def with_last(self, m: int, value: int) -> Knapsack:
         """Set the residual entry."""
         return self._with({m: Fraction(value)})
 
@@ -186,7 +186,7 @@ def law_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome, Fractio
             first, (up, high, low) = pair[0], state.steps(*pair)
         elif last is not None:
             first, up = last, state.point[last]
-            high, low = state.settle(last, 1), state.settle(last, 0)
+            high, low = state.with_last(last, 1), state.with_last(last, 0)
         else:
             outcome = (*done, tuple(int(y) for y in state.point))
             if node + 1 == len(nodes):

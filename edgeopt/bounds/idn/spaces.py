@@ -94,7 +94,7 @@ EXPERTS = ParameterSpace(
     _experts,
     IdnInstance,
 )
-"""One node with room for one of several models, whose tasks are asked for in turn."""
+"""One node that can host one of several models, with requests for their tasks in turn."""
 
 
 def _projection(point: Mapping[str, Any]) -> Projection:
@@ -137,4 +137,4 @@ PARAMETER_SPACES = (
     PROJECTIONS,
     KNAPSACKS,
 )
-"""In the order in which they are looked at."""
+"""In the order in which they are searched."""

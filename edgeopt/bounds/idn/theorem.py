@@ -29,7 +29,7 @@ FEW = 20
 """Iterations where any number will do."""
 
 WORK = 2_000_000
-"""Slots times options that are looked at where the number of iterations does not matter."""
+"""Most slots times options of a run where the number of iterations does not matter."""
 
 
 def _require_use(view: Evaluation, constant: float, slots: int) -> float:
@@ -40,7 +40,7 @@ def _require_use(view: Evaluation, constant: float, slots: int) -> float:
         needed = math.ceil(slots * (promise / most) ** 2) if most > 0 else math.inf
         raise NotApplicableError(
             f"worse than trivial at T = {slots}: A sqrt(T) = {promise:.4g} ms, and earning nothing "
-            f"costs {most:.4g} ms; the bound speaks from T = {needed:.3g} on"
+            f"costs {most:.4g} ms; the bound is not trivial from T = {needed:.3g} on"
         )
     return promise
 

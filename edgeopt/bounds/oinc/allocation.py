@@ -118,11 +118,11 @@ _ROOMY = one(named_instances.two_requests, 0.5)
 _ALLOCATION_INSTANCES = {**REQUESTS, **_ROOMY, **one(named_instances.two_requests, 0.41)}
 
 WIDEST = 8
-"""Requests up to which all their sets are looked at."""
+"""Most requests of which all sets are enumerated."""
 
 
 def _optimum(view: Requests, *, objectives: bool) -> float:
-    """Look at all assignments; infinite where none meets the objectives."""
+    """Enumerate all assignments; infinite where none meets the objectives."""
     if not objectives:
         return min(assignment_cost(view.problem, site) for site in view.assignments())
     return min(_cost(view, site) for site in view.assignments())

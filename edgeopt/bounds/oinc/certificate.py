@@ -41,7 +41,7 @@ class Run(Protocol):
 
 
 def safe_scale(epsilon: float) -> float:
-    """Return the share of the costs that the dual point asks for, min(1, (1 + epsilon) / 2)."""
+    """Return the share of the costs that the dual point takes, min(1, (1 + epsilon) / 2)."""
     return min(1.0, (1.0 + epsilon) / 2.0)
 
 
@@ -118,7 +118,7 @@ class DualCertificate:
             \le l_k (\tau - a_k) / h_{kj} + l_k / 2, \qquad \tau \ge a_k
 
         Between arrivals and completions the left side stays and the right side grows: only
-        instants at which a job is complete, and arrivals, have to be looked at. Where this is 0
+        instants at which a job is complete, and arrivals, matter. Where this is 0
         the value bounds schedules in real time, whatever the durations.
         """
         problem, run = self.problem, self.run
@@ -211,7 +211,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class CertifiedRatio:
-    """Weighted flow time of a schedule beside a bound on that of every one.
+    """Weighted flow time of a schedule, and a lower bound on that of every schedule.
 
     Parameters
     ----------

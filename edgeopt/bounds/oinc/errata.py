@@ -1,4 +1,4 @@
-"""What the paper on continuous learning at the edge prints wrong, beside what holds."""
+"""Errors in the paper on continuous learning at the edge, and their corrections."""
 
 from __future__ import annotations
 

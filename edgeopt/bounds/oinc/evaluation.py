@@ -175,7 +175,7 @@ SHARE = 0.5
 """Share of every CPU that is kept for the jobs of an instance, unless the caller says."""
 
 DRAWN = 3
-"""Schedules that are drawn beside those of algorithms."""
+"""Schedules that are drawn in addition to those of algorithms."""
 
 
 class Evaluation:

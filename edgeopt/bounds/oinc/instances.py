@@ -187,7 +187,7 @@ class Split:
 
 
 def _sites(speed: np.ndarray) -> OincInstance:
-    """Return an instance of these sites, with one device that asks for nothing."""
+    """Return an instance of these sites, with one device that sends nothing."""
     return sequence([0], [1.0]).replace(speed=speed, rate=np.ones((1, 1, speed.size)))
 
 

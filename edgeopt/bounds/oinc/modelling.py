@@ -51,7 +51,7 @@ State = tuple[bytes, ...]
 
 
 def _shown(instance: OincInstance, slot: int) -> State:
-    """Return what the actor is shown: data and work; rooms are equal here."""
+    """Return what the actor is shown: data and work; the free shares of the CPUs are equal here."""
     here = instance.active[slot]
     parts = (instance.request_size, instance.request_work)
     return here.tobytes(), *(np.where(here, part[slot], 0.0).tobytes() for part in parts)

@@ -149,7 +149,7 @@ CLAIMS = (
     about_deadlines(
         "deadline",
         r"No job is complete before $a_k + \min_j h_{kj}$, whatever its deadline: deadlines are "
-        "wishes, and what is met is counted.",
+        "no constraints; those that are met are counted.",
         "Problem (1), constraint (1i), corrected",
         _earliest,
         Relation.AT_LEAST,
@@ -157,8 +157,8 @@ CLAIMS = (
     ),
     about_deadlines(
         "deadline.published",
-        r"Every job is complete by its deadline, $b_k \le D_k$, which the text asks for and "
-        "problem (1) does not hold.",
+        r"Every job is complete by its deadline, $b_k \le D_k$, which the text requires and "
+        "problem (1) omits.",
         "Problem (1), constraint (1i)",
         _lateness,
         Relation.AT_MOST,
@@ -168,7 +168,7 @@ CLAIMS = (
     about_periods(
         "shares",
         "P1 with durations at the shares that are kept while each job is there bounds the run. It "
-        "speaks of schedules at these shares, as Theorem 1 does.",
+        "holds for schedules at these shares, as Theorem 1 does.",
         "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share),
         Relation.AT_MOST,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Iterator[Measurement]:
-    """Compare potential and flow of the job that leaves least room, over all schedules."""
+    """Compare potential and flow of every job, over all schedules."""
     for schedule in schedules:
         for k, (phi, flow) in enumerate(
             zip(schedule.potential(midpoint=midpoint), schedule.flow, strict=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST = 2_000
-"""Assignments of requests to sites up to which all are looked at."""
+"""Most assignments of requests to sites that are enumerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Requests:
         """Yield all assignments of requests to sites."""
         requests, sites = self.problem.requests, self.problem.sites
         if requests == 0 or sites**requests > MOST:
-            raise NotApplicableError("no requests, or more assignments than can be looked at")
+            raise NotApplicableError("no requests, or too many assignments to enumerate")
         for choice in itertools.product(range(sites), repeat=requests):
             yield np.array(choice)
 

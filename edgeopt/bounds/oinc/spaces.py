@@ -224,4 +224,4 @@ PARAMETER_SPACES = (
     of_seeds("drawn", small, OincInstance),
     *FORMULAS,
 )
-"""In the order in which they are looked at."""
+"""In the order in which they are searched."""

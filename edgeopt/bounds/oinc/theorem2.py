@@ -34,7 +34,7 @@ def _least_stretch(view: Requests) -> Measurement:
 
 
 def _beside(view: Requests) -> Measurement:
-    """Look for a plan beside the jobs where there is one without them."""
+    """Look for a plan next to the jobs where there is one without them."""
     if min(view.stretch(site, 1.0) for site in view.assignments()) > 1.0:
         raise NotApplicableError("objectives cannot be met by the whole CPU either")
     return _least_stretch(view)
@@ -108,13 +108,13 @@ class Steps:
 
 
 def count_steps(problem: RetrainingProblem, site: np.ndarray, completion: np.ndarray) -> Steps:
-    """Count what Algorithm 4 looks at in a run."""
+    """Count the steps of Algorithm 4 in a run."""
     slots = int(np.ceil(completion.max(initial=0.0)))
     dispatch = sequence = longest = 0
     for t in range(slots):
         waiting = (problem.arrival < t) & (completion > t)
         for _ in np.flatnonzero(problem.arrival == t):
-            # All queues are looked through, each job once beside the new one itself.
+            # All queues are searched: every job in them, and the new one at every site.
             dispatch += int(waiting.sum()) + problem.sites
             waiting[_] = completion[_] > t
         queue = np.bincount(site[waiting], minlength=problem.sites)

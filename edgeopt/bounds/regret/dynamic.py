@@ -147,7 +147,7 @@ def dynamic_fit(
     ----------
     constraints
         Values :math:`g^t(x^t)`, to be at most 0 in sum, shape [T, m] if exact, or
-        [runs, T, m] with at least two runs; 0 where a constraint does not speak about a slot.
+        [runs, T, m] with at least two runs; 0 where a constraint does not apply to a slot.
     guarantee
         What a theorem promises.
     confidence

@@ -1,4 +1,4 @@
-"""What RESCUE's model and evaluation print wrong, beside what holds."""
+"""Errors in RESCUE's model and evaluation, and their corrections."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def errata() -> tuple[Erratum, ...]:
             r"The time budget $\bar d_l$ depends on the profile alone.",
             r"It is $\bar d_{jk}$: a run of device j on server k earns nothing past it.",
             "What is left of a deadline depends on the link between device and server. The spread "
-            "of the budgets is given, beside that of the longest runs that earn something.",
+            "of the budgets is given, then that of the longest runs that earn something.",
             name,
             (0.0, float(np.ptp(profit.budget)), float(np.ptp(_longest_paid(setting)))),
         ),

@@ -131,7 +131,7 @@ def reserved_budget(epsilon: float = 0.01, delta: float = 0.01) -> RescueInstanc
 
 
 def split_tolerance() -> RescueInstance:
-    """Let a reserved task need 5e-8 TMAC more than one of its two slots, beside a certain task.
+    """Let a reserved task need 5e-8 TMAC more than one of its two slots, and a certain task arrive.
 
     With the guard's tolerance 1e-9 the run of profit 1 is unsafe and the LP that forbids unsafe
     runs is worth 0. Who starts it all the same leaves 5e-8 TMAC unserved, less than the 1e-7 at
@@ -365,4 +365,4 @@ LOADS = ParameterSpace(
 """Two reserved tasks on a server of two slots, which need not fit together."""
 
 PARAMETER_SPACES = (few_slots(2), few_slots(3), TWO_DEVICES, STEADY, SETTING, LOADS)
-"""In the order in which they are looked at."""
+"""In the order in which they are searched."""

@@ -1,4 +1,4 @@
-"""Steps from a point to a nearby one that leaves less room."""
+"""Steps from a point to a nearby one of less slack."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _plainer(parameter: Parameter, value: float) -> Iterator[float]:
     half = (value + target) / 2
     wanted = [target, _short(half, 1), _short(half, 2)]
     wanted += [_short(value, digits) for digits in (1, 2, 3)]
-    for plain in map(parameter.settled, wanted):
+    for plain in map(parameter.nearest, wanted):
         nearer = abs(plain - target) < abs(value - target)
         if plain != value and (nearer or _length(plain) < _length(value)):
             yield plain
@@ -77,22 +77,22 @@ _DECADES: Final = math.log(10.0)
 """The largest step multiplies a pair of numbers by ten."""
 
 
-def walk(evaluations: Evaluations, start: Point, looks: int, rng: np.random.Generator) -> Point:
-    """Move by random steps, each repeated in growing length as long as it leaves less room.
+def walk(evaluations: Evaluations, start: Point, checks: int, rng: np.random.Generator) -> Point:
+    """Move by random steps, each repeated in growing length as long as the slack falls.
 
     Most of the moves multiply one number and multiply or divide another one by the same factor.
-    What a claim compares is made of products, so the points of least room often lie on a curve
+    What a claim compares is made of products, so the points of least slack often lie on a curve
     along which such a product is constant; steps of one number at a time leave it at once.
     """
     count = len(evaluations.space.parameters)
-    here, until = start, max(evaluations.left - looks, 0)
+    here, until = start, max(evaluations.left - checks, 0)
     idle, patience = 0, 40 * count
     while evaluations.left > until and idle < patience and evaluations.violation is None:
         move = _drawn(evaluations.space, rng)
         length = _GOLDEN ** -rng.uniform(0.0, _SMALLEST) * rng.choice((-1.0, 1.0))
         idle += 1
         while evaluations.left > until:
-            there = evaluations.space.settled(move(here, length))
+            there = evaluations.space.nearest(move(here, length))
             if there == here or evaluations.slack(there) > evaluations.slack(here):
                 break
             if evaluations.slack(there) == evaluations.slack(here):
@@ -173,8 +173,8 @@ class Evaluations:
         self.violation: Point | None = None
 
     @property
-    def looked(self) -> int:
-        """Number of points looked at."""
+    def checked(self) -> int:
+        """Number of points checked."""
         return len(self.verdicts)
 
     @property
@@ -222,7 +222,7 @@ class Evaluations:
         except EdgeOptError:
             return None
         try:
-            # A label saves the hash of an instance that is seldom asked for again.
+            # A name saves the hash of an instance that is hardly ever built again.
             return self.claim.decide(
                 instance, lambda: self.claim.view(instance), name=self.space.name
             )
@@ -236,6 +236,6 @@ def _relative(verdict: Verdict | None) -> float:
     scale = max(abs(verdict.measured), abs(verdict.guaranteed))
     if scale == 0.0:
         return math.inf
-    if not math.isfinite(scale):  # infinitely much room, or infinitely little
+    if not math.isfinite(scale):  # infinite slack, of either sign
         return math.copysign(math.inf, verdict.slack)
     return verdict.slack / scale

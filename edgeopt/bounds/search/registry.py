@@ -1,4 +1,4 @@
-"""The families in which instances are looked for, by system."""
+"""The parameter spaces that are searched, by system."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def known_claim(name: str) -> Claim:
 
 
 def fitting(claim: Claim, space: str | ParameterSpace | None = None) -> list[ParameterSpace]:
-    """Return the families to look at for a claim, or the one that is wanted."""
+    """Return the spaces to search for a claim, or the one that is named."""
     if space is not None and not isinstance(space, str):
         check_kind("space", space, ParameterSpace)
         return [space]
@@ -52,11 +52,15 @@ def fitting(claim: Claim, space: str | ParameterSpace | None = None) -> list[Par
     fit = [one for one in known.values() if one.fits(claim)]
     if space is None:
         if not fit:
-            raise OptionError(f"claim {claim.id}: no family holds the instances that it is about")
+            raise OptionError(
+                f"claim {claim.id}: no parameter space holds instances to which it applies"
+            )
         return fit
     if space not in {one.name for one in fit}:
         listed = ", ".join(one.name for one in fit) or "none"
-        raise OptionError(f"family {space!r} does not fit claim {claim.id}; these do: {listed}")
+        raise OptionError(
+            f"parameter space {space!r} does not fit claim {claim.id}; these do: {listed}"
+        )
     return [known[space]]
 
 
@@ -64,7 +68,7 @@ def _add(found: dict[str, ParameterSpace], offered: Iterable[Any], origin: str) 
     for space in offered:
         if not isinstance(space, ParameterSpace):
             found_instead = type(space).__name__
-            raise OptionError(f"{origin}: must hold Family objects, not a {found_instead}")
+            raise OptionError(f"{origin}: must hold ParameterSpace objects, not a {found_instead}")
         if space.name in found:
-            raise OptionError(f"{origin}: family {space.name} is already taken")
+            raise OptionError(f"{origin}: parameter space {space.name} is already taken")
         found[space.name] = space

@@ -1,4 +1,4 @@
-"""What the paper on TapFinger prints wrong, beside what holds."""
+"""Errors in the paper on TapFinger, and their corrections."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ In the first a cluster starts one task per slot, in the second several.
 def loop(tasks: Sequence[int], *, published: bool) -> tuple[int, int]:
     """Run the loop of Algorithm 1; return its rounds and the tasks that still wait.
 
-    Every agent has room for all of its tasks, and names one per round.
+    Every agent can take all of its tasks, and names one per round.
     """
     left = list(tasks)
     for count in range(1, PATIENCE + 1):
@@ -96,7 +96,7 @@ def _alone_under_noise(instance: TapFingerInstance) -> tuple[float, float]:
 
 
 def _started_together(slots: Sequence[int]) -> TapFingerTrajectory:
-    """Run `Min` on a cluster with room for all tasks, which arrive in slot 0."""
+    """Run `Min` on a cluster that can take all tasks, which arrive in slot 0."""
     count = len(slots)
     duration = np.zeros((1, count, count + 1, count + 1), dtype=int)
     duration[0, :, 1:, 1:] = np.array(slots)[:, None, None]

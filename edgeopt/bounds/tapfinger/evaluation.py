@@ -43,7 +43,7 @@ NO_BOUND: Final = "no bound"
 
 @dataclass(frozen=True)
 class Gap:
-    """A weighted sum of flow times beside a lower bound that is valid for it.
+    """A weighted sum of flow times, and a lower bound that is valid for it.
 
     Attributes
     ----------

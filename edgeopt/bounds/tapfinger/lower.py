@@ -1,4 +1,4 @@
-"""Lower bounds on flow times, each beside what it bounds."""
+"""Lower bounds on flow times, and what they bound."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
 MOST = 20_000
-"""States of the tasks that are looked at before an instance counts as too large."""
+"""Most states of the tasks that are visited; an instance with more is too large."""
 
 FEW = 3
-"""Tasks of which every run is looked at."""
+"""Most tasks of which every run is tried."""
 
 Bundle = tuple[int, int]
 

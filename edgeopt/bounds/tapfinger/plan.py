@@ -1,4 +1,4 @@
-"""Plans that claims look at, and the plans that are drawn."""
+"""Plans of tasks: drawn ones, and one of least flow time."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Profile:
         assert problem.started is not None
         occupied, longest = problem.occupied.shape[0], int(problem.duration.max(initial=1))
         first = max(occupied, int(problem.arrival.max(initial=0)))
-        # Behind the last of all tasks, one after the other, there is always room.
+        # Behind the last of all tasks, one after the other, there is always space.
         slots = first + (longest + DELAY) * (problem.tasks + 1) + 1
         free = np.repeat(problem.capacity[:, :, None], slots, axis=2)
         free[:, :, :occupied] -= problem.occupied.transpose(1, 2, 0)
@@ -121,7 +121,7 @@ class Profile:
     def give_back(self, cluster: int, bundle: tuple[int, int], slots: int, start: int) -> None:
         """Undo what has been taken last."""
         self._change(cluster, (-bundle[0], -bundle[1]), slots, start)
-        # Where several starts are allowed in a slot nobody asks which were taken.
+        # Where several starts are allowed in a slot it does not matter which were taken.
         self._taken[cluster].discard(start)
 
     def _change(self, cluster: int, bundle: tuple[int, int], slots: int, start: int) -> None:
@@ -154,7 +154,7 @@ MOST = 60_000
 """Placements of a task that are tried before a problem counts as too large."""
 
 FEW = 6
-"""Tasks of which every plan is looked at."""
+"""Most tasks of which every plan is tried."""
 
 Option = tuple[int, tuple[int, int], int]
 """Cluster, bundle and slots that it takes."""

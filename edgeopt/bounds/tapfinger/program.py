@@ -1,4 +1,4 @@
-"""The offline program (1) to (8), the room of clusters, and tasks in the system slot by slot."""
+"""The offline program (1) to (8), capacities, and the tasks in the system slot by slot."""
 
 from __future__ import annotations
 

@@ -187,4 +187,4 @@ PARAMETER_SPACES = (
     of_seeds("drawn", small, TapFingerInstance),
     RIVALS,
 )
-"""In the order in which they are looked at."""
+"""In the order in which they are searched."""

@@ -158,7 +158,7 @@ def test_jobs_with_deadlines_take_longer_than_those_drawn_alone(seed):
 
 
 def test_the_simplest_jobs_take_a_second_and_weigh_one():
-    jobs = JOBS.build(JOBS.named(JOBS.settled(one.target for one in JOBS.parameters)))
+    jobs = JOBS.build(JOBS.named(JOBS.nearest(one.target for one in JOBS.parameters)))
     assert (jobs.duration == 1).all()
     assert (jobs.weight == 1).all()
     assert (jobs.jobs, jobs.sites) == (1, 1)

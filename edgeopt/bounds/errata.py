@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from edgeopt import registry
-from edgeopt.bounds.verdict import Relation
+from edgeopt.bounds.verdict import Relation, Source
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_kind, check_real
-
-if TYPE_CHECKING:
-    from edgeopt.bounds.verdict import Source
 
 TOLERANCE = 1e-6
 """Share of the larger number up to which a corrected one equals the true one."""

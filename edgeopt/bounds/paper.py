@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
-from edgeopt.bounds.claim import Claim, NotApplicableError
+from edgeopt.bounds.claim import Claim, Measured, NotApplicableError
 from edgeopt.bounds.errata import Erratum
 from edgeopt.bounds.verdict import Relation, Source
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.claim import Measured
 
 Method = TypeVar("Method", bound="Callable[..., Any]")
 

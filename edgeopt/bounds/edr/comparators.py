@@ -15,6 +15,8 @@ from edgeopt.bounds.edr.evaluation import (
     NONNEGATIVE,
     TASKS,
     Constants,
+    Evaluation,
+    Run,
     claim,
 )
 from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
@@ -26,7 +28,6 @@ from edgeopt.solvers import LinearProgram, solve
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.edr.evaluation import Evaluation, Run
 
 FEW = 30
 """Frames in which a linear program is solved."""

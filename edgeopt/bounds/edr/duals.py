@@ -8,15 +8,13 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import INTERIOR, TASKS, Constants, claim
+from edgeopt.bounds.edr.evaluation import INTERIOR, TASKS, Constants, Evaluation, claim
 from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.edr.evaluation import Evaluation
 
 
 def _step_of_multipliers(view: Evaluation) -> Iterator[Measurement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import (
     AFFORDABLE,
@@ -14,6 +14,7 @@ from edgeopt.bounds.edr.evaluation import (
     INTERIOR,
     NONNEGATIVE,
     Constants,
+    Evaluation,
     claim,
 )
 from edgeopt.bounds.edr.instances import MOVING, STEADY, tiled
@@ -31,7 +32,7 @@ from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import named_instances
+from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.online.primal_dual import StepSizes, VariationStep
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.instances.edr import EdrInstance
 
 LONGEST = 200
 """Most frames that are served."""

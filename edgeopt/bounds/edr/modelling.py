@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import TASKS, about_requests
+from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, about_requests
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.models.edr.routing import RoutingPlan
 
 
 def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:

@@ -13,12 +13,11 @@ from edgeopt.bounds.claim import Assumption, NotApplicableError
 from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, Planned, claim
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.rounding import pairwise_law
+from edgeopt.rounding import Law, pairwise_law
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from edgeopt.rounding import Law
 
 WIDEST = 8
 """Most fractional entries whose exact law is found."""

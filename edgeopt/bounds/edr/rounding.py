@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import claim, whole
+from edgeopt.bounds.edr.evaluation import Evaluation, claim, whole
 from edgeopt.bounds.edr.instances import HAND, STEADY, always_dropped
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import Frame, about_frames, mean, product
@@ -19,7 +19,6 @@ from edgeopt.bounds.verdict import Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.rounding import Law
 
 

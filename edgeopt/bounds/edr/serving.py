@@ -9,13 +9,12 @@ import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.bounds.paper import once
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.models.edr.routing import RoutingPlan
 
 MOST_ROUTES = 20_000
 """Routes of a frame beyond which nothing is compared."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import NONNEGATIVE, TASKS, claim
+from edgeopt.bounds.edr.evaluation import NONNEGATIVE, TASKS, Evaluation, claim
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
 from edgeopt.bounds.named import one
@@ -19,7 +19,6 @@ from edgeopt.bounds.verdict import Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.edr.evaluation import Evaluation
 
 LONGEST = 120
 """Most frames whose laws are found."""

@@ -9,13 +9,15 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
-from edgeopt.bounds.edr.evaluation import about_requests
+from edgeopt.bounds.edr.evaluation import Evaluation, about_requests
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import (
+    RoutingPlan,
+    RoutingProblem,
     conditions,
     dual_bound,
     routing_problem,
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.models.edr.routing import RoutingPlan, RoutingProblem
 
     Floats = NDArray[np.float64]
 

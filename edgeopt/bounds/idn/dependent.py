@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError, worst
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import (
     CHOICE,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.claim import Measured
     from edgeopt.bounds.idn.slot import Slot
 
 

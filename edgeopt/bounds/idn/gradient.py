@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
-from edgeopt.bounds.idn.evaluation import COVERED, NOISE, WHOLE, alike, claim
+from edgeopt.bounds.idn.evaluation import COVERED, NOISE, WHOLE, Evaluation, alike, claim
 from edgeopt.bounds.idn.instances import DRAWN
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
 

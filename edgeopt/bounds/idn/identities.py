@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.claim import Measured, Measurement
 from edgeopt.bounds.idn import instances as named
-from edgeopt.bounds.idn.evaluation import COVERED, IN_SET, NOISE, WHOLE, alike, claim
+from edgeopt.bounds.idn.evaluation import COVERED, IN_SET, NOISE, WHOLE, Evaluation, alike, claim
 from edgeopt.bounds.idn.instances import DRAWN
 from edgeopt.bounds.named import one
 from edgeopt.bounds.verdict import Relation
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
     Form = Callable[[Slot], NDArray[np.float64]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import (
     CHOICE,
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.claim import Measured
 
 
 def _cases(given: IdnInstance | Adversary | Projection) -> list[Projection]:

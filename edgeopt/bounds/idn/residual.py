@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import (
     CHOICE,
     COVERED,
     WHOLE,
+    Adversary,
+    Evaluation,
     claim,
     fractional,
     free,
@@ -19,7 +21,7 @@ from edgeopt.bounds.idn.evaluation import (
     vertices,
 )
 from edgeopt.bounds.idn.instances import FITTING
-from edgeopt.bounds.idn.law import expectations, expected_gain, mean, node_laws, rounded
+from edgeopt.bounds.idn.law import Residual, expectations, expected_gain, mean, node_laws, rounded
 from edgeopt.bounds.named import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
@@ -27,9 +29,6 @@ from edgeopt.bounds.verdict import Relation
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.idn.evaluation import Adversary, Evaluation
-    from edgeopt.bounds.idn.law import Residual
     from edgeopt.bounds.idn.slot import Slot
     from edgeopt.instances.idn import IdnInstance
 

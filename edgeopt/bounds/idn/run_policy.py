@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.idn.evaluation import centre, free
+from edgeopt.bounds.idn.evaluation import Evaluation, centre, free
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
 

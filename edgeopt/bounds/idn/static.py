@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
-from edgeopt.bounds.idn.evaluation import CHOICE, COVERED, ONE_CHOICE, claim, free, network
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    COVERED,
+    ONE_CHOICE,
+    Evaluation,
+    claim,
+    free,
+    network,
+)
 from edgeopt.bounds.idn.instances import DRAWN, ONE_NODE
 from edgeopt.bounds.idn.law import rounded
 from edgeopt.bounds.idn.theorem import all_allocations
@@ -25,8 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.instances.idn import IdnInstance
 
 ORDERS = ("sequential", "fluid")

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt.bounds.idn.evaluation import CHOICE, WHOLE, centre, claim, free, network
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    WHOLE,
+    Adversary,
+    Evaluation,
+    centre,
+    claim,
+    free,
+    network,
+)
 from edgeopt.bounds.idn.instances import DRAWN, EXPERTS, LONG
 from edgeopt.bounds.idn.law import expected_gain
 from edgeopt.bounds.idn.run_policy import average_run, logs, run_policy
@@ -19,7 +28,6 @@ from edgeopt.bounds.verdict import Relation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Adversary, Evaluation
     from edgeopt.instances.idn import IdnInstance
 
 ITERATIONS = 200

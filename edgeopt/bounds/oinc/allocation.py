@@ -11,7 +11,7 @@ import numpy as np
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.instances import REQUESTS
-from edgeopt.bounds.oinc.requests import Requests, about_slots, least_by_prices
+from edgeopt.bounds.oinc.requests import Requests, Together, about_slots, least_by_prices
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
@@ -20,8 +20,6 @@ from edgeopt.models.oinc.slot.columns import slot_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.oinc.requests import Together
 
 
 def _closed_form(view: Requests) -> Iterator[Measurement]:

@@ -10,12 +10,16 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.validate import frozen_array
-from edgeopt.models.oinc.retraining import certify, flow_bound
+from edgeopt.models.oinc.retraining import (
+    FlowBound,
+    RetrainingProblem,
+    ServiceMode,
+    certify,
+    flow_bound,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from edgeopt.models.oinc.retraining import FlowBound, RetrainingProblem, ServiceMode
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -17,7 +17,7 @@ from edgeopt.bounds.oinc.instances import (
 )
 from edgeopt.bounds.oinc.modelling import left_for_requests
 from edgeopt.bounds.oinc.order import weights_at_arrival
-from edgeopt.bounds.oinc.urgency import queues_of, run_urgent, swaps
+from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import link_rates
 from edgeopt.instances.radio import (
@@ -29,7 +29,6 @@ from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
     from edgeopt.bounds.errata import Erratum
-    from edgeopt.bounds.oinc.urgency import Due
     from edgeopt.instances.oinc.channel import Channel
 
 

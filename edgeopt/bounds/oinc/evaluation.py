@@ -14,21 +14,19 @@ from edgeopt.bounds.paper import EXACT, Paper, once
 from edgeopt.errors import InputError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import (
+    FlowBound,
     RetrainingProblem,
     flow_bound,
     flow_matrix,
     retraining_problem,
 )
-from edgeopt.online.oinc.retraining import run_density
+from edgeopt.online.oinc.retraining import RetrainingRun, run_density
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.models.oinc.retraining import FlowBound
-    from edgeopt.online.oinc.retraining import RetrainingRun
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

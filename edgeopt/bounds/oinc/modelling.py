@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import claim
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.claim import Measured
 
 
 def left_for_requests(split: Split, share: float) -> float:

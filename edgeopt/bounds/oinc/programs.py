@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
-from edgeopt.bounds.oinc.evaluation import claim
+from edgeopt.bounds.oinc.evaluation import Evaluation, Schedule, claim
 from edgeopt.bounds.oinc.instances import ALL_JOBS
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.named_instances import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
-from edgeopt.solvers import solve
+from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.oinc.evaluation import Evaluation, Schedule
-    from edgeopt.solvers import LinearProgram
 
 
 def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Iterator[Measurement]:

@@ -14,6 +14,7 @@ from edgeopt.bounds.oinc.evaluation import SHARE, claim
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.slot import (
     Allocation,
+    Fit,
     SlotPlan,
     SlotProblem,
     allocate,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.models.oinc.slot import Fit
 
     Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.evaluation import about_jobs
+from edgeopt.bounds.oinc.certificate import DualCertificate, competitive_factor
+from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs
 from edgeopt.bounds.oinc.instances import ALL_JOBS
 from edgeopt.bounds.paper import EXACT, SOLVED
 from edgeopt.bounds.verdict import Relation
@@ -16,9 +16,6 @@ from edgeopt.models.oinc.retraining import certify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.oinc.certificate import DualCertificate
-    from edgeopt.bounds.oinc.evaluation import Evaluation
 
 
 def _violation(view: Evaluation, scale: float | None = None) -> Iterator[Measurement]:

@@ -11,7 +11,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
 from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
-from edgeopt.bounds.oinc.evaluation import about_jobs, claim
+from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs, claim
 from edgeopt.bounds.oinc.instances import ALL_JOBS, REQUESTS, Counts, Cut
 from edgeopt.bounds.oinc.requests import Requests, about_slots
 from edgeopt.bounds.verdict import Relation
@@ -23,8 +23,6 @@ from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.oinc.evaluation import Evaluation
 
 
 def _least_stretch(view: Requests) -> Measurement:

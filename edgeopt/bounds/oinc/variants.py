@@ -8,7 +8,7 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.evaluation import about_jobs
+from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs
 from edgeopt.bounds.oinc.instances import ALL_JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.theorem1 import costs_in_sum, ratio, ratio_to_program, violation_in_time
 from edgeopt.bounds.verdict import Relation
@@ -16,8 +16,6 @@ from edgeopt.models.oinc import named_instances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.oinc.evaluation import Evaluation
 
 
 def _late_costs(view: Evaluation) -> Iterator[Measurement]:

@@ -16,13 +16,12 @@ from edgeopt.instances.radio import (
     shannon_rate,
     thermal_noise_dbm,
 )
-from edgeopt.instances.rescue import LogProfit
+from edgeopt.instances.rescue import LogProfit, RescueInstance
 from edgeopt.instances.rescue.physical import BANDWIDTH, TRANSMIT_DBM, retraining_budget
 from edgeopt.models.rescue import solve_p1_lp
 
 if TYPE_CHECKING:
     from edgeopt.bounds.errata import Erratum
-    from edgeopt.instances.rescue import RescueInstance
 
 PUBLISHED_NOISE_DBM = -40.0
 

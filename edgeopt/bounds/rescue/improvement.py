@@ -10,15 +10,13 @@ from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate
 from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, TINY, outlasting_run
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _improved(view: Evaluation) -> float:

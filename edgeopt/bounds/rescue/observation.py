@@ -10,15 +10,13 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.named import each, one
 from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, RARE_LONG_RUNS
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
 from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
 from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _monotony(view: Evaluation) -> Measurement:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLOT
-from edgeopt.bounds.rescue.evaluation import best_advantage, claim
+from edgeopt.bounds.rescue.evaluation import Evaluation, best_advantage, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
 from edgeopt.bounds.rescue.improvement import priced_values
 from edgeopt.bounds.rescue.instances import RESERVED, ReservedLoad
@@ -18,9 +16,6 @@ from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order
 from edgeopt.instances.rescue import RescueInstance
 from edgeopt.solvers import TIGHT, LinearProgram, solve
-
-if TYPE_CHECKING:
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _failure(view: Evaluation) -> Measurement:

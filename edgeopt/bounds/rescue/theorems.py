@@ -11,7 +11,7 @@ from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
 from edgeopt.bounds.rescue.dual import occupancy_dual
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
 from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _plan_against(view: Evaluation, value: float, name: str) -> Measurement:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
@@ -11,13 +9,10 @@ from edgeopt.bounds.named import one
 from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt.bounds.rescue.assumptions import TWO_SLOT_GAMBLE, gamble_probability
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
 from edgeopt.bounds.rescue.instances import INDEPENDENT, TIGHT
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.rescue import Rescue, policy_value
-
-if TYPE_CHECKING:
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _epsilon(view: Evaluation) -> float:

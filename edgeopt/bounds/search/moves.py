@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.bounds.verdict import Finding
+from edgeopt.bounds.verdict import Finding, Verdict
 from edgeopt.errors import EdgeOptError
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
     from edgeopt.bounds.search.space import Parameter, ParameterSpace, Point
-    from edgeopt.bounds.verdict import Verdict
 
 _LOSS: Final = 1e-4
 """Relative slack that a tight find may lose altogether for the sake of plain numbers."""

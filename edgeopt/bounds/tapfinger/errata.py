@@ -11,18 +11,21 @@ from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import erratum
 from edgeopt.bounds.tapfinger.instances import keen_or_roomy
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.tapfinger import expected_durations, from_durations, synthetic_workload
+from edgeopt.instances.tapfinger import (
+    TapFingerInstance,
+    expected_durations,
+    from_durations,
+    synthetic_workload,
+)
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations
 from edgeopt.online.simulate import simulate
-from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+from edgeopt.online.tapfinger import Min, TapFingerEnvironment, TapFingerTrajectory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from edgeopt.bounds.errata import Erratum
-    from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.instances.tapfinger.workloads import Law
-    from edgeopt.online.tapfinger import TapFingerTrajectory
 
 PATIENCE = 1000
 """Rounds after which a loop counts as endless."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from edgeopt.bounds.tapfinger.plan import Plan, Restless, best_plan, drawn_plan
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger import (
+    FlowBound,
     SchedulingProblem,
     flow_bound,
     pooled_bound,
@@ -27,12 +28,9 @@ from edgeopt.online.tapfinger import (
     RandomAllocation,
     ReservationSpt,
     TapFingerEnvironment,
+    TapFingerTrajectory,
     Tiresias,
 )
-
-if TYPE_CHECKING:
-    from edgeopt.models.tapfinger import FlowBound
-    from edgeopt.online.tapfinger import TapFingerTrajectory
 
 METHODS: Final = ("trivial", "volume", "pooled", "relaxation")
 """Ways to bound flow times, see `flow_bound`."""

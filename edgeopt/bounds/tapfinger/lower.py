@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.tapfinger import instances as named
-from edgeopt.bounds.tapfinger.evaluation import METHODS, about_plans, claim
+from edgeopt.bounds.tapfinger.evaluation import METHODS, Evaluation, about_plans, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, TASKS
 from edgeopt.bounds.tapfinger.plan import least_flow
 from edgeopt.bounds.verdict import Relation
@@ -23,8 +23,6 @@ from edgeopt.models.tapfinger.volume import fastest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.tapfinger.evaluation import Evaluation
     from edgeopt.online.tapfinger import TapFingerTrajectory
 
 MOST = 20_000

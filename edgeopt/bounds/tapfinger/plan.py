@@ -11,14 +11,13 @@ import numpy as np
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem, allowed, efficient, usage, verify
-from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.events import Decision, Round
 from edgeopt.online.tapfinger.policies.estimates import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Round
 
     Ints = NDArray[np.int64]
 

@@ -7,26 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
 from edgeopt.bounds.named import one
 from edgeopt.bounds.paper import SOLVED
 from edgeopt.bounds.tapfinger import instances as named
-from edgeopt.bounds.tapfinger.evaluation import about_plans, claim
+from edgeopt.bounds.tapfinger.evaluation import Evaluation, about_plans, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS
-from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
+from edgeopt.bounds.tapfinger.plan import Plan, best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.tapfinger.matrix import start_matrix
-from edgeopt.solvers import solve
+from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.claim import Measured
-    from edgeopt.bounds.tapfinger.evaluation import Evaluation
-    from edgeopt.bounds.tapfinger.plan import Plan
-    from edgeopt.solvers import LinearProgram
 
 
 def _program(view: Evaluation, *, all_served: bool = True) -> Measurement:

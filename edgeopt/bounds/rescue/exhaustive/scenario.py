@@ -12,7 +12,7 @@ import numpy as np
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import FEASIBLE
-from edgeopt.online.rescue.exact import follow
+from edgeopt.online.rescue.exact import Outcome, follow
 from edgeopt.online.rescue.tables import Guard
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances import RescueInstance
-    from edgeopt.online.rescue.exact import Outcome
 
 
 SIZE_LIMIT = 100_000

@@ -1,10 +1,11 @@
-"""What the claims of one paper share: their form, and work on an instance that is done once."""
+"""What the claims of one paper share: their form, named instances, and work that is done once."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, partial, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from edgeopt.bounds.errata import Erratum
 from edgeopt.bounds.verdict import Relation, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -60,6 +61,32 @@ def hashed(*parts: str | NDArray[Any]) -> str:
         else:
             digest.update(np.ascontiguousarray(part, dtype=float).tobytes())
     return digest.hexdigest()[:16]
+
+
+NamedInstances = dict[str, Callable[[], Any]]
+"""Builders of instances, by the call that builds each."""
+
+
+def one(build: Callable[..., Any], *args: Any, **options: Any) -> NamedInstances:
+    """Return a single named instance."""
+    text = ", ".join([*map(str, args), *(f"{name}={value}" for name, value in options.items())])
+    return {f"{build.__name__}({text})": kept(build, *args, **options)}
+
+
+def each(
+    build: Callable[..., Any], first: Iterable[Any], *args: Any, **options: Any
+) -> NamedInstances:
+    """Return a named instance for each value of the first argument, such as a seed."""
+    found: NamedInstances = {}
+    for value in first:
+        found |= one(build, value, *args, **options)
+    return found
+
+
+@cache
+def kept(build: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
+    """Return a builder that builds once: claims recognise a shared instance by its builder."""
+    return cache(partial(build, *args, **options))
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from edgeopt.bounds.edr.evaluation import (
     claim,
 )
 from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve
 

@@ -10,7 +10,7 @@ from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import INTERIOR, TASKS, Constants, Evaluation, claim
 from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from edgeopt.bounds.edr.evaluation import Planned
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import Frame
-from edgeopt.bounds.named import each, one
+from edgeopt.bounds.paper import each, one
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.instances.edr.named_instances import jensen, never_trained, small, uneven_demand

@@ -29,8 +29,7 @@ from edgeopt.bounds.edr.separation import (
 )
 from edgeopt.bounds.edr.serving import require_whole
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.online.primal_dual import StepSizes, VariationStep

@@ -12,8 +12,7 @@ from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, about_requests
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
 

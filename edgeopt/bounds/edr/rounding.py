@@ -13,7 +13,7 @@ from edgeopt.bounds.edr.evaluation import Evaluation, claim, whole
 from edgeopt.bounds.edr.instances import HAND, STEADY, always_dropped
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.rounded import Frame, about_frames, mean, product
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

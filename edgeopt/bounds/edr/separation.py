@@ -16,8 +16,7 @@ from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import AFFORDABLE, CAPPED, PRICED, Evaluation, claim
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.serving import require_whole
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import conditions, find_routes

@@ -12,8 +12,7 @@ from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import NONNEGATIVE, TASKS, Evaluation, claim
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:

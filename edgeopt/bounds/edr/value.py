@@ -11,8 +11,7 @@ from edgeopt.bounds.claim import Measurement
 from edgeopt.bounds.edr import instances as named
 from edgeopt.bounds.edr.evaluation import Evaluation, about_requests
 from edgeopt.bounds.edr.instances import DRAWN, STEADY
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import (

@@ -33,7 +33,7 @@ from edgeopt.bounds.idn.law import (
     mean,
     node_law,
 )
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
@@ -57,11 +57,10 @@ def _sandwich(
 ) -> Iterator[Measurement]:
     """Measure by how much Lambda <= G <= Lambda / psi is violated, slot by slot."""
     for slot in view.slots:
-        scale = sum(kind.cost[-1] * kind.requests for kind in slot.types)
         g, product = gain(slot, view.allocations), bounding(slot, view.allocations)
         excess = np.maximum(product - g, g - product / PSI)
         row = int(np.argmax(excess))
-        largest = _near(float(excess[row]), 0.0, scale)
+        largest = _near(float(excess[row]), 0.0, slot.scale)
         proof = {"gain": g[row], "bounding": product[row], "allocation": row}
         yield Measurement(largest, 0.0, proof)
 
@@ -87,7 +86,7 @@ def _capped_is_gain(view: Evaluation) -> Iterator[Measurement]:
         yield alike(
             slot.capped(whole),
             slot.ranked(whole),
-            sum(kind.cost[-1] * kind.requests for kind in slot.types),
+            slot.scale,
         )
 
 

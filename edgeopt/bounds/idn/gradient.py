@@ -10,7 +10,7 @@ from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import COVERED, NOISE, WHOLE, Evaluation, alike, claim
 from edgeopt.bounds.idn.instances import DRAWN
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def _concave(view: Evaluation) -> Iterator[Measurement]:
 
 def _snapped(measured: float, guaranteed: float, slot: Slot) -> Measurement:
     """Count differences as equal that rounding errors of the costs explain."""
-    scale = sum(one.cost[-1] * one.requests for one in slot.types)
-    near = abs(measured - guaranteed) <= NOISE * scale
+    near = abs(measured - guaranteed) <= NOISE * slot.scale
     return Measurement(guaranteed if near else measured, guaranteed)
 
 

@@ -10,7 +10,7 @@ from edgeopt.bounds.claim import Measured, Measurement
 from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import COVERED, IN_SET, NOISE, WHOLE, Evaluation, alike, claim
 from edgeopt.bounds.idn.instances import DRAWN
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named_instances import shared_model
 
@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     Form = Callable[[Slot], NDArray[np.float64]]
 
 
-def _scale(slot: Slot) -> float:
-    """Magnitude of the costs that cancel when gains are formed, ms."""
-    return float(sum(one.cost[-1] * one.requests for one in slot.types))
-
-
 def _equal(view: Evaluation, left: Form, right: Form) -> Iterator[Measurement]:
     for slot in view.slots:
-        yield alike(left(slot), right(slot), _scale(slot))
+        yield alike(left(slot), right(slot), slot.scale)
 
 
 def _cost(view: Evaluation) -> Measured:
@@ -66,7 +61,7 @@ def _simulated(view: Evaluation) -> Iterator[Measurement]:
                 served = serve(view.instance, requests, x > 0, order=order, draw=seed)
                 again = Slot(view.instance, slot.requests, served.potential)
                 cost = again.serving_cost(x.reshape(1, -1))
-                yield alike(np.array([served.cost]), cost, 1e3 * _scale(slot))
+                yield alike(np.array([served.cost]), cost, 1e3 * slot.scale)
 
 
 MOST_UNITS = 10_000

@@ -15,8 +15,7 @@ import numpy as np
 
 from edgeopt.bounds.idn.evaluation import Adversary, adversary, free
 from edgeopt.bounds.idn.law import Knapsack
-from edgeopt.bounds.named import each, one
-from edgeopt.bounds.paper import hashed
+from edgeopt.bounds.paper import each, hashed, one
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, small
 

@@ -21,7 +21,7 @@ from edgeopt.bounds.idn.evaluation import (
     free,
 )
 from edgeopt.bounds.idn.instances import DRAWN, Projection
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named_instances import adversarial

@@ -22,7 +22,7 @@ from edgeopt.bounds.idn.evaluation import (
 )
 from edgeopt.bounds.idn.instances import FITTING
 from edgeopt.bounds.idn.law import Residual, expectations, expected_gain, mean, node_laws, rounded
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 

@@ -87,6 +87,11 @@ class Slot:
             )
         ]
 
+    @cached_property
+    def scale(self) -> float:
+        """Size of the costs that cancel when gains are formed, ms."""
+        return float(sum(one.cost[-1] * one.requests for one in self.types))
+
     def serving_cost(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost (12) of serving every type in the order of the ranking, ms, shape [N]."""
         return self._each(allocations, serving_cost)

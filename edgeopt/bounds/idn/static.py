@@ -20,7 +20,7 @@ from edgeopt.bounds.idn.evaluation import (
 from edgeopt.bounds.idn.instances import DRAWN, ONE_NODE
 from edgeopt.bounds.idn.law import rounded
 from edgeopt.bounds.idn.theorem import all_allocations
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.instances import REQUESTS
 from edgeopt.bounds.oinc.requests import Requests, Together, about_slots, least_by_prices
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.named import each, one
 from edgeopt.bounds.oinc.evaluation import Schedule
 from edgeopt.bounds.oinc.urgency import Due
+from edgeopt.bounds.paper import each, one
 from edgeopt.instances.oinc import OincInstance, sequence
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.named_instances import elsewhere, in_parts, jobs_at_one_site, one_site_each

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import claim
 from edgeopt.bounds.oinc.instances import Split
 from edgeopt.bounds.oinc.requests import Requests
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.slot import assignment_cost, slot_problem

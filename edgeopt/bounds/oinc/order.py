@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
 from edgeopt.bounds.oinc.evaluation import SHARE, claim, drawn_schedule
 from edgeopt.bounds.oinc.instances import DUE, Periods
 from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.certificate import DualCertificate, competitive_factor
 from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs
 from edgeopt.bounds.oinc.instances import ALL_JOBS
-from edgeopt.bounds.paper import EXACT, SOLVED
+from edgeopt.bounds.paper import EXACT, SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import certify

@@ -9,11 +9,11 @@ import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs, claim
 from edgeopt.bounds.oinc.instances import ALL_JOBS, REQUESTS, Counts, Cut
 from edgeopt.bounds.oinc.requests import Requests, about_slots
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.named_instances import short_jobs

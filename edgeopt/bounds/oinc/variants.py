@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
 from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs
 from edgeopt.bounds.oinc.instances import ALL_JOBS, NAMED_JOBS
 from edgeopt.bounds.oinc.theorem1 import costs_in_sum, ratio, ratio_to_program, violation_in_time
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc import named_instances
 

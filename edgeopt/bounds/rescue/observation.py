@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import each, one
+from edgeopt.bounds.paper import each, one
 from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, RARE_LONG_RUNS
 from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt.bounds.rescue.assumptions import TWO_SLOT_GAMBLE, gamble_probability

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import each, one
+from edgeopt.bounds.paper import each, one
 from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, Changes, Rivals

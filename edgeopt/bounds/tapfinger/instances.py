@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.named import each
+from edgeopt.bounds.paper import each
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthetic_workload
 from edgeopt.instances.tapfinger.laws import progress_gain

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
-from edgeopt.bounds.named import one
-from edgeopt.bounds.paper import SOLVED
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import Evaluation, about_plans, claim
 from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS

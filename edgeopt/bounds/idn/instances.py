@@ -53,21 +53,28 @@ def shelf(
     )
 
 
+def _one_task(
+    cost: Sequence[Sequence[float]], repository: Sequence[bool], *, budget: float, requests: int
+) -> IdnInstance:
+    """Let models of 1 MB serve the same task, at the edge and in the cloud; cost [2, M]."""
+    return edge_row(
+        size=np.ones(len(repository)),
+        task=np.zeros(len(repository), dtype=int),
+        repository=repository,
+        request_task=[0],
+        cost=[cost],
+        budget=budget,
+        requests=[[requests]],
+    )
+
+
 def starved_repository() -> Adversary:
     """Ten requests, a model at the edge for 8 of them, and a repository cut down to 4.
 
     Costs are 1 at the edge and 3 in the cloud. The repository alone serves 4 requests for 12; with
     the model 8 + 2 x 3 = 14 is spent, a gain (13) of -2. The ranked form (16) is (3 - 1) x 8 = 16.
     """
-    instance = edge_row(
-        size=[1],
-        task=[0],
-        repository=[True],
-        request_task=[0],
-        cost=[[[1.0], [3.0]]],
-        budget=0.5,
-        requests=[[10]],
-    )
+    instance = _one_task([[1.0], [3.0]], [True], budget=0.5, requests=10)
     return _chosen(instance, {(0, 0): 8, (1, 0): 4}, [[1], [1]], [[0], [1]])
 
 
@@ -77,15 +84,7 @@ def two_half_repositories() -> Adversary:
     Costs are 1 at the edge, 5 and 6 in the cloud. Gains (13) and (16) are 4 x 2 + 1 x 2 = 10; the
     form (118) sees 4 x 2 = 8, since the second repository model is hidden behind the first.
     """
-    instance = edge_row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, True],
-        request_task=[0],
-        cost=[[[1.0, 7.0], [5.0, 6.0]]],
-        budget=1,
-        requests=[[10]],
-    )
+    instance = _one_task([[1.0, 7.0], [5.0, 6.0]], [True, True], budget=1, requests=10)
     return _chosen(instance, {(0, 0): 2, (1, 0): 5, (1, 1): 5}, [[1, 0], [1, 1]])
 
 
@@ -95,15 +94,7 @@ def cheap_half_repository() -> Adversary:
     A model at the edge takes all at 1.5: gains (13) and (16) are 2.5. The form (118) is 0, because
     the first repository model leaves no rank uncovered.
     """
-    instance = edge_row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, True],
-        request_task=[0],
-        cost=[[[1.5, 3.0], [1.0, 2.0]]],
-        budget=1,
-        requests=[[10]],
-    )
+    instance = _one_task([[1.5, 3.0], [1.0, 2.0]], [True, True], budget=1, requests=10)
     return _chosen(instance, {(0, 0): 10, (1, 0): 5, (1, 1): 10}, [[1, 0], [1, 1]])
 
 
@@ -114,15 +105,7 @@ def nearly_whole_repository() -> Adversary:
     is min(1, 0.1 x 10) = 1, but drawn with probability 0.1 the model serves the one request left:
     the expected gain is 0.1.
     """
-    instance = edge_row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, True],
-        request_task=[0],
-        cost=[[[2.0, 4.0], [1.0, 3.0]]],
-        budget=0.1,
-        requests=[[10]],
-    )
+    instance = _one_task([[2.0, 4.0], [1.0, 3.0]], [True, True], budget=0.1, requests=10)
     return _chosen(instance, {(0, 0): 10, (1, 0): 9, (1, 1): 10}, [[0.1, 0], [1, 1]])
 
 
@@ -132,15 +115,7 @@ def unneeded_model() -> Adversary:
     The first closes the demand, so the worst needed cost is 1 and the supergradient 0. Equation
     (19) debits the second model with 1 - 2 = -1.
     """
-    instance = edge_row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, False],
-        request_task=[0],
-        cost=[[[1.0, 2.0], [3.0, 3.0]]],
-        budget=1.5,
-        requests=[[1]],
-    )
+    instance = _one_task([[1.0, 2.0], [3.0, 3.0]], [True, False], budget=1.5, requests=1)
     return _chosen(instance, {}, [[1, 0.5], [1, 0]])
 
 
@@ -149,15 +124,7 @@ def dear_model() -> IdnInstance:
 
     Costs spread by 7, but nothing can be saved: the cost gap is 0.
     """
-    return edge_row(
-        size=[1],
-        task=[0],
-        repository=[True],
-        request_task=[0],
-        cost=[[[10.0], [3.0]]],
-        budget=0.5,
-        requests=[[1]],
-    )
+    return _one_task([[10.0], [3.0]], [True], budget=0.5, requests=1)
 
 
 def one_model() -> Adversary:

@@ -130,29 +130,28 @@ class Slot:
 
         Equal to (16) at integral allocations.
         """
-
-        def served(one: OneType) -> NDArray[np.float64]:
-            need = one.requests - one.covered
-            columns = [
-                np.minimum(need[k], _within(one, allocations, k, need[k]).sum(axis=1))
-                for k in range(len(need))
-            ]
-            return np.stack(columns, axis=1)
-
-        return self._sum(served, len(allocations))
+        return self._by_rank(allocations, lambda need, within: np.minimum(need, within.sum(axis=1)))
 
     def capped_bounding(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bounding function (116) with the same caps, ms, shape [N]."""
+        return self._by_rank(
+            allocations,
+            lambda need, within: need * (1 - np.prod(1 - within / max(need, 1e-300), axis=1)),
+        )
 
-        def served(one: OneType) -> NDArray[np.float64]:
+    def _by_rank(
+        self,
+        allocations: NDArray[np.float64],
+        served: Callable[[float, NDArray[np.float64]], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Sum over ranks what is served of their need by the options within reach."""
+
+        def all_ranks(one: OneType) -> NDArray[np.float64]:
             need = one.requests - one.covered
-            columns = []
-            for k in range(len(need)):
-                share = _within(one, allocations, k, need[k]) / max(need[k], 1e-300)
-                columns.append(need[k] * (1 - np.prod(1 - share, axis=1)))
-            return np.stack(columns, axis=1)
+            within = (_within(one, allocations, k, need[k]) for k in range(len(need)))
+            return np.stack([served(*pair) for pair in zip(need, within, strict=True)], axis=1)
 
-        return self._sum(served, len(allocations))
+        return self._sum(all_ranks, len(allocations))
 
     def worst_needed(self, allocation: NDArray[np.float64]) -> list[int | None]:
         """Rank K* of the last option needed by each type, None where demand stays open, [R]."""

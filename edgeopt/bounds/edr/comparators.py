@@ -181,8 +181,8 @@ CLAIMS = (
     ),
     claim(
         "even_rate",
-        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no fit "
-        "and keeps every cap: the largest of the three is 0, each as a share of what is there.",
+        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no "
+        "fit and keeps every cap: the largest of the three is 0, each as a share of its scale.",
         "Section 3.5, Assumption 2",
         _regret_of_even_rates,
         Relation.AT_MOST,

@@ -163,8 +163,9 @@ CLAIMS = (
     ),
     claim(
         "theorem2.reset",
-        r"$\widetilde{\mathrm{Fit}} \le \|\lambda^{T+1}\| / \mu$ if the multiplier of a task that "
-        "is over is set to 0, as a controller does that only looks at what it may still train.",
+        r"$\widetilde{\mathrm{Fit}} \le \|\lambda^{T+1}\| / \mu$ if the multiplier of a task "
+        "that is over is set to 0, as in a controller that tracks only the tasks that it may "
+        "still train.",
         "Theorem 2, equation (32)",
         _fit_by_reset_multipliers,
         Relation.AT_MOST,

@@ -213,7 +213,7 @@ def errata() -> tuple[Erratum, ...]:
             "Problem P1",
             "A plan that keeps the constraints of P1 leaves to P2 a problem that can be solved.",
             r"It does with $z_k^t \le D C_k$.",
-            "P1 has no limit of computation. The training of a site in a frame is given, beside "
+            "P1 has no limit of computation. The training of a site in a frame is given, and "
             "what it can do.",
             "no_room()",
             (load, min(load, able), able),

@@ -268,7 +268,7 @@ CLAIMS = (
         "corollary1.regret",
         r"With $\alpha, \mu \propto T^{-1/3}$ the bound $A_T$ of the regret of training grows by "
         "an exponent of at most 2/3 between any two horizons, if F, U, D and the slack stay and "
-        "the comparators settle.",
+        "the comparators come to rest.",
         "Corollary 1",
         _regret_exponent,
         Relation.AT_MOST,

@@ -161,8 +161,8 @@ CLAIMS = (
     ),
     about_requests(
         "capacity.published",
-        "All requests can be served if every site has the capacity that its own requests need at "
-        "most. Sites that serve nothing have some of it.",
+        "All requests can be served if every site has the capacity that its own requests need "
+        "at most. Some of that capacity is at sites that serve nothing.",
         "Section 4.1, capacities",
         _unserved,
         Relation.AT_MOST,
@@ -173,7 +173,7 @@ CLAIMS = (
     about_requests(
         "compliance",
         "All served requests meet their objective, by whatever policy: routes that do not are "
-        "never offered. As a figure of merit it says nothing.",
+        "never offered. As a metric it carries no information.",
         "Constraint (9)",
         _compliance,
         Relation.EQUAL,

@@ -190,8 +190,8 @@ CLAIMS = (
     ),
     about_frames(
         "margin.mean",
-        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of "
-        r"$\max_i e_i$ has room for it.",
+        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of $\max_i "
+        "e_i$ allows it.",
         "Lemma 1, with a margin",
         lambda frames: _means(frames, "bernoulli", margin=True),
         Relation.EQUAL,

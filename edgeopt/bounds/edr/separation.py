@@ -203,8 +203,8 @@ CLAIMS = (
     ),
     claim(
         "equation55.published",
-        r"$\sum r d y \le T D J \max_{kn} (d_{kn} C_k) / \min_n S_n$, where the proof forgets that "
-        "a cost of energy has a price.",
+        r"$\sum r d y \le T D J \max_{kn} (d_{kn} C_k) / \min_n S_n$; the proof omits the price "
+        "of energy.",
         "Lemma 5, proof, equations (49) and (55)",
         lambda view: _equation55(view, published=True),
         Relation.AT_MOST,
@@ -225,7 +225,7 @@ CLAIMS = (
     ),
     claim(
         "equation57.published",
-        r"$\sum r d y^* \ge T D N J \min (d w)$, where the proof forgets the price.",
+        r"$\sum r d y^* \ge T D N J \min (d w)$; the proof omits the price.",
         "Lemma 5, proof, equations (49) and (57)",
         lambda view: _equation57(view, published=True),
         Relation.AT_LEAST,

@@ -47,7 +47,7 @@ class Served:
 
     @property
     def objective(self) -> float:
-        """What was minimised, with the prices of what must not happen."""
+        """What was minimised, penalties included."""
         return float(sum(plan.objective for plan in self.plans))
 
     def cost(self, delay_weight: float) -> float:

@@ -43,7 +43,7 @@ def _floats(rounds: tuple[Fraction, ...]) -> list[float]:
 
 
 def _cost(view: Evaluation, frame: int, rounds: list[float]) -> float:
-    """Cost of training and of serving, with the prices of what must not happen."""
+    """Cost of training and of serving, penalties included."""
     instance = view.instance
     if (rounds @ instance.round_work > instance.capacity * instance.slots * (1 + 1e-12)).any():
         raise NotApplicableError(f"frame {frame}: more may be trained than a site can do")
@@ -122,10 +122,10 @@ def _fit_down_plus_horizon(view: Evaluation) -> Measurement:
 CLAIMS = (
     claim(
         "theorem1",
-        r"$\mathbb{E}[c \cdot \bar x + V(\bar x)] \ge c \cdot x + V(x)$ in every frame if the last "
-        "fraction is drawn: the cost V of serving is convex in what is trained (Jensen), so that "
-        "rounding raises it if anything. Prices of what must not happen are counted in, and no "
-        "site is to train more than it can do.",
+        r"$\mathbb{E}[c \cdot \bar x + V(\bar x)] \ge c \cdot x + V(x)$ in every frame if the "
+        "last fraction is drawn: the cost V of serving is convex in what is trained (Jensen), "
+        "so that rounding raises it if anything. Penalties are included, and no site may train "
+        "more than it can do.",
         "Theorem 1, corrected",
         _expected_cost,
         Relation.AT_LEAST,

@@ -47,7 +47,7 @@ def compared(objective: float, best: RoutingPlan) -> Measurement:
 
 
 def _value(instance: EdrInstance, frame: int, load: Floats, budget: float) -> float:
-    """Cost of serving the first slot, with the prices of what must not happen."""
+    """Cost of serving the first slot, penalties included."""
     problem = routing_problem(
         instance,
         conditions(instance, frame, 0),
@@ -228,8 +228,8 @@ about_prices = partial(about_serving, tolerance=10 * SOLVED)
 CLAIMS = (
     about_serving(
         "value.convex",
-        "The cost of serving a slot is convex in the training load and the budget together, the "
-        "prices of what must not happen counted in.",
+        "The cost of serving a slot is convex in the training load and the budget together, "
+        "penalties included.",
         "Algorithm 3",
         _convex,
         Relation.AT_MOST,

@@ -249,7 +249,7 @@ CLAIMS = (
     claim(
         "lemma_f9.published",
         r"$\Lambda \le G \le \Lambda / (1 - 1/e)$ as soon as repositories together can serve "
-        r"everything, as (9) asks; the bounding function ignores ranks behind a partial one.",
+        "everything, as (9) requires; the bounding function ignores ranks behind a partial one.",
         "Lemma F.9",
         _published,
         Relation.AT_MOST,

@@ -229,8 +229,8 @@ CLAIMS = (
     claim(
         "lemma_f6.published",
         r"$G = \sum_{\rho: r > 0} \sum_{k < K} (\gamma^{k+1} - \gamma^k) Z^k(x) "
-        r"\mathbb{1}\{Z^k(\omega) = 0\}$ when the repository models together serve everything, as "
-        r"(9) asks; but two of them can leave $0 < Z^k(\omega) < r$.",
+        r"\mathbb{1}\{Z^k(\omega) = 0\}$ when the repository models together serve everything, "
+        r"as (9) requires; but two of them can leave $0 < Z^k(\omega) < r$.",
         "Lemma F.6, equation (118)",
         _uncovered,
         Relation.EQUAL,

@@ -174,7 +174,7 @@ CLAIMS = (
     claim(
         "rounding.published",
         r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ as soon as repositories together can serve "
-        "everything, as (9) asks.",
+        "everything, as (9) requires.",
         "Theorem V.1, proof, equation (164)",
         _all_of_theory,
         Relation.AT_LEAST,

@@ -234,7 +234,8 @@ CLAIMS = (
     ),
     claim(
         "cooperative.dynamic",
-        "The same program bounds policies that change the allocation from slot to slot.",
+        "The program in which all types share the capacity of a model bounds policies that "
+        "change the allocation from slot to slot.",
         "Section III-F with equation (7), bound",
         _dynamic,
         Relation.AT_MOST,
@@ -244,8 +245,9 @@ CLAIMS = (
     ),
     claim(
         "cooperative.expected",
-        "Nor does a static fractional allocation gain more in expectation when it is rounded with "
-        "its last entry drawn: the program is concave in the allocation.",
+        "A static fractional allocation that is rounded with its last entry drawn gains no more "
+        "in expectation than the program in which all types share the capacity of a model, "
+        "which is concave in the allocation.",
         "Section III-F with equation (7), bound",
         _expected,
         Relation.AT_MOST,
@@ -254,8 +256,8 @@ CLAIMS = (
     ),
     claim(
         "cooperative.overshoot",
-        "The same program bounds every single allocation that is rounded with its last entry "
-        "drawn, though it exceeds the budget at times.",
+        "The program in which all types share the capacity of a model bounds every single "
+        "allocation that is rounded with its last entry drawn, even if it exceeds the budget.",
         "Section III-F with equation (7), bound",
         _overshooting,
         Relation.AT_MOST,

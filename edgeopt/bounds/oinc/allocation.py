@@ -194,7 +194,7 @@ CLAIMS = (
     ),
     about_slots(
         "allocation.least",
-        "No other shares cost less, as the prices of band and CPU prove.",
+        "No shares cost less than those of the closed form, as the prices of band and CPU prove.",
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=False),
         Relation.EQUAL,
@@ -202,8 +202,8 @@ CLAIMS = (
     ),
     about_slots(
         "allocation.objectives",
-        "With objectives that can be met no other shares that meet them cost less, as the prices "
-        "prove.",
+        "Where objectives can be met, no shares that meet them cost less than those found, as "
+        "the prices prove.",
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=True),
         Relation.EQUAL,
@@ -212,7 +212,7 @@ CLAIMS = (
     ),
     about_slots(
         "allocation.met",
-        "These shares meet all objectives and use no more than there is.",
+        "The shares that are found meet all objectives within the band and the CPU.",
         "Problem (3), constraints (1a), (1c) and (3a)",
         _met,
         Relation.AT_MOST,
@@ -247,7 +247,8 @@ CLAIMS = (
     ),
     about_slots(
         "equation1b.published",
-        r"$\sum_i y_{ij}^t = 1$ in such a plan: each site has one request.",
+        r"$\sum_i y_{ij}^t = 1$ in a plan that answers every request once: each site has one "
+        "request.",
         "Constraint (1b)",
         _requests_of_a_site,
         Relation.EQUAL,
@@ -283,8 +284,8 @@ CLAIMS = (
     ),
     about_columns(
         "columns.objectives",
-        "If a column costs what its set takes with its objectives, and sets that cannot meet them "
-        "are left out, it is no more than those of any assignment that meets all objectives.",
+        "With objectives, and without the sets that cannot meet theirs, the bound by columns is "
+        "no more than the latencies of any assignment that meets all objectives.",
         "Problem (3), its bound by columns",
         lambda view: _below(view, objectives=True),
         Relation.AT_MOST,
@@ -292,8 +293,8 @@ CLAIMS = (
     ),
     about_columns(
         "columns.prices",
-        r"Its prices prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - \sum_{i \in N} \pi_i)$ is "
-        "no less.",
+        r"The prices of the bound by columns prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - "
+        r"\sum_{i \in N} \pi_i)$ is no less than the bound.",
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=False),
         Relation.AT_MOST,
@@ -301,7 +302,8 @@ CLAIMS = (
     ),
     about_columns(
         "columns.objectives.prices",
-        "They do so with objectives too.",
+        "With objectives too, the prices of the bound by columns prove that it is no more than "
+        "any assignment.",
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=True),
         Relation.AT_MOST,

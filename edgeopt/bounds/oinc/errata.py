@@ -156,7 +156,7 @@ def errata() -> tuple[Erratum, ...]:
             "Equation (2)",
             r"$\sum_j (f_j - p_j)$ is free.",
             r"$\sum_j f_j (1 - p_j)$ is.",
-            "A share is taken from a speed. What requests are left with is given, beside what they "
+            "A share is taken from a speed. What requests are left with is given, and what they "
             "need.",
             "busy_site()",
             (

@@ -128,8 +128,9 @@ CLAIMS = (
     ),
     claim(
         "state.published",
-        "It is the best one in every slot of the same state, which holds data, work and what jobs "
-        "leave of the CPUs. The channel is not in it, nor are the objectives.",
+        "The best assignment of a slot is the best one in every slot of the same state, which "
+        "holds data, work and what jobs leave of the CPUs, but neither the channel nor the "
+        "objectives.",
         "Section IV-C, the state",
         lambda instance: _transferred(instance, _shown),
         Relation.EQUAL,

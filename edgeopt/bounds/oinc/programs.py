@@ -231,8 +231,9 @@ CLAIMS = (
     ),
     by_program(
         "p1.slots",
-        "With that row, and the time of a slot counted from its middle, it is no more than the "
-        "weighted flow time of any such schedule that ends every job with a slot.",
+        r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ and the time of a slot counted from its "
+        "middle is no more than the weighted flow time of any schedule that serves each job at "
+        "one site and ends it with a slot.",
         "Problem P1, strengthened",
         _by_slots,
         Relation.AT_MOST,

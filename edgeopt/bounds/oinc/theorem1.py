@@ -113,8 +113,8 @@ CLAIMS = (
     ),
     about_jobs(
         "theorem1.completion",
-        "The same factors hold for the weighted completion times, which are the flow times and "
-        "something that no schedule can change.",
+        "The factors of Theorem 1 hold for weighted completion times too, which exceed the flow "
+        "times by a constant.",
         "Theorem 1, corrected",
         lambda view: _ratio_of_completions(_jobs(view)),
         Relation.AT_MOST,
@@ -142,8 +142,8 @@ CLAIMS = (
     ),
     about_jobs(
         "theorem1.value",
-        r"They are worth $c\, \epsilon / (1 + \epsilon)$ times the weighted flow time F of the "
-        r"run: $\frac{\epsilon}{2} F$ for $\epsilon \le 1$.",
+        r"The dual point of Theorem 1 is worth $c\, \epsilon / (1 + \epsilon)$ times the "
+        r"weighted flow time F of the run: $\frac{\epsilon}{2} F$ for $\epsilon \le 1$.",
         "Theorem 1, corrected",
         lambda view: _value(_jobs(view)),
         Relation.EQUAL,
@@ -169,7 +169,8 @@ CLAIMS = (
     ),
     about_jobs(
         "theorem1.unshifted.value",
-        r"They are worth at least $\frac{\epsilon}{2} F - \frac12 \sum_k l_k$, $\epsilon \le 1$.",
+        r"The dual point for P2 as printed is worth at least $\frac{\epsilon}{2} F - \frac12 "
+        r"\sum_k l_k$, $\epsilon \le 1$.",
         "Theorem 1, for P2 as printed",
         lambda view: _value_in_published_program(_jobs(view)),
         Relation.AT_LEAST,
@@ -188,8 +189,8 @@ CLAIMS = (
     ),
     about_jobs(
         "costs",
-        r"$F = \sum_k C_{kj^*}$: what each job adds as it is dispatched sums up to the weighted "
-        "flow time, whoever comes later.",
+        r"$F = \sum_k C_{kj^*}$: what each job adds when it is dispatched sums to the weighted "
+        "flow time, whatever arrives later.",
         "Equation (6), corrected",
         lambda view: costs_in_sum(_jobs(view)),
         Relation.EQUAL,

@@ -150,8 +150,8 @@ def _growth(counts: Counts) -> Measurement:
 CLAIMS = (
     about_slots(
         "theorem2.requests",
-        "If requests may be refused, the plan of a slot keeps bands and CPUs beside any reserved "
-        "shares, and answers in time whatever it answers.",
+        "If requests may be refused, the plan of a slot keeps the bands and what reserved "
+        "shares leave of the CPUs, and every request that it answers is in time.",
         "Theorem 2, corrected, constraints (1a) to (1c) and (3a)",
         _kept,
         Relation.AT_MOST,
@@ -178,8 +178,8 @@ CLAIMS = (
     ),
     about_slots(
         "theorem2.beside_jobs",
-        "Requests that can be answered in time by the whole CPU can be answered in time beside "
-        "what is reserved for jobs.",
+        "Requests that can be answered in time by the whole CPU can be answered in time by what "
+        "is not reserved for jobs.",
         "Theorem 2, constraint (3a)",
         _beside,
         Relation.AT_MOST,
@@ -209,8 +209,8 @@ CLAIMS = (
     ),
     about_jobs(
         "theorem3",
-        r"Algorithm 4 as it is written looks at no more than $K J (q + 1) + T J q$ jobs, q being "
-        "the length of the longest queue. Balanced trees that know the sums of their branches "
+        "Algorithm 4 as it is written visits no more than $K J (q + 1) + T J q$ jobs, q being "
+        "the length of the longest queue. Balanced trees that keep the sums of their branches "
         r"bring that to $O(K J \log K)$.",
         "Theorem 3, corrected",
         _steps,

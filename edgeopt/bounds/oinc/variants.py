@@ -136,8 +136,8 @@ CLAIMS = (
     ),
     about_jobs(
         "late.never_worse",
-        "Such moves never raise the weighted flow time. Each lowers what the jobs at hand come to; "
-        "those that come later may find less.",
+        "Late binding never raises the weighted flow time. Each move lowers that of the jobs at "
+        "hand, but it may raise that of jobs which arrive later.",
         "Algorithm 4, with late binding",
         lambda view: _flow_at_unit_speed(view, late_binding=True),
         Relation.AT_MOST,
@@ -205,8 +205,8 @@ CLAIMS = (
     ),
     about_jobs(
         "completion.algorithm",
-        "A job is complete at $b_k = t$, the number of the slot that serves the last of it. That "
-        "slot ends at t + 1.",
+        "A job is complete at $b_k = t$, the number of the last slot that serves it. That slot "
+        "ends at t + 1.",
         "Algorithm 4, line 10",
         _last_slot,
         Relation.EQUAL,

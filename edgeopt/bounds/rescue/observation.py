@@ -200,8 +200,8 @@ CLAIMS = (
     ),
     claim(
         "routing",
-        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; what is missing "
-        "to one rejects.",
+        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; the rest is the "
+        "chance of a rejection.",
         "Algorithm 1, line 6",
         _routing_at_most_one,
         Relation.AT_MOST,

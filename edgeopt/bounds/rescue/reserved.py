@@ -169,7 +169,7 @@ CLAIMS = (
     claim(
         "availability.published",
         "Algorithm 1 leaves every reserved task its demand; its probability to fail one is "
-        "measured. Row (2b) holds on average, and `available' looks at retraining runs alone.",
+        "measured. Row (2b) holds on average, and `available' considers retraining runs alone.",
         "Algorithm 1, line 7",
         _failure,
         Relation.AT_MOST,

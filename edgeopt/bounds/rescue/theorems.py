@@ -294,9 +294,9 @@ CLAIMS = (
     ),
     claim(
         "value.shortened",
-        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ when runs that miss their time "
-        "budget are taken off the server at the end of it in equation (4), as the sum in equation "
-        "(1) suggests. They keep the server for their whole duration.",
+        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ when equation (4) takes runs that "
+        "miss their time budget off the server at the end of it, as the sum in equation (1) "
+        "suggests. Such runs keep the server for their whole duration.",
         "equations (1) and (4)",
         _late_runs_cut,
         Relation.EQUAL,

@@ -129,7 +129,7 @@ CLAIMS = (
     about_rivals(
         "equation11",
         r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins a task, $\hat z_{j,n}$ being the "
-        "probability with which it picks the task, $\\Pr(n)$ how many such tasks it has room for.",
+        r"probability with which it picks the task, $\Pr(n)$ how many such tasks fit into it.",
         "Equation (11), corrected",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner()),
         Relation.EQUAL,
@@ -137,8 +137,9 @@ CLAIMS = (
     ),
     about_rivals(
         "equation11.ratio",
-        r"It wins if $\Pr(n)$ is the softmax of how often the smallest bundle fits, as in the "
-        "program behind the paper's figures. That tells clusters apart far more sharply.",
+        r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins if $\Pr(n)$ is the softmax of how "
+        "often the smallest bundle fits, as in the program behind the paper's figures. The "
+        "softmax separates clusters far more sharply.",
         "Equation (11) and section IV-C",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner("ratio")),
         Relation.EQUAL,
@@ -156,8 +157,9 @@ CLAIMS = (
     ),
     about_rivals(
         "conflict.published",
-        "It is if conflicts are resolved before bundles are chosen. The winner may give it "
-        "nothing, and the round is lost.",
+        "A task is started in the round in which some cluster picks it and gives it a bundle, "
+        "if conflicts are resolved before bundles are chosen. The winner may give it nothing, "
+        "and the round is lost.",
         "Section IV-C, task selection conflicts",
         lambda rivals: _started(rivals, pass_on=False),
         Relation.EQUAL,
@@ -177,8 +179,9 @@ CLAIMS = (
     ),
     claim(
         "optimus.published",
-        "It does if it is fitted as in the program behind the paper's figures, which takes the "
-        "speeds of GPUs for those of CPU cores.",
+        "The curve of Optimus expects a GPU more to save more slots than a CPU core more, for "
+        "tasks whose speed depends on GPUs alone, if it is fitted as in the program behind the "
+        "paper's figures, which takes the speeds of GPUs for those of CPU cores.",
         "Section V-A, Optimus",
         lambda instance: _expects(instance, "published"),
         Relation.AT_LEAST,
@@ -198,8 +201,8 @@ CLAIMS = (
     ),
     about_changes(
         "volume.fixed",
-        "It holds no fewer than with the best bundle that stays as it is. With progress that slows "
-        "down it pays to take more GPUs later.",
+        "A task holds no fewer CPU-slots, and no fewer GPU-slots, than with the best bundle "
+        "that stays as it is. Where progress slows down, more GPUs in later slots take fewer of them.",
         "Sections III-A and V-A, lower bounds with preemption",
         _fixed,
         Relation.AT_LEAST,

@@ -231,7 +231,7 @@ def errata() -> tuple[Erratum, ...]:
             "The loop goes on as long as some agent does nothing.",
             "It goes on as long as some agent starts a task.",
             "As printed it never ends where an agent has no task. Its rounds are given, a thousand "
-            "at most, beside the one that is enough.",
+            "at most, and the one that is enough.",
             "one agent, no task",
             (loop((0,), published=True)[0], loop((0,), published=False)[0], 1.0),
         ),
@@ -300,7 +300,7 @@ def errata() -> tuple[Erratum, ...]:
             "Min flows for no longer than any random selection of tasks.",
             r"It flows for $\frac{J + 1}{2} \sum_j d_j$ on average, if nothing is gained from "
             "more than the smallest bundle.",
-            "Run by run others may be in luck. The best of all orders is given, beside the mean.",
+            "Run by run others may be in luck. The best of all orders is given, and the mean.",
             "tasks of 1 and 10 slots, one at a time",
             (min(flows), 1.5 * 11, float(np.mean(flows))),
         ),

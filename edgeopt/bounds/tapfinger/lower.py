@@ -302,7 +302,8 @@ CLAIMS = (
     ),
     claim(
         "bound.noise",
-        "Under noise no policy falls below the bound by the durations without. Noise may be kind.",
+        "Under noise no policy falls below the bound by the durations without noise. Noise may "
+        "shorten tasks.",
         "Section V-B, lower bounds under noise",
         _without_noise,
         Relation.AT_MOST,

@@ -185,7 +185,8 @@ CLAIMS = (
     ),
     claim(
         "equation3.published",
-        r"It is with $\sum_{n,t} y_{j,n,t} \le 1$, as printed. But then nothing need be served.",
+        r"The least sum of flow times of all plans is the optimum of (1) to (8) with $\sum_{n,t} "
+        r"y_{j,n,t} \le 1$, as printed, which lets tasks go unserved.",
         "Equation (3)",
         lambda view: _program(view, all_served=False),
         Relation.EQUAL,
@@ -214,8 +215,8 @@ CLAIMS = (
     ),
     claim(
         "bundles.published",
-        r"It stays the same if a task is given $0, 1, \ldots, C_{r,n} - 1$ units, as printed in "
-        "section III-A: never all of a cluster.",
+        r"The least sum of flow times stays the same if a task is given $0, 1, \ldots, C_{r,n} - "
+        "1$ units, as printed in section III-A: never all of a cluster.",
         "Section III-A",
         _without_the_last,
         Relation.EQUAL,
@@ -233,8 +234,9 @@ CLAIMS = (
     ),
     claim(
         "equation2.slots",
-        "They flow for the same time: (2) covers both modes. It does so in timesteps, of which a "
-        "slot may have several; in slots it does not.",
+        "Tasks flow for the same time with one start per cluster and slot as with several: (2) "
+        "covers both modes. It does so in timesteps, of which a slot may have several, but not "
+        "in slots.",
         "Equation (2) and section III-B",
         _one_start,
         Relation.EQUAL,
@@ -281,8 +283,8 @@ CLAIMS = (
     ),
     about_plans(
         "accumulation.end",
-        "They do if they are counted as each slot ends, when the tasks that complete are gone. "
-        "Recorded figures of the paper count so.",
+        "The tasks in the system sum to the flow times if they are counted as each slot ends, "
+        "when those that complete are gone. Recorded figures of the paper count so.",
         "Section V-B, task accumulation",
         lambda view: _counted(view, after=True),
         Relation.EQUAL,
@@ -291,7 +293,8 @@ CLAIMS = (
     ),
     about_plans(
         "accumulation.less",
-        "Counted as each slot ends, they sum to the flow times less a slot for every task.",
+        "Counted as each slot ends, the tasks in the system sum to the flow times less a slot "
+        "for every task.",
         "Section V-B, task accumulation, corrected",
         _less_one_each,
         Relation.EQUAL,
@@ -327,8 +330,9 @@ CLAIMS = (
     ),
     about_plans(
         "usage.end",
-        "They do if they are counted at the end of each slot, after what is complete has released "
-        "its units. Recorded figures of the paper count so.",
+        "The units held sum to the products of bundles and running times if they are counted at "
+        "the end of each slot, after complete tasks have released theirs. Recorded figures of "
+        "the paper count so.",
         "Section V-C, resource use",
         lambda view: _held(view, after=True),
         Relation.EQUAL,

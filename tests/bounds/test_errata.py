@@ -12,7 +12,7 @@ from edgeopt.bounds.idn.instances import capped_entry, thirds, tied
 from edgeopt.bounds.idn.law import by_item, by_step, law_of_coins
 from edgeopt.bounds.oinc.errata import link_rate
 from edgeopt.bounds.oinc.instances import overtaken_in_wait
-from edgeopt.bounds.oinc.urgency import run_urgent
+from edgeopt.bounds.oinc.order import run_urgent
 from edgeopt.bounds.rescue.errata import link_rate as macro_cell_rate
 from edgeopt.bounds.tapfinger import instances as few_tasks
 from edgeopt.bounds.tapfinger.errata import loop, mean_gain, replayed

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from edgeopt.bounds.oinc.certificate import dual_certificate
 from edgeopt.bounds.oinc.evaluation import erratum
 from edgeopt.bounds.oinc.instances import (
+    Due,
     busy_site,
     idle_sites,
     overloaded_sites,
@@ -16,8 +17,7 @@ from edgeopt.bounds.oinc.instances import (
     overtaken_in_wait,
 )
 from edgeopt.bounds.oinc.modelling import left_for_requests
-from edgeopt.bounds.oinc.order import weights_at_arrival
-from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
+from edgeopt.bounds.oinc.order import queues_of, run_urgent, swaps, weights_at_arrival
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import link_rates
 from edgeopt.instances.radio import (

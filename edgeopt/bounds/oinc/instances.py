@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.oinc.evaluation import Schedule
-from edgeopt.bounds.oinc.urgency import Due
 from edgeopt.bounds.paper import each, one
 from edgeopt.instances.oinc import OincInstance, sequence
 from edgeopt.models.oinc import named_instances
@@ -24,6 +23,29 @@ from edgeopt.online.oinc.reservation import Reservation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+CLOSEST = 1.0
+"""Slots to the deadline that count when there are fewer, or when it is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Due:
+    """Jobs with deadlines."""
+
+    problem: RetrainingProblem  # the jobs with their own weights
+    deadline: NDArray[
+        np.float64
+    ]  # when each is due, s since the start, shape [K]
+
+    def weight(self, time: float) -> NDArray[np.float64]:
+        r"""Return :math:`l_k(t) = \beta_k / \max(D_k - t, 1)`, shape [K].
+
+        The paper says no more than that a weight is inversely proportional to the time that is
+        left, which is meaningless from the deadline on; it counts as one slot at least here.
+        """
+        assert self.problem.weight is not None
+        return np.asarray(self.problem.weight / np.maximum(self.deadline - time, CLOSEST))
 
 
 def moved() -> Schedule:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.oinc.evaluation import Schedule
-from edgeopt.bounds.oinc.instances import Counts, Cut, Periods, Split
-from edgeopt.bounds.oinc.urgency import Due
+from edgeopt.bounds.oinc.instances import Counts, Cut, Due, Periods, Split
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem

@@ -202,7 +202,8 @@ CLAIMS = (
     about_changes(
         "volume.fixed",
         "A task holds no fewer CPU-slots, and no fewer GPU-slots, than with the best bundle "
-        "that stays as it is. Where progress slows down, more GPUs in later slots take fewer of them.",
+        "that stays as it is. Where progress slows down, more GPUs in later slots take fewer of "
+        "them.",
         "Sections III-A and V-A, lower bounds with preemption",
         _fixed,
         Relation.AT_LEAST,

@@ -15,9 +15,9 @@ from edgeopt.bounds.oinc.instances import (
     moved_devices,
     two_shares,
 )
+from edgeopt.bounds.oinc.order import run_urgent
 from edgeopt.bounds.oinc.spaces import JOBS
 from edgeopt.bounds.oinc.theorem2 import count_steps
-from edgeopt.bounds.oinc.urgency import run_urgent
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.online.oinc.retraining import run_density

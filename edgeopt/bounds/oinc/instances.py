@@ -34,9 +34,7 @@ class Due:
     """Jobs with deadlines."""
 
     problem: RetrainingProblem  # the jobs with their own weights
-    deadline: NDArray[
-        np.float64
-    ]  # when each is due, s since the start, shape [K]
+    deadline: NDArray[np.float64]  # when each is due, s since the start, shape [K]
 
     def weight(self, time: float) -> NDArray[np.float64]:
         r"""Return :math:`l_k(t) = \beta_k / \max(D_k - t, 1)`, shape [K].

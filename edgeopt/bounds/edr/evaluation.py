@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """What is given, and what Algorithm 1 is taken to have decided."""
+    """An instance, and the rounds that Algorithm 1 is taken to have planned."""
 
     instance: EdrInstance
     points: NDArray[np.float64]  # fractional rounds of each frame, shape [T, I]
@@ -153,7 +153,7 @@ class Constants:
 
     @classmethod
     def of(cls, problem: Relaxed, horizon: int | None = None) -> Constants:
-        """Read them off a problem, for another horizon with the same frames if one is given."""
+        """Compute them from a problem, for another horizon with the same frames if one is given."""
         return cls(
             frames=horizon or problem.frames,
             sizes=theory_sizes(problem, horizon),

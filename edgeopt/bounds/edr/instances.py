@@ -138,12 +138,12 @@ def sudden_cap() -> EdrInstance:
 
 
 def overtrained() -> EdrInstance:
-    """Pay a dollar for each Wh that is used: more is trained than has to be."""
+    """Pay a dollar for each Wh that is used: more is trained than needed."""
     return hand(2, price=-1.0, rounds=[2])
 
 
 def few_frames() -> EdrInstance:
-    """Ask for ten rounds in two frames without energy: five are missed in each, at a cost of 1."""
+    """Require ten rounds in two frames without energy: five are missed in each, at a cost of 1."""
     return hand(2, cap=0.0, rounds=[10])
 
 
@@ -158,7 +158,7 @@ def late_start() -> EdrInstance:
 
 
 def uncapped() -> EdrInstance:
-    """Ask for one round per frame in ten frames without a cap."""
+    """Require one round per frame in ten frames without a cap."""
     return hand(10, rounds=[10])
 
 
@@ -168,7 +168,7 @@ def no_room() -> Planned:
 
 
 def local_peaks() -> EdrInstance:
-    """Let each of two sites do as much as arrives there, when only one of them can serve."""
+    """Let each of two sites have the capacity for its own requests, when only one can serve."""
     return hand(1, sites=2, capacity=1.0, capable=[True, False], requests=[1.0, 1.0])
 
 
@@ -266,7 +266,7 @@ def three_alike() -> Frame:
 
 
 HAND = {**one(half), **one(two), **one(three)}
-"""Frames whose laws are found with a pencil."""
+"""Frames whose laws are found by hand."""
 
 _UNCAPPED = 5.0
 """A cap as large as this one is none, Wh."""

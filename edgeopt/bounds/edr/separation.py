@@ -1,4 +1,4 @@
-"""What taking the problem apart may cost: the constant of Lemma 5, as printed and as it can be.
+"""What separating training and serving may cost: the constant of Lemma 5, printed and corrected.
 
 All take the instance as given: costs are weighted, and the paper's letters stand for
 :math:`r^t` the cost of a Wh, :math:`E_{ij}` the energy of a round on a client and

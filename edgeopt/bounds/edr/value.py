@@ -1,4 +1,4 @@
-"""What training does to the cost of serving: convex, monotone, and no matter of how it is split."""
+"""The cost of serving as training grows: convexity, monotony, and the split over slots."""
 
 from __future__ import annotations
 

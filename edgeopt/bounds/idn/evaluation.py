@@ -1,4 +1,4 @@
-"""What the claims read off a network: slots of an adversary and allocations to try."""
+"""What the claims read of a network: slots of an adversary, and allocations to try."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class Constants:
 
     @classmethod
     def of(cls, instance: IdnInstance) -> Constants:
-        """Read them off a network."""
+        """Compute them from a network."""
         peak = instance.requests.max(axis=0, initial=0)
         return cls(
             instance, node_constants(instance, peak=peak), published_constants(instance, peak=peak)

@@ -23,7 +23,7 @@ def edge_nodes(count: int) -> ParameterSpace:
 
     Either both models serve one task, and one of them or both are permanent in the cloud; or each
     serves a task of its own and is permanent. The adversary fixes the capacities of one slot and an
-    allocation that is the same at all edge nodes; their budget is what it takes, and some spare.
+    allocation that is the same at all edge nodes; their budget is its size and some spare.
     """
 
     def build(point: Mapping[str, Any]) -> Adversary:

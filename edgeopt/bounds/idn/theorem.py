@@ -34,7 +34,7 @@ ITERATIONS = 200
 """Iterations of the offline policy."""
 
 FEW = 20
-"""Iterations where any number will do."""
+"""Iterations where their number does not matter."""
 
 WORK = 2_000_000
 """Most slots times options of a run where the number of iterations does not matter."""
@@ -150,7 +150,7 @@ def _offline_sharper(view: Evaluation) -> Measurement:
 
 
 def _iterations(view: Evaluation) -> int:
-    """Return how many iterations a network of this size is given, where any number will do."""
+    """Return how many iterations a network of this size runs where any number serves."""
     return int(np.clip(WORK // (len(view.distinct) * len(view.instance.ranking)), 2, FEW))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Run(Protocol):
-    """What is read off a run of Algorithm 4."""
+    """What a dual point needs of a run of Algorithm 4."""
 
     @property
     def site(self) -> Ints:

@@ -137,7 +137,7 @@ def drawn_schedule(
     move: bool = False,
     whole_slots: bool = False,
 ) -> Schedule:
-    """Serve jobs as chance has it: sites, order, preemptions and pauses are drawn."""
+    """Serve jobs at random: sites, order, preemptions and pauses are drawn."""
     draw = np.random.default_rng(rng)
     left = np.ones(problem.jobs)
     able = np.isfinite(problem.duration)
@@ -256,11 +256,11 @@ class Evaluation:
 def schedule_of(
     problem: RetrainingProblem, run: RetrainingRun, *, whole_slots: bool = False
 ) -> Schedule:
-    """Read the schedule off a run at unit speed."""
+    """Return the schedule of a run at unit speed."""
     runs = run.runs
     end = runs.end
     if whole_slots:
-        # The run is told until the end of its last slot; the work may be done before.
+        # The run lasts until the end of its last slot; the work may be done before.
         end = _cut(problem, runs)
     return Schedule(problem, runs.job, runs.site, runs.begin, end, whole_slots=whole_slots)
 

@@ -49,7 +49,7 @@ class Waiting:
 
 @dataclass(frozen=True, eq=False)
 class UrgentRun:
-    """What came of a run."""
+    """A run with growing weights."""
 
     due: Due
     site: Ints  # site of each job, shape [K]
@@ -82,7 +82,7 @@ def swaps(queues: Iterable[Waiting]) -> Iterator[tuple[Waiting, int, int]]:
 
 
 def queues_of(run: RetrainingRun) -> Iterator[Waiting]:
-    """Read the queues off a run of the package, whose weights stay."""
+    """Return the queues of a run of the package, whose weights stay."""
     problem, runs, speed = run.problem, run.runs, 1.0 + run.epsilon
     assert problem.weight is not None
     for slot in range(int(np.ceil(run.completion.max(initial=0.0)))):

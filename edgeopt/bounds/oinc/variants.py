@@ -1,4 +1,4 @@
-"""Algorithm 4 to the letter, and with slots that are wasted: what becomes of Theorem 1."""
+"""Algorithm 4 as printed, and with wasted slots: what becomes of Theorem 1."""
 
 from __future__ import annotations
 

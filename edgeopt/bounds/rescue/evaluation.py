@@ -1,4 +1,4 @@
-"""What the claims read off an instance: the plan, its value functions and its occupancy."""
+"""What the claims read of an instance: the plan, its value functions and its occupancy."""
 
 from __future__ import annotations
 

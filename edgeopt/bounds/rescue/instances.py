@@ -79,8 +79,8 @@ def two_plans() -> RescueInstance:
 def clairvoyant_gap() -> RescueInstance:
     """Two certain tasks of profits 1 and 2; the first runs one or two slots, equally likely.
 
-    OPT(LP) = 2. Who knows the duration of the first run takes both tasks when it is short and
-    earns 2.5.
+    OPT(LP) = 2. A scheduler that knows the duration of the first run takes both tasks when it is
+    short and earns 2.5.
     """
     return _one_server(arrival=[[1], [1]], profit=[[1], [2]], duration=[0.5, 0.5])
 
@@ -88,8 +88,8 @@ def clairvoyant_gap() -> RescueInstance:
 def rare_long_runs(slots: int = 8) -> RescueInstance:
     """Offer a certain task of profit 1 in every slot; runs last one slot or all, equally likely.
 
-    OPT(LP) < 2 however many slots there are, since every run may block all that follow. Who knows
-    the durations takes the short runs and earns at least slots / 2.
+    OPT(LP) < 2 however many slots there are, since every run may block all that follow. A
+    scheduler that knows the durations takes the short runs and earns at least slots / 2.
     """
     law = np.zeros(slots)
     law[[0, -1]] = 0.5
@@ -134,7 +134,7 @@ def split_tolerance() -> RescueInstance:
     """Let a reserved task need 5e-8 TMAC more than one of its two slots, and a certain task arrive.
 
     With the guard's tolerance 1e-9 the run of profit 1 is unsafe and the LP that forbids unsafe
-    runs is worth 0. Who starts it all the same leaves 5e-8 TMAC unserved, less than the 1e-7 at
+    runs is worth 0. A policy that starts it leaves 5e-8 TMAC unserved, less than the 1e-7 at
     which a reserved task counts as failed, and earns 1: the forbidding LP bounds only policies
     judged with its own tolerance.
     """
@@ -158,7 +158,7 @@ def late_run() -> RescueInstance:
 def outlasting_run(beyond: Literal["hold", "drop"] = "hold") -> RescueInstance:
     """One slot, one certain task of profit 1 whose run lasts two slots.
 
-    Equation (4) sees no future after the last slot, equation (1) still counts the whole run.
+    Equation (4) has no value after the last slot, equation (1) counts the whole run.
     OPT(LP) is 1 when the run may end after the horizon and 0 when its profit is dropped.
     """
     return _one_server(arrival=[[1]], profit=[[1]], duration=[0, 1], beyond=beyond)

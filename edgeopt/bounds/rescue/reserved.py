@@ -1,4 +1,4 @@
-"""Reserved tasks: when they can be met, who meets them, and what that costs."""
+"""Reserved tasks: when they can be met, which policies meet them, and what that costs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _LOSS: Final = 1e-4
 """Relative slack that a tight find may lose altogether for the sake of plain numbers."""
 
 _KEPT: Final = 0.5
-"""Part of a violation that has to be left: one that can hardly be seen teaches nothing."""
+"""Part of a violation that must be left: a tiny one shows nothing."""
 
 
 def shrunk(evaluations: Evaluations, found: Point) -> Point:

@@ -263,7 +263,7 @@ def queues(site: Sequence[int], remaining: Sequence[float], speed: Sequence[floa
     return Queues(3, jobs, rate / 8.0, rate)
 
 
-def dispatch_service_told(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
+def runs_by_rule(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
          order: Sequence[int], service: str) -> list[tuple[int, Fraction, Fraction]]:  # fmt: skip
     """Serve site after site, second after second, in fractions."""
     runs = []
@@ -292,7 +292,7 @@ def test_runs_are_those_of_a_site_that_serves_second_after_second(
     given_queues = queues(site, left, speed)
     runs = run_in_order(given_queues, np.array(order, dtype=np.int64), service)
     found = sorted(zip(runs.job.tolist(), runs.begin.tolist(), runs.end.tolist(), strict=True))
-    assert found == dispatch_service_told(site, left, speed, order, service)
+    assert found == runs_by_rule(site, left, speed, order, service)
     at = np.array(site, dtype=np.int64)[runs.job - 10]
     assert runs.share.tolist() == given_queues.share[at].tolist()
 

@@ -17,7 +17,7 @@ from edgeopt.online.oinc.events import Jobs
 from edgeopt.online.oinc.parts import Queues, run_in_order
 from edgeopt.online.oinc.retraining import waiting as trees
 from edgeopt.online.oinc.retraining.residual_density import run_density
-from edgeopt.online.oinc.retraining.waiting import NOBODY, nobody_waits
+from edgeopt.online.oinc.retraining.waiting import NOBODY, none_waiting
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
 from tests.strategies import retraining_problems
@@ -345,7 +345,7 @@ def check(waiting: Waiting, lists: list[LIST]) -> None:
 @given(st.data())
 def test_trees_hold_what_lists_hold(data: st.DataObject) -> None:
     jobs, lists = 16, [LIST(), LIST()]
-    waiting = nobody_waits(jobs, len(lists))
+    waiting = none_waiting(jobs, len(lists))
     whole = st.sampled_from([0.0, 1.0, 1.5, 2.0, 3.0])
     for _ in range(data.draw(st.integers(1, 40))):
         site = data.draw(st.integers(0, 1))
@@ -365,7 +365,7 @@ def test_trees_stay_flat_whatever_the_order_in_which_jobs_come_and_go() -> None:
     jobs = 3000
     rng = np.random.default_rng(0)
     for density in (np.arange(jobs), -np.arange(jobs), np.zeros(jobs), rng.random(jobs)):
-        waiting = nobody_waits(jobs, 1)
+        waiting = none_waiting(jobs, 1)
         for job in range(jobs):
             trees.insert(waiting, 0, job, float(density[job]), 1.0, 1.0)
         assert len(walked(waiting, waiting.root[0])) == jobs

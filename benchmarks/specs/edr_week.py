@@ -1,6 +1,6 @@
 """How long does a week of 50 sites and 300 tasks take, hour by hour and slot by slot?
 
-The subject lives through all 168 frames and 2,016 slots: rounds, guards, routing, settlement. The
+The subject simulates all 168 frames and 2,016 slots: rounds, guards, routing, logs. The
 peer only routes the requests of the same slots, each by HiGHS from scratch.
 """
 
@@ -49,7 +49,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
 
 BENCHMARK = Benchmark(
     name="edr-week",
-    question="Living through a week of 50 sites and 300 tasks, 2,016 slots",
+    question="Simulating a week of 50 sites and 300 tasks, 2,016 slots",
     build=build,
     sizes={
         "full": {"sites": 50, "tasks": 300, "frames": 168, "slots": 12},

@@ -1,6 +1,6 @@
 """How long does a run of OINC take, slot by slot, requests and jobs, without certificates?
 
-The subject lives through all slots: reservation, near-optimal plans, dispatch, service, and the
+The subject simulates all slots: reservation, near-optimal plans, dispatch, service, and the
 checks of the environment. The peer only shares out the requests of the same slots, each site's by a
 cone program, at sites that were chosen beforehand.
 """
@@ -19,7 +19,7 @@ PEER_SLOTS = 5
 
 
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
-    """Draw the instance; the timed call lives through it."""
+    """Draw the instance; the timed call simulates it."""
     from edgeopt import simulate
     from edgeopt.instances.oinc import generate
     from edgeopt.models.oinc.slot import slot_problem

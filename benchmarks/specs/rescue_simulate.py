@@ -1,4 +1,4 @@
-"""How many slots does the simulator live through per second, reserved work served by EDF?"""
+"""How many slots does the simulator run per second, reserved work served by EDF?"""
 
 from __future__ import annotations
 

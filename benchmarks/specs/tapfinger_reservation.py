@@ -1,6 +1,6 @@
 """How long does it take to place a whole workload of TapFinger with reservations?
 
-The subject lives through the run: every round is planned anew by ReservationSpt, and checked and
+The subject simulates the run: every round is planned anew by ReservationSpt, and checked and
 carried out by the environment. The peer makes the same decisions in plain Python, everything anew
 for every pick, in the same environment.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
-    """Draw the instance; the timed call lives through it."""
+    """Draw the instance; the timed call simulates it."""
     from edgeopt import simulate
     from edgeopt.instances.tapfinger import generate
     from edgeopt.online.tapfinger import TapFingerEnvironment
@@ -33,7 +33,7 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         return ours
 
     def peer(_: float | None) -> Reading:
-        from tests.online.tapfinger.plain_schedulers import bundle_lists, reserved
+        from tests.online.tapfinger.plain_policies import bundle_lists, reserved
 
         lists = bundle_lists(instance)
         episode = environment.episode(0)

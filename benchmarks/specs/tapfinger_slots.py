@@ -1,7 +1,7 @@
-"""How many slots per second does the environment of TapFinger live through?
+"""How many slots per second does the environment of TapFinger simulate?
 
 The subject is Min as `simulate` runs it, its rounds compiled together with the environment, until
-all tasks are complete. The first peer is the plain loop that every other policy lives in: rounds
+all tasks are complete. The first peer is the plain loop of every other policy: rounds
 shown, decided, checked and carried out, with the same trajectory. The second one is the same state
 machine in lists and loops, as the tests have it; it checks nothing, and its coins fall otherwise.
 """
@@ -21,7 +21,7 @@ PLAIN = "plain loop"
 
 
 def build(size: Mapping[str, Any], candidate: str) -> Candidate:
-    """Draw the instance; the timed call lives through it."""
+    """Draw the instance; the timed call simulates it."""
     from edgeopt import simulate
     from edgeopt.instances.tapfinger import generate
     from edgeopt.online.tapfinger import Min, TapFingerEnvironment
@@ -43,22 +43,22 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
         from tests.online.tapfinger.plain import Choice, PlainEnvironment
 
         coins = random.Random(0)
-        twin = PlainEnvironment(instance)
+        reference = PlainEnvironment(instance)
         smallest = [(cpu, gpu) for cpu, gpu in instance.minimum.tolist()]
-        while not twin.over:
+        while not reference.over:
             choices, taken = [], set[int]()
-            for n in twin.clusters:
+            for n in reference.clusters:
                 choice = Choice()
-                if twin.pending[n]:
-                    task = coins.choice(twin.pending[n])
-                    asked = smallest[twin.kind[task]]
-                    room = twin.free(n)
-                    if task not in taken and asked[0] <= room[0] and asked[1] <= room[1]:
-                        choice = Choice(task, asked)
+                if reference.pending[n]:
+                    task = coins.choice(reference.pending[n])
+                    demand = smallest[reference.kind[task]]
+                    room = reference.free(n)
+                    if task not in taken and demand[0] <= room[0] and demand[1] <= room[1]:
+                        choice = Choice(task, demand)
                         taken.add(task)
                 choices.append(choice)
-            twin.act(choices, {})
-        return Reading(work=twin.slot)
+            reference.act(choices, {})
+        return Reading(work=reference.slot)
 
     return peer
 

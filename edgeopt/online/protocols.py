@@ -6,8 +6,8 @@ so on until it is over. It owns the future and shows nothing of it. What a step 
 decides: a slot, a request within a slot, a batch of them, a round; several steps may share a slot.
 
 A policy is an immutable value with ``start / decide / learn``. All that it remembers is in a state
-that it is handed and hands back, so the same policy object can live through many scenarios, and can
-be stepped by hand on live events, with no environment in sight:
+that it is handed and hands back, so the same policy object can run on many scenarios, and can
+be stepped by hand on live events, without an environment:
 
 >>> state = policy.start(instance)  # doctest: +SKIP
 >>> for observation in live_events:  # doctest: +SKIP
@@ -54,15 +54,15 @@ class Trajectory:
     reward
         Reward of every slot, shape [runs, T]. The system says what is booked and when.
     violations
-        Number of broken promises of every slot, shape [runs, T].
+        Violations of the service constraint in every slot, shape [runs, T].
     decisions
-        Number of decisions that the policy was asked for in every slot, shape [runs, T].
+        Number of decisions of the policy in every slot, shape [runs, T].
     seconds
         Time spent on all decisions together, in seconds. In the plain loop it covers ``decide``
         and ``learn`` alone; of a compiled run it covers the whole kernel, environment included,
         and is therefore an upper bound.
     compiled
-        Whether a compiled kernel ran, which tells how to read `seconds`.
+        Whether a compiled kernel ran; see `seconds`.
     """
 
     name: str
@@ -89,9 +89,9 @@ class Trajectory:
 
     @property
     def seconds_per_decision(self) -> float:
-        """Mean time of a decision in seconds, NaN if none was asked for; see `seconds`."""
-        asked = int(self.decisions.sum())
-        return self.seconds / asked if asked else float("nan")
+        """Mean time of a decision in seconds, NaN if there was none; see `seconds`."""
+        decisions = int(self.decisions.sum())
+        return self.seconds / decisions if decisions else float("nan")
 
 
 class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
@@ -102,7 +102,7 @@ class Episode(Protocol[ObservationT_co, DecisionT_contra, FeedbackT_co]):
         ...
 
     def act(self, decision: DecisionT_contra) -> FeedbackT_co:
-        """Carry a decision out and tell what came to light until the next observation."""
+        """Carry a decision out and return what was revealed until the next observation."""
         ...
 
 
@@ -175,12 +175,12 @@ class Policy(Protocol[InstanceT_contra, ObservationT_contra, DecisionT, Feedback
 
 
 class Kernel(Protocol):
-    """A compiled stand-in for the plain loop: all scenarios in one call, the same trajectory."""
+    """A compiled form of the plain loop: all scenarios in one call, the same trajectory."""
 
     def __call__(
         self, scenarios: Any, rng: np.random.Generator, *, record: bool = False
     ) -> Trajectory:
-        """Live through all scenarios.
+        """Simulate all scenarios.
 
         `rng` is the policy's stream; a kernel that tosses coins splits it by scenario.
         """

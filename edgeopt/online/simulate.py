@@ -1,6 +1,6 @@
-"""The loop that simulates a policy on random scenarios, and what is said when it fails its part.
+"""The loop that simulates a policy on random scenarios, and its messages when a policy is wrong.
 
-Saying it costs no time while all goes well: signatures are looked at once a call has failed.
+The checks cost no time while all goes well: signatures are inspected after a call has failed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
 
 MOST_RUNS: Final = 10**7
-"""More scenarios than this are a slip of the hand."""
+"""Most scenarios; more are taken for a typing error."""
 
 
 def simulate(
@@ -57,7 +57,7 @@ def simulate(
     Parameters
     ----------
     environment
-        Draws the scenarios and plays them.
+        Draws the scenarios and simulates them.
     policy
         Decides. If it brings a compiled kernel for this environment, the kernel runs.
     rng
@@ -81,9 +81,8 @@ def simulate(
     OptionError
         If an option is out of range.
     PolicyError
-        If the policy lacks a part, a method takes or returns something else than it should, or a
-        decision cannot be carried out. What else a policy raises passes, with a note that says
-        where it came up.
+        If the policy lacks a part, a method takes or returns the wrong things, or a decision cannot
+        be carried out. Other errors of a policy pass through, with a note on where they came up.
 
     Examples
     --------
@@ -121,10 +120,10 @@ def simulate(
 
 
 class Titled:
-    """A dataclass of options that is called by its title in tables and pictures."""
+    """A dataclass of options that tables and pictures call by its title."""
 
     title: ClassVar[str]
-    """How it is called where no option is changed."""
+    """Its name where no option is changed."""
 
     @property
     def name(self) -> str:
@@ -146,7 +145,7 @@ _CALLED_WITH: Final = {
 """What the methods of a policy are called with."""
 
 _WHEN: Final = (("frame", "frame"), ("slot", "slot"), ("index", "slot"), ("number", "round"))
-"""How an observation says when it was made, and how this is told."""
+"""Attributes of an observation that say when it was made, and their names in messages."""
 
 
 _PARTS: Final = "a policy has name, start, decide, learn, see edgeopt.online.Policy"
@@ -174,13 +173,13 @@ def run_policy(
     """Simulate a policy on one scenario, to its end."""
     seconds = 0.0
     while (observation := episode.observe()) is not None:
-        asked = time.perf_counter()
+        began = time.perf_counter()
         try:
             answer = policy.decide(state, observation, rng)
         except Exception as error:
             _annotate(error, policy, "decide", observation)
             raise
-        seconds += time.perf_counter() - asked
+        seconds += time.perf_counter() - began
         # A decision may be a tuple of two itself: only a plain one is taken apart.
         if type(answer) is not tuple or len(answer) != 2:
             raise _wrong_answer(policy, answer, episode)
@@ -189,13 +188,13 @@ def run_policy(
             feedback = episode.act(decision)
         except EdgeOptError as error:
             raise _refused(policy, observation, error) from error
-        told = time.perf_counter()
+        answered = time.perf_counter()
         try:
             state = policy.learn(state, observation, decision, feedback)
         except Exception as error:
             _annotate(error, policy, "learn", observation)
             raise
-        seconds += time.perf_counter() - told
+        seconds += time.perf_counter() - answered
     return seconds
 
 
@@ -262,7 +261,7 @@ def repeated(
     policy: Policy[Any, Any, Any, Any, Any],
     state: Any,
 ) -> Kernel:
-    """Return a stand-in for the loop: one run of a policy without coins, counted as all runs."""
+    """Return a kernel that simulates a policy without coins once and counts it as all runs."""
 
     def once(scenarios: Any, rng: Any = None, *, record: bool = False) -> Any:
         episode = environment.episode(scenarios[0], record=record)
@@ -275,6 +274,14 @@ def repeated(
     return once
 
 
+class IgnoresFeedback:
+    """A policy that learns nothing from what its decisions come to."""
+
+    def learn(self, state: Any, observation: Any, decision: Any, feedback: Any) -> Any:
+        """Return the state as it was."""
+        return state
+
+
 class Deterministic:
     """A policy without coins: where all scenarios are alike, one run counts for all.
 
@@ -285,7 +292,7 @@ class Deterministic:
     """Whether the policy, or the part of it that a subclass adds, draws no random numbers."""
 
     def compiled(self, environment: Any, state: Any) -> Kernel | None:
-        """Return a stand-in for the loop that lives through one run where all are the same."""
+        """Return a kernel that simulates one run for all where scenarios are alike."""
         if self.deterministic and getattr(environment, "alike", False):
             # Whoever inherits this has the rest of a policy.
             return repeated(environment, self, state)  # type: ignore[arg-type]

@@ -8,10 +8,15 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, generator
-from edgeopt.rounding.chain import SNAP
-from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, fill_row
-from edgeopt.rounding.rows import depround_rows
-from edgeopt.rounding.validate import as_rows, budget_rows, check_range, fraction_rows, weight_rows
+from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF, SNAP, fill_row
+from edgeopt.rounding.rows import (
+    as_rows,
+    budget_rows,
+    check_range,
+    depround_rows,
+    fraction_rows,
+    weight_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

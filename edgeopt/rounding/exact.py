@@ -84,21 +84,11 @@ _LARGEST = {"index": 18, "random": 8}
 
 
 class Ending(NamedTuple):
-    """Where a path of pair steps ends: decisions, and at most one entry without.
+    """Where a path of pair steps ends: decisions, and at most one entry without."""
 
-    Parameters
-    ----------
-    bits
-        Decisions; 0 at the entry without.
-    last
-        Index of the last fractional entry, or -1.
-    fraction
-        What is left of it.
-    """
-
-    bits: tuple[int, ...]
-    last: int
-    fraction: Fraction
+    bits: tuple[int, ...]  # decisions; 0 at the entry without
+    last: int  # index of the last fractional entry, or -1
+    fraction: Fraction  # what is left of it
 
 
 class _State(NamedTuple):

@@ -8,8 +8,7 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.options import check_choice, generator
-from edgeopt.rounding.rows import pairwise_rows
-from edgeopt.rounding.validate import as_rows, check_range, fraction_rows, weight_rows
+from edgeopt.rounding.rows import as_rows, check_range, fraction_rows, pairwise_rows, weight_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -1,4 +1,4 @@
-"""Growth with size: the climb, what is stopped, the printed lines, the picture."""
+"""Fits of growth, and measurements up to a limit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.climb import BUDGET, CALLS, climb, steps
+from benchmarks.fit import CONFIDENCE, fit
 from benchmarks.growth import Growth
 from benchmarks.measure import Measurement
 from benchmarks.picture import takeaway, write_picture
@@ -22,7 +24,63 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-SIZES = (10, 20, 40, 80)
+
+SIZES = (10, 20, 40, 80, 160)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 1.5, 3.0])
+def test_exact_law_is_found_with_an_interval_of_no_width(exponent: float) -> None:
+    law = fit(SIZES, [2e-6 * n**exponent for n in SIZES])
+    assert law.exponent == pytest.approx(exponent, abs=1e-12)
+    assert law.factor == pytest.approx(2e-6)
+    assert law.last == pytest.approx(exponent, abs=1e-12)
+    assert law.high - law.low == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_interval_covers_the_exponent_as_often_as_it_says(count: int) -> None:
+    rng = np.random.default_rng(7)
+    sizes, draws = SIZES[:count], 1000
+    covered = 0
+    for _ in range(draws):
+        noise = np.exp(rng.normal(0.0, 0.3, count))
+        law = fit(sizes, [1e-3 * n**1.3 * z for n, z in zip(sizes, noise, strict=True)])
+        covered += law.low <= 1.3 <= law.high
+    # Noise is normal in logarithms, so that the interval is exact; five standard errors of a
+    # binomial share leave a false alarm of 6e-7.
+    share, error = covered / draws, (CONFIDENCE * (1 - CONFIDENCE) / draws) ** 0.5
+    assert abs(share - CONFIDENCE) < 5 * error
+
+
+def test_interval_narrows_with_the_confidence_of_more_sizes() -> None:
+    few, many = (fit(SIZES[:k], [n * (1.1 if n % 40 else 0.9) for n in SIZES[:k]]) for k in (3, 5))
+    assert many.high - many.low < few.high - few.low
+
+
+def test_fixed_cost_shows_in_the_last_step() -> None:
+    law = fit(SIZES, [1e-3 + 1e-5 * n for n in SIZES])
+    assert 0.0 < law.exponent < law.last < 1.0
+
+
+def test_slope_is_the_least_squares_line_in_logarithms() -> None:
+    # At log n = 0, 1, 3: slopes by hand from the normal equations.
+    law = fit(np.exp([0.0, 1.0, 3.0]).tolist(), np.exp([0.0, 2.0, 3.0]).tolist())
+    assert law.exponent == pytest.approx(13 / 14)
+    # One degree of freedom; the 97.5 % quantile of Student's t is 12.7062 there.
+    x, y = np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 3.0])
+    left = y - y.mean() - 13 / 14 * (x - x.mean())
+    reach = 12.7062 * np.sqrt((left @ left) / ((x - x.mean()) ** 2).sum())
+    assert law.high - law.exponent == pytest.approx(reach, rel=1e-5)
+    assert law.exponent - law.low == pytest.approx(reach, rel=1e-5)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_fewer_than_three_sizes_are_refused(count: int) -> None:
+    with pytest.raises(ValueError, match="at least 3 sizes"):
+        fit(SIZES[:count], [1.0] * count)
+
+
+SIZES_OF_GROWTH = (10, 20, 40, 80)
 
 
 def spec(build: Any = None, **changes: Any) -> Benchmark:
@@ -33,7 +91,7 @@ def spec(build: Any = None, **changes: Any) -> Benchmark:
         "sizes": {"full": {"n": 80}, "smoke": {"n": 10}},
         "subject": "ours",
         "peers": ("quick", "slow"),
-        "ladder": Ladder.over("n", SIZES, axis="things", limit=5.0),
+        "ladder": Ladder.over("n", SIZES_OF_GROWTH, axis="things", limit=5.0),
     }
     return Benchmark(**(fields | changes))
 
@@ -42,7 +100,7 @@ def row(name: str, power: float, *, objective: float = 1.0) -> tuple[Measurement
     """Times 1e-4 n**power, each with a spread of a tenth."""
     return tuple(
         Measurement(name, (0.9e-4 * n**power, 1e-4 * n**power, 1.1e-4 * n**power), 0.0, objective)
-        for n in SIZES
+        for n in SIZES_OF_GROWTH
     )
 
 
@@ -86,7 +144,7 @@ def test_only_sizes_in_time_are_fitted() -> None:
 
 
 def test_ratios_are_to_the_fastest_peer_at_each_size() -> None:
-    assert growth().ratios() == [(n, pytest.approx(n), "quick") for n in SIZES]
+    assert growth().ratios() == [(n, pytest.approx(n), "quick") for n in SIZES_OF_GROWTH]
     slower = growth(quick=3.5).ratios()
     assert [peer for _, _, peer in slower] == ["slow", "slow", "quick", "quick"]
 
@@ -121,7 +179,7 @@ def test_record_holds_every_raw_time_and_the_fit() -> None:
     record = json.loads(json.dumps(growth().record()))
     ours = record["candidates"]["ours"]
     assert [len(one["seconds"]) for one in ours["measurements"]] == [3, 3, 3, 3]
-    assert [one["n"] for one in ours["measurements"]] == list(SIZES)
+    assert [one["n"] for one in ours["measurements"]] == list(SIZES_OF_GROWTH)
     assert ours["fit"]["exponent"] == pytest.approx(1.0)
     assert record["candidates"]["slow"]["fit"] is None
     assert record["candidates"]["slow"]["measurements"][-1]["finished"] is False
@@ -191,7 +249,7 @@ def test_a_candidate_that_hangs_is_ended_and_keeps_its_figures() -> None:
     )
     began = time.perf_counter()
     first, second = climb(
-        spec(ladder=Ladder.over("n", SIZES, limit=0.3)),
+        spec(ladder=Ladder.over("n", SIZES_OF_GROWTH, limit=0.3)),
         "slow",
         command=[sys.executable, "-c", script],
     )

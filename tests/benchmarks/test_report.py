@@ -1,13 +1,26 @@
-"""Ratios, goals and agreement of a report, on made-up measurements."""
+"""Reports of benchmarks, their layers, and a short run of each."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from benchmarks.measure import Measurement
+from benchmarks.__main__ import main
+from benchmarks.measure import Measurement, measure_apart
 from benchmarks.record import Benchmark, Goal, Reading
+from benchmarks.registry import BENCHMARKS, find
 from benchmarks.report import Report, summary
+from benchmarks.rescue_models import in_cvxpy, in_linopy
 from benchmarks.run import run
+from benchmarks.specs import tapfinger_build
+from edgeopt.instances.rescue import generate
+from edgeopt.instances.tapfinger import generate as workload
+from edgeopt.models.rescue import p1_lp_matrix
+from edgeopt.models.tapfinger import list_schedule, scheduling_problem, start_matrix
+from edgeopt.solvers import solve
 
 
 def spec(**changes) -> Benchmark:
@@ -128,3 +141,69 @@ def test_later_peers_race_against_the_fastest_so_far(monkeypatch: pytest.MonkeyP
     assert limits == {"ours": None, "quick": None, "slow": 12.0}
     assert result.ratio == 4.0
     assert not result.measurements[2].finished
+
+
+SMALL = {"servers": 2, "devices": 3, "profiles": 2, "horizon": 10}
+
+
+@pytest.mark.parametrize("reserved", [0, 3])
+def test_relaxation_has_one_optimum_in_all_layers(reserved: int) -> None:
+    instance = generate(rng=1, reserved=reserved, **SMALL)
+    expected = solve(p1_lp_matrix(instance)).objective
+    assert in_cvxpy(instance).solve(solver="HIGHS", canon_backend="SCIPY") == pytest.approx(
+        expected, rel=1e-7
+    )
+    model = in_linopy(instance)
+    model.solve("highs", io_api="direct", output_flag=False)
+    assert model.objective.value == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("single_start", [True, False])
+def test_starts_in_linopy_have_the_optimum_of_the_compiled_program(single_start: bool) -> None:
+    problem = scheduling_problem(workload(clusters=2, tasks=9))
+    # Nothing fits on the first cluster in the first slots.
+    occupied = np.zeros((3, 2, 2), dtype=np.int64)
+    occupied[:, 0] = problem.capacity[0]
+    problem = replace(problem, single_start=single_start, occupied=occupied)
+    slots = int(list_schedule(problem).completion(problem).max())
+    expected = solve(start_matrix(problem, horizon=slots, relax=True)).objective
+    model = tapfinger_build.in_linopy(problem, slots, relax=True)
+    model.solve("highs", io_api="direct", output_flag=False)
+    assert model.objective.value == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("benchmark_", BENCHMARKS, ids=lambda one: one.name)
+def test_candidates_agree_at_the_smallest_size(benchmark_: Benchmark) -> None:
+    report = run(benchmark_, smoke=True)
+    assert [m.candidate for m in report.measurements] == list(benchmark_.candidates)
+    assert all(m.finished and min(m.seconds) > 0 for m in report.measurements)
+    assert report.agrees
+    assert "\n".join(report.lines()).startswith(f"{benchmark_.name}: ")
+
+
+def test_names_are_unique() -> None:
+    names = [one.name for one in BENCHMARKS]
+    assert len(set(names)) == len(names)
+
+
+def test_unknown_name_lists_the_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "resuce-lp"]) == 2
+    complaint = capsys.readouterr().err
+    assert all(one.name in complaint for one in BENCHMARKS)
+
+
+def test_a_process_of_its_own_reports_time_and_peak_memory() -> None:
+    spec = find("rescue-build")
+    result = measure_apart(spec, "smoke", spec.subject, repeats=2, time_limit=None)
+    assert len(result.seconds) == 2
+    assert 0.01 < result.memory < 8.0
+
+
+def test_figures_are_kept_as_json(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "figures.json"
+    assert main(["--smoke", "--only", "rescue-build", "--json", str(path)]) == 0
+    document = json.loads(path.read_text())
+    assert document["machine"]["python"]
+    (figures,) = document["benchmarks"]
+    assert figures["name"] == "rescue-build"
+    assert "x ours" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The whole horizon in hindsight: compiled, declared, solved, and by trying every plan."""
+"""The data against plain loops, the offline program and its certified bounds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,72 @@ from edgeopt.models.edr.matrix import colocation_matrix
 from edgeopt.models.edr.offline import solve_offline
 from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
+from edgeopt.models.edr.routing import solve_frame, solve_routing
 from tests.draws import draws
 from tests.edr.cases import Case, cases
+from tests.edr.queries import queries
 from tests.oracles.edr import log, offline, programs, routing
+
+
+@given(cases())
+def test_windows_and_rates(case):
+    instance, plain = case.instance, case.exact
+    assert instance.active.tolist() == [
+        [plain.active(t, i) for i in range(plain.I)] for t in range(plain.T)
+    ]
+    assert instance.even_rate.tolist() == pytest.approx([float(plain.a(i)) for i in range(plain.I)])
+    assert instance.active.sum(axis=0).tolist() == instance.window.tolist()
+
+
+@given(cases())
+def test_what_a_round_takes(case):
+    instance, plain = case.instance, case.exact
+    for i in range(plain.I):
+        work = [float(plain.zc(i, k)) for k in range(plain.J)]
+        assert instance.round_work[i] == pytest.approx(work, rel=1e-12, abs=0)
+        for t in range(plain.T):
+            close = {"rel": 1e-12, "abs": 0}
+            assert instance.round_energy[t, i] == pytest.approx(float(plain.e(t, i)), **close)
+            assert instance.round_seconds[t, i] == pytest.approx(float(plain.dl(t, i)), **close)
+            # a negative price may cancel the delay
+            parts = abs(plain.c(t, i, -plain.price[t])) + abs(plain.c(t, i))
+            cost = pytest.approx(float(plain.c(t, i)), abs=1e-12 * float(parts))
+            assert instance.round_cost[t, i] == cost
+
+
+@given(cases())
+def test_what_a_request_takes(case):
+    instance, plain = case.instance, case.exact
+    shape = (plain.J, plain.J, plain.N)
+    for k in range(plain.J):
+        energy = [float(plain.d(k, n)) for n in range(plain.N)]
+        assert instance.request_energy[k] == pytest.approx(energy, rel=1e-12, abs=0)
+    for t in range(plain.T):
+        for tau in range(plain.D):
+            seconds = [float(plain.delay(t, tau, *index)) for index in np.ndindex(shape)]
+            found = instance.request_seconds(t, tau)
+            assert found.shape == shape
+            assert found.ravel() == pytest.approx(seconds, rel=1e-12, abs=0)
+
+
+def near(query, *values):
+    """Return a tolerance: parts are closed to 1e-6 at the price of what must not happen."""
+    penalties = query.problem.penalties(query.elastic)
+    return 2e-6 * max(1.0, *map(abs, values)) + 1e-8 * max(penalties)
+
+
+@settings(max_examples=draws(80))
+@given(queries(whole=True))
+def test_slots_at_one_price_cost_what_the_frame_costs(query):
+    whole = solve_routing(query.problem, elastic=query.elastic).objective
+    limit = near(query, whole)
+    plan = solve_frame(query.problem, elastic=query.elastic)
+    assert plan.objective == pytest.approx(whole, rel=0, abs=limit)
+    assert plan.bound <= whole + limit
+    for budget in ("even", "proportional"):
+        parts = solve_frame(query.problem, elastic=query.elastic, budget=budget)
+        assert parts.objective >= whole - limit
+
 
 TINY = {"frames": 3, "slots": 2, "sites": 3, "tasks": 2, "types": 2, "rounds": 3}
 

@@ -1,8 +1,9 @@
-"""The saddle-point method on training alone: its play, and every bound that is proven for it."""
+"""The saddle-point method against its equations, and the rounding of its fractions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +22,12 @@ from edgeopt.online.primal_dual import (
     fit_bound,
     multiplier_bound,
 )
+from edgeopt.rounding import pairwise_law
 from tests.oracles.edr import relaxed as oracle
 
 if TYPE_CHECKING:
     from tests.oracles.edr.relaxed import Run
+
 
 SEEDS = st.integers(0, 2**32 - 1)
 INDICES = st.sampled_from(["current", "stale"])
@@ -89,7 +92,7 @@ def draw(seed: int, *, inside: bool) -> Setting:
 
 
 @given(settings(inside=False), INDICES)
-def test_the_driver_plays_what_the_equations_say(setting, index):
+def test_the_driver_follows_the_equations(setting, index):
     problem, expected = setting.problem, setting.run_policy(index)
     method = PrimalDual(FixedStep(*setting.steps))
     state = method.start(setting.start, len(setting.start))
@@ -138,9 +141,9 @@ def test_multipliers_grow_no_faster_than_the_ascent(setting, index):
 def test_the_fit_is_bounded_by_the_last_multipliers(setting, index):
     """Theorem 2 without its second half: nothing is assumed of caps, windows or prices."""
     problem, run = setting.problem, setting.run_policy(index)
-    promised = fit_bound(float(np.linalg.norm(run.lam[-1])), setting.steps.dual)
+    guaranteed = fit_bound(float(np.linalg.norm(run.lam[-1])), setting.steps.dual)
     g = [problem.g(t, run.x[t]) for t in range(problem.T)]
-    found = dynamic_fit(g, guarantee=promised + 1e-12)
+    found = dynamic_fit(g, guarantee=guaranteed + 1e-12)
     assert found.value == pytest.approx(oracle.fit(problem, run.x), abs=1e-12)
     assert found.within
 
@@ -185,3 +188,20 @@ def test_multipliers_of_a_task_that_is_over_keep_what_it_missed(frames, mu):
     run = oracle.run_policy(problem, [0.0], alpha=1.0, mu=mu, index="current")
     assert oracle.fit(problem, run.x) == 1.0
     assert run.lam[-1].tolist() == [mu]
+
+
+F = Fraction
+
+
+@pytest.mark.parametrize("residual", ["floor", "bernoulli"])
+def test_no_rounding_has_both(residual):
+    """Half a round under a cap of half a round: expectation 1/2 and never above 0 is impossible."""
+    law = pairwise_law([F(1, 2)], [1], residual=residual)
+    exact = sum(p * z[0] for z, p in law.items()) == F(1, 2)
+    within = all(z[0] <= F(1, 2) for z in law)
+    assert exact != within
+    assert within == (residual == "floor")
+
+
+def test_floor_never_trains_a_task_of_constant_rate():
+    assert pairwise_law([F(99, 100)], [1], residual="floor") == {(0,): 1}

@@ -1,4 +1,4 @@
-"""Ranking, cost, gain and supergradient against rational arithmetic."""
+"""Gain, supergradient and projection against plain loops."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeopt.errors import InputError
 from edgeopt.models.idn import (
     Demand,
     average_gain,
@@ -15,9 +16,12 @@ from edgeopt.models.idn import (
     supergradient,
     supergradient_by_messages,
 )
-from tests.idn import draw
-from tests.idn.cases import array, cases
-from tests.oracles.idn import gains, messages, programs
+from edgeopt.online.knapsack_projection import (
+    project_in_place,
+    project_knapsack_entropy,
+)
+from tests.idn.cases import array, cases, draw_adversary, draw_allocation, draw_shares
+from tests.oracles.idn import gains, messages, programs, projection
 
 CLOSE = {"rel": 1e-12, "abs": 1e-9}
 
@@ -54,9 +58,9 @@ def test_potential_capacity_without_a_simulation(case, credit):
 def test_cost_and_the_three_forms_of_the_gain(case):
     rng = case.rng
     for requests in case.plain.requests:
-        potential = draw.adversary(case.plain, requests, rng)
+        potential = draw_adversary(case.plain, requests, rng)
         given_ = case.per_option(potential)
-        for y in (draw.shares(case.plain, rng), draw.allocation(case.plain, rng)):
+        for y in (draw_shares(case.plain, rng), draw_allocation(case.plain, rng)):
             exact = gains.gain_as_difference(case.plain, requests, potential, y)
             assert gains.gain_by_ranks(case.plain, requests, potential, y) == exact
             assert gains.gain_below_repositories(case.plain, requests, potential, y) == exact
@@ -77,7 +81,7 @@ def test_forms_of_the_gain_where_repositories_fall_short(case):
             [case.plain.number(int(rng.integers(0, r + 1))) for _ in case.plain.options(rho)]
             for rho, r in enumerate(requests)
         ]
-        y = draw.shares(case.plain, rng)
+        y = draw_shares(case.plain, rng)
         forms = {
             "difference": gains.gain_as_difference,
             "ranked": gains.gain_by_ranks,
@@ -93,8 +97,8 @@ def test_forms_of_the_gain_where_repositories_fall_short(case):
 def test_supergradient_messages_and_slopes(case):
     rng = case.rng
     for requests in case.plain.requests:
-        potential = draw.adversary(case.plain, requests, rng)
-        y = draw.shares(case.plain, rng)
+        potential = draw_adversary(case.plain, requests, rng)
+        y = draw_shares(case.plain, rng)
         given_ = case.per_option(potential)
         central = supergradient(case.instance, requests, given_, array(y))
         by_nodes = supergradient_by_messages(case.instance, requests, given_, array(y))
@@ -118,8 +122,8 @@ def test_finite_differences_of_the_gain_itself(case):
     h = 2.0**-10
     free = [v for v in range(case.plain.V) if not case.plain.pinned(v)]
     for requests in case.plain.requests:
-        potential = case.per_option(draw.adversary(case.plain, requests, rng))
-        y = np.minimum(array(draw.shares(case.plain, rng)), 7 / 8)
+        potential = case.per_option(draw_adversary(case.plain, requests, rng))
+        y = np.minimum(array(draw_shares(case.plain, rng)), 7 / 8)
         y[[v for v in range(case.plain.V) if v not in free]] = array(case.plain.repository)[
             [v for v in range(case.plain.V) if v not in free]
         ]
@@ -139,7 +143,7 @@ def test_averages_over_the_slots_of_a_demand(case):
     rng = case.rng
     slots = case.slots(rng)
     potential = np.array([case.per_option(slot.potential) for slot in slots])
-    y = draw.shares(case.plain, rng)
+    y = draw_shares(case.plain, rng)
     demand = Demand.of(case.instance, potential=potential)
     exact = programs.average_gain(case.plain, slots, y)
     assert average_gain(case.instance, demand, array(y)) == pytest.approx(float(exact), **CLOSE)
@@ -152,3 +156,55 @@ def test_averages_over_the_slots_of_a_demand(case):
         if sum(slot.requests)
     )
     assert average_gain(case.instance, per_request, array(y)) == pytest.approx(ratio, **CLOSE)
+
+
+@st.composite
+def rows(draw, *, decades=0, zeros=True, n=6):
+    """Draw a point with ties, sizes and a budget; entries lie up to `decades` apart."""
+    count = draw(st.integers(1, n))
+    entry = st.sampled_from([1, 1, 2, 3, 5, 7, 10]).map(float)
+    if zeros:
+        entry = st.one_of(entry, st.just(0.0))
+    point = draw(st.lists(entry, min_size=count, max_size=count))
+    power = st.integers(-decades, decades)
+    point = [v * 10.0 ** draw(power) for v in point]
+    size = draw(st.lists(st.integers(1, 12), min_size=count, max_size=count))
+    eighths = draw(st.integers(0, 8 * sum(size) + 4))
+    scale = draw(st.sampled_from([1.0, 1.0, 1024.0, 1 / 1024]))
+    return point, [scale * s / 2 for s in size], scale * eighths / 16
+
+
+def project(point, size, budget):
+    return project_knapsack_entropy(np.array(point), np.array(size), budget)
+
+
+@given(rows())
+def test_projection_is_that_of_the_rationals(row):
+    point, size, budget = row
+    try:
+        exact = [float(v) for v in projection.exact(*row)]
+    except ValueError:
+        with pytest.raises(InputError):
+            project(*row)
+        return
+    found = project(*row)
+    assert found == pytest.approx(exact, abs=1e-14)
+    assert ((found > 0) | (np.array(point) == 0) | (budget == 0)).all()
+    in_place = np.array(point)
+    project_in_place(in_place, np.array(size), budget)
+    assert in_place == pytest.approx(found, abs=1e-14)
+
+
+@given(rows(decades=100, n=9))
+def test_projection_is_that_of_bisection_however_far_entries_lie_apart(row):
+    point, size, budget = row
+    try:
+        near = projection.by_bisection(projection.logarithms(point), size, budget)
+    except ValueError:
+        with pytest.raises(InputError):
+            project(*row)
+        return
+    found = project(*row)
+    assert found == pytest.approx(near, abs=1e-12)
+    filled = min(budget, sum(size))
+    assert np.array(size) @ found == pytest.approx(filled, rel=1e-13, abs=1e-300)

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.idn import draw
-from tests.oracles import rounding
+from tests.idn.cases import draw_adversary, draw_allocation, draw_network, draw_shares
 from tests.oracles.idn import (
     Plain,
     gains,
     messages,
     policies,
     programs,
-    projection,
     serving,
     submodular,
 )
@@ -57,11 +55,11 @@ def test_repositories_that_cannot_serve_all_part_the_forms_of_the_gain():
 
 @given(SEEDS)
 def test_three_forms_of_the_gain_and_three_ways_to_its_slope(seed):
-    plain = draw.network(seed)
+    plain = draw_network(seed)
     rng = np.random.default_rng(seed)
     for requests in plain.requests:
-        potential = draw.adversary(plain, requests, rng)
-        y = draw.shares(plain, rng)
+        potential = draw_adversary(plain, requests, rng)
+        y = draw_shares(plain, rng)
         difference = gains.gain_as_difference(plain, requests, potential, y)
         assert difference == gains.gain_by_ranks(plain, requests, potential, y)
         assert difference == gains.gain_below_repositories(plain, requests, potential, y)
@@ -75,8 +73,8 @@ def test_three_forms_of_the_gain_and_three_ways_to_its_slope(seed):
 
 @given(SEEDS)
 def test_the_slot_costs_what_its_own_capacities_say(seed):
-    plain = draw.network(seed)
-    x = draw.allocation(plain, np.random.default_rng(seed))
+    plain = draw_network(seed)
+    x = draw_allocation(plain, np.random.default_rng(seed))
     for requests in plain.requests:
         loads = serving.every_order(plain, requests, x)
         if sum(requests) <= 6:
@@ -101,67 +99,10 @@ def test_fluid_fills_models_in_the_order_of_their_pressure():
 
 
 @given(SEEDS)
-def test_rationals_and_bisection_project_alike(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 7))
-    s = rng.integers(1, 9, n).tolist()
-    values = [0.0, 0.125, 0.25, 0.25, 1.0, 3.0, 1e-9, 1e6]
-    y = (rng.choice(values, n) * rng.choice([1.0, 0.75], n)).tolist()
-    b = float(rng.integers(0, 4 * sum(s) + 2)) / 4
-    try:
-        exact = projection.exact(y, s, b)
-    except ValueError:
-        with pytest.raises(ValueError, match="support"):
-            projection.by_bisection(projection.logarithms(y), s, b)
-        return
-    near = projection.by_bisection(projection.logarithms(y), s, b)
-    assert near == pytest.approx([float(v) for v in exact], abs=1e-15)
-    if b <= sum(s):
-        assert sum(w * v for w, v in zip(s, exact, strict=True)) == F(b)
-
-
-def test_projection_by_hand():
-    answer = projection.exact([F(1, 5), F(9, 10), 3, F(1, 20)], [1, 2, 3, 4], 5)
-    assert answer == [F(2, 11), F(9, 11), 1, F(1, 22)]
-
-
-def test_rounding_laws_by_hand():
-    assert rounding.depround([F(1, 2), F(1, 3), F(3, 4)], [2, 3, 4]) == {
-        (0, 0, 1): F(1, 6),
-        (0, 1, 0): F(1, 8),
-        (0, 1, 1): F(5, 24),
-        (1, 0, 0): F(1, 8),
-        (1, 0, 1): F(3, 8),
-    }
-    x, e = (F(1, 2), F(2, 5)), (1, 2)
-    assert rounding.pairwise(x, e) == {(0, 0): F(1, 2), (1, 0): F(1, 2)}
-    assert rounding.pairwise(x, e, "bernoulli") == {
-        (0, 0): F(7, 40),
-        (0, 1): F(13, 40),
-        (1, 0): F(17, 40),
-        (1, 1): F(3, 40),
-    }
-    x, e = (F(3, 10), F(3, 5), F(7, 10)), (1, F(3, 2), F(4, 5))
-    assert rounding.pairwise(x, e) == {
-        (0, 0, 1): F(7, 18),
-        (0, 1, 0): F(14, 45),
-        (1, 0, 0): F(3, 10),
-    }
-    assert rounding.pairwise(x, e, "bernoulli") == {
-        (0, 0, 1): F(7, 50),
-        (0, 1, 0): F(21, 100),
-        (0, 1, 1): F(7, 20),
-        (1, 0, 0): F(1, 20),
-        (1, 0, 1): F(21, 100),
-        (1, 1, 0): F(1, 25),
-    }
-
-
-@given(SEEDS)
 def test_brute_force_programs_and_greedy_in_their_order(seed):
-    plain = draw.network(seed, nodes=3)
+    plain = draw_network(seed, nodes=3)
     rng = np.random.default_rng(seed)
-    slots = [programs.Slot(r, draw.adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
+    slots = [programs.Slot(r, draw_adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
     best, _ = programs.best_static(plain, slots)
     every = max(
         programs.average_gain(plain, slots, x) for x in programs.allocations(plain, maximal=False)
@@ -180,7 +121,7 @@ def test_brute_force_programs_and_greedy_in_their_order(seed):
 
 @given(SEEDS)
 def test_nothing_static_beats_the_cooperative_bound(seed):
-    plain = draw.network(seed, nodes=3)
+    plain = draw_network(seed, nodes=3)
     slots = programs.slots_of(plain)
     whole = programs.cooperative_program(plain, slots, relax=False)
     relaxed = programs.cooperative_program(plain, slots)
@@ -196,10 +137,10 @@ def test_nothing_static_beats_the_cooperative_bound(seed):
 
 @given(SEEDS)
 def test_marginal_gains_by_definition_and_by_ranks(seed):
-    plain = draw.network(seed)
+    plain = draw_network(seed)
     rng = np.random.default_rng(seed)
-    slots = [programs.Slot(r, draw.adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
-    x = tuple(tuple(map(int, row)) for row in draw.allocation(plain, rng))
+    slots = [programs.Slot(r, draw_adversary(plain, r, rng), F(1, plain.T)) for r in plain.requests]
+    x = tuple(tuple(map(int, row)) for row in draw_allocation(plain, rng))
     for v in range(plain.V):
         for m in range(plain.M):
             by_rank = submodular.marginal_by_formula(plain, slots, x, v, m)

@@ -1,24 +1,30 @@
-"""The static problem: brute force, mixed-integer programs, relaxation and concave program."""
+"""Static placements: the cooperative bound, the greedy algorithm, and the optimum."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from edgeopt.models.idn import (
     Demand,
     average_gain,
     cooperative_matrix,
     cooperative_placement,
+    greedy,
+    marginal_gains,
     placement,
     placement_concave,
     placement_matrix,
     solve_placement,
 )
+from edgeopt.models.idn.cooperative import solve_cooperative
 from edgeopt.solvers import solve
-from tests.idn.cases import array, cases
-from tests.oracles.idn import programs
+from tests.idn.cases import array, cases, draw_allocation, draw_network
+from tests.oracles.idn import gains, programs, serving, submodular
 
 CLOSE = {"rel": 1e-7, "abs": 1e-6}
 
@@ -102,3 +108,89 @@ def test_every_allocation_is_worth_what_the_oracle_says(case):
         value = programs.average_gain(case.plain, slots, x)
         found = average_gain(case.instance, demand, array(x))
         assert found == pytest.approx(float(value), abs=1e-9)
+
+
+@given(cases())
+def test_marginal_gains_are_differences_of_gains(case):
+    rng = case.rng
+    slots = case.slots(rng)
+    x = tuple(tuple(map(int, row)) for row in draw_allocation(case.plain, rng))
+    found = marginal_gains(case.instance, demand_of(case, slots), np.array(x, dtype=bool))
+    for v in range(case.plain.V):
+        for m in range(case.plain.M):
+            exact = 0
+            if not case.plain.pinned(v) and not x[v][m]:
+                exact = submodular.marginal(case.plain, slots, x, v, m)
+                assert submodular.marginal_by_formula(case.plain, slots, x, v, m) == exact
+            assert found[v, m] == pytest.approx(float(exact), abs=1e-9)
+
+
+@given(cases(), st.booleans())
+def test_lazy_and_plain_greedy_are_the_greedy(case, per_size):
+    slots = case.slots(case.rng)
+    demand = demand_of(case, slots)
+    lazy = greedy(case.instance, demand, lazy=True, per_size=per_size)
+    plain_ = greedy(case.instance, demand, lazy=False, per_size=per_size)
+    assert np.array_equal(lazy, plain_)
+    x, close = submodular.greedy(case.plain, slots, per_size=per_size)
+    if not close:
+        assert lazy.tolist() == [list(map(bool, row)) for row in x]
+    best, _ = programs.best_static(case.plain, slots)
+    assert average_gain(case.instance, demand, lazy) <= float(best) + 1e-9
+    for v in range(case.plain.V):
+        if not case.plain.pinned(v):
+            assert case.instance.size[v] @ lazy[v] <= case.instance.budget[v]
+
+
+def best_at_run_time(plain, x):
+    """Return the average gain of an allocation in the kindest order of arrivals of each slot."""
+    total = plain.number(0)
+    for requests in plain.requests:
+        alone = gains.serving_cost(plain, requests, plain.potential(requests), plain.repository)
+        orders = serving.every_order(plain, requests, x)
+        total += alone - min(serving.cost_of(plain, load) for load in orders)
+    return total / plain.T
+
+
+@given(cases(nodes=3), st.sampled_from(["direct", "structured", "auto"]))
+def test_the_bound_is_that_of_a_dense_program(case, method):
+    slots = programs.slots_of(case.plain)
+    relaxed = programs.cooperative_program(case.plain, slots)
+    found = solve_cooperative(case.instance, method=method, gap=1e-6)
+    assert found.gap <= 1e-6
+    assert found.bound >= relaxed.gain - 1e-9
+    assert found.objective <= relaxed.gain + 1e-7
+    assert ((found.allocation >= 0) & (found.allocation <= 1)).all()
+    for v in range(case.plain.V):
+        if case.plain.pinned(v):
+            assert found.allocation[v].tolist() == list(map(float, case.plain.repository[v]))
+        else:
+            used = case.instance.size[v] @ found.allocation[v]
+            assert used <= case.instance.budget[v] + 1e-9
+
+
+@given(cases(nodes=3))
+def test_no_static_placement_gains_more_at_run_time(case):
+    slots = programs.slots_of(case.plain)
+    bound = solve_cooperative(case.instance, gap=1e-6).bound
+    whole = programs.cooperative_program(case.plain, slots, relax=False)
+    assert whole.gain <= bound + 1e-6
+    best = max(float(best_at_run_time(case.plain, x)) for x in programs.allocations(case.plain))
+    assert best <= bound + 1e-9
+    assert best <= whole.gain + 1e-6
+
+
+def test_the_bound_is_met_where_nobody_shares():
+    """A network in which one type has every model to itself: cooperation gains nothing."""
+    met = 0
+    for seed in range(60):
+        network = draw_network(seed, nodes=3, slots=1)
+        network = replace(
+            network, types=network.types[:1], requests=tuple(r[:1] for r in network.requests)
+        )
+        slots = programs.slots_of(network)
+        best, _ = programs.best_static(network, slots)
+        whole = programs.cooperative_program(network, slots, relax=False)
+        assert whole.gain == pytest.approx(float(best), abs=1e-6)
+        met += best > 0
+    assert met > 20

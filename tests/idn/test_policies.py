@@ -1,15 +1,17 @@
-"""What policies promise: budgets, causality, the same seed; and each step of theirs by hand."""
+"""Policies and serving: budgets, causality, seeds, metrics, and each step by hand."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
-from edgeopt.models.idn import supergradient
+from edgeopt.models.idn import serving_cost, supergradient
 from edgeopt.online import simulate
 from edgeopt.online.idn import (
     IdnEnvironment,
@@ -17,12 +19,23 @@ from edgeopt.online.idn import (
     Olag,
     StaticGreedy,
     offline_infida,
+    serve,
     theory_rates,
 )
 from edgeopt.online.idn.rates import node_constants
-from tests.idn.cases import cases
-from tests.idn.run_policy import LEARNERS, SAFE, stepped
-from tests.oracles.idn import policies, serving
+from tests.idn.cases import (
+    LEARNERS,
+    SAFE,
+    Case,
+    array,
+    cases,
+    crowded,
+    draw_allocation,
+    draw_network,
+    instance_of,
+    stepped,
+)
+from tests.oracles.idn import gains, metrics, policies, serving
 
 ORDERS = st.sampled_from(["sequential", "random", "fluid"])
 
@@ -195,17 +208,20 @@ def test_rates_with_a_proof(case):
 
 
 @given(
-    cases(slots=3),
+    st.one_of(cases(slots=3), crowded()),
     st.sampled_from(["seen", "forwarded"]),
     st.sampled_from(["shared", "literal"]),
+    st.sampled_from(["sequential", "random"]),
 )
-def test_each_choice_of_the_load_aware_greedy(case, counters, ties):
+def test_each_choice_of_the_load_aware_greedy(case, counters, ties, order):
     plain = case.plain
     policy = Olag(counters=counters, ties=ties)
     total = [[plain.number(0)] * plain.R for _ in range(plain.V)]
-    for _, _, _, outcome, after in stepped(
-        case.instance, policy, order="sequential", seed=case.seed
+    for t, (_, before, decision, outcome, after) in enumerate(
+        stepped(case.instance, policy, order=order, seed=case.seed)
     ):
+        assert np.array_equal(decision, before.allocation)
+        assert t or np.array_equal(decision, case.instance.repository)
         load = case.by_type(outcome.load, plain.number)
         for v in range(plain.V):
             if plain.pinned(v):
@@ -241,3 +257,127 @@ def test_a_policy_sees_what_was_served(case):
         assert outcome.load == pytest.approx(case.per_option(load), abs=1e-9)
         assert outcome.potential == pytest.approx(case.per_option(potential), abs=1e-9)
         assert outcome.cost == pytest.approx(float(serving.cost_of(case.plain, load)), abs=1e-9)
+
+
+CLOSE = {"rel": 1e-12, "abs": 1e-9}
+FALSE_ALARM = 1e-6
+
+
+def check(case, requests, x, served, load):
+    """Compare loads, run-time capacities and cost, and the cost with the formula at them."""
+    potential = serving.potential(case.plain, requests, x, load)
+    assert served.load == pytest.approx(case.per_option(load), **CLOSE)
+    assert served.potential == pytest.approx(case.per_option(potential), **CLOSE)
+    cost = serving.cost_of(case.plain, load)
+    assert cost == gains.serving_cost(case.plain, requests, potential, x)
+    assert served.cost == pytest.approx(float(cost), **CLOSE)
+    formula = serving_cost(case.instance, requests, served.potential, array(x))
+    assert served.cost == pytest.approx(formula, **CLOSE)
+
+
+@given(cases())
+def test_types_one_after_another(case):
+    rng = case.rng
+    for requests in case.plain.requests:
+        x = draw_allocation(case.plain, rng)
+        for order in itertools.permutations(range(case.plain.R)):
+            served = serve(
+                case.instance,
+                np.array(requests),
+                np.array(x),
+                order="sequential",
+                draw=np.array(order),
+            )
+            check(case, requests, x, served, serving.sequential(case.plain, requests, x, order))
+
+
+@given(cases())
+def test_all_types_at_once(case):
+    rng = case.rng
+    for requests in case.plain.requests:
+        x = draw_allocation(case.plain, rng)
+        served = serve(case.instance, np.array(requests), np.array(x), order="fluid")
+        check(case, requests, x, served, serving.fluid(case.plain, requests, x))
+
+
+@given(cases())
+def test_requests_in_a_random_order(case):
+    """Whatever the order was, what came out is possible, and costs what the formula says."""
+    rng = case.rng
+    for requests in case.plain.requests:
+        x = draw_allocation(case.plain, rng)
+        served = serve(
+            case.instance,
+            np.array(requests),
+            np.array(x),
+            order="random",
+            draw=int(rng.integers(2**62)),
+        )
+        load = [list(map(case.plain.number, row)) for row in case.by_type(served.load)]
+        check(case, requests, x, served, load)
+        if sum(requests) <= 8:
+            assert tuple(map(tuple, load)) in serving.random_law(case.plain, requests, x)
+
+
+def test_every_order_of_the_requests_is_equally_likely():
+    """Chi-square against the exact law of the loads; all seven tests together err once in 1e6."""
+    tested = 0
+    for seed in itertools.count():
+        network = draw_network(seed, slots=1)
+        requests = network.requests[0]
+        x = draw_allocation(network, np.random.default_rng(seed))
+        if sum(requests) > 8:
+            continue
+        law = serving.random_law(network, requests, x)
+        if len(law) < 3:
+            continue
+        case = Case(instance_of(network), network, seed)
+        runs = 4000
+        counts = dict.fromkeys(law, 0)
+        for draw_number in range(runs):
+            served = serve(
+                case.instance, np.array(requests), np.array(x), order="random", draw=draw_number
+            )
+            load = tuple(tuple(map(network.number, row)) for row in case.by_type(served.load))
+            counts[load] += 1
+        statistic = sum(
+            (counts[load] - runs * float(p)) ** 2 / (runs * float(p)) for load, p in law.items()
+        )
+        assert chi2.sf(statistic, len(law) - 1) > FALSE_ALARM / 7
+        tested += 1
+        if tested == 7:
+            return
+
+
+ROUGHLY = {"rel": 1e-9, "abs": 1e-9}
+
+
+@given(cases(slots=3), st.sampled_from(LEARNERS))
+def test_metrics_are_sums_over_what_was_served(case, policy):
+    plain = case.plain
+    environment = IdnEnvironment(case.instance, order="fluid")
+    run = simulate(environment, policy, rng=case.seed, runs=1, record=True)
+    hosted = run.hosted.tolist()
+    rewards = []
+    for t, requests in enumerate(plain.requests):
+        load = serving.fluid(plain, requests, hosted[t])
+        potential = serving.potential(plain, requests, hosted[t], load)
+        cost = serving.cost_of(plain, load)
+        gain = gains.gain_as_difference(plain, requests, potential, hosted[t])
+        rewards.append(metrics.gain_per_request(plain, requests, potential, hosted[t]))
+        assert run.cost[0, t] == pytest.approx(float(cost), **ROUGHLY)
+        assert run.gain[0, t] == pytest.approx(float(gain), **ROUGHLY)
+        assert run.reward[0, t] == pytest.approx(float(rewards[-1]), **ROUGHLY)
+        for field in ("latency", "inaccuracy"):
+            value = getattr(run, field)[0, t]
+            if sum(requests):
+                exact = metrics.served_average(plain, load, field)
+                assert value == pytest.approx(float(exact), **ROUGHLY)
+            else:
+                assert np.isnan(value)
+        new = metrics.fetched(plain, hosted[t - 1], hosted[t]) if t else 0
+        assert run.fetched[0, t] == pytest.approx(float(new), **ROUGHLY)
+    ntag = float(sum(rewards)) / len(rewards)
+    assert run.time_averaged_gain() == pytest.approx([ntag], **ROUGHLY)
+    updates = float(metrics.model_updates(plain, hosted))
+    assert run.model_updates() == pytest.approx([updates], **ROUGHLY)

@@ -1,4 +1,4 @@
-"""Mirror ascent: the geometry of both maps, the step rules, and the regret that is promised."""
+"""Mirror ascent: the geometry of both maps, the step rules, and the proven regret."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def alternating(mirror: Map, slot: int, point: Floats) -> Floats:
 
 
 def worst_for_it(mirror: Map, slot: int, point: Floats) -> Floats:
-    """Pay for the items that are played least."""
+    """Pay for the items of least weight."""
     gradient = np.zeros_like(point)
     gradient[np.argmin(point)] = mirror.size[np.argmin(point)]
     return gradient
@@ -236,14 +236,14 @@ def test_theory_rate_gives_the_closed_form(drawn: tuple[Map, np.random.Generator
     mirror, _ = drawn
     largest = max(mirror.dual_norm(row) for row in np.diag(mirror.size))
     rule = TheoryStep(largest, slots)
-    promised = largest * math.sqrt(2 * mirror.diameter * slots / mirror.convexity)
+    guaranteed = largest * math.sqrt(2 * mirror.diameter * slots / mirror.convexity)
     for sequence in (worst_for_it, turning):
         regret, bound = run_policy(MirrorAscent(mirror, rule), mirror, sequence, slots)
         assert regret <= bound + 1e-9
-        assert bound <= promised * (1 + 1e-9)
+        assert bound <= guaranteed * (1 + 1e-9)
     rate = rule.rate(mirror, 0.0)
     whole = mirror.diameter / rate + rate * slots * largest**2 / (2 * mirror.convexity)
-    assert whole == pytest.approx(promised)
+    assert whole == pytest.approx(guaranteed)
 
 
 @pytest.mark.parametrize(("n", "slots"), [(2, 500), (10, 300), (100, 1000)])

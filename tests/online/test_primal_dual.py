@@ -1,4 +1,4 @@
-"""The saddle-point method: both steps by hand, units of the step rules, and what is promised."""
+"""The saddle-point method: both steps by hand, units of the step rules, and what is guaranteed."""
 
 from __future__ import annotations
 

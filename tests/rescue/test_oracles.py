@@ -1,12 +1,29 @@
-"""The oracles themselves, against values known in closed form and against each other."""
+"""Hindsight optima, and the oracles against one another."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
 
-from tests.oracles.rescue import build, hindsight, paths, policies, programs, reserved, values
+from edgeopt.bounds.rescue import exhaustive
+from edgeopt.instances.rescue import ReservedTasks
+from edgeopt.models.rescue import solve_p1_lp
+from tests.bounds.rescue.integer import integer_optimum
+from tests.draws import draws
+from tests.oracles.rescue import (
+    build,
+    hindsight,
+    paths,
+    plain,
+    policies,
+    programs,
+    reserved,
+    values,
+)
+from tests.oracles.rescue.paths import evaluate
+from tests.rescue.cases import cases, with_reserved
 
 DELTA, EPSILON = Fraction(1, 100), Fraction(1, 100)
 
@@ -142,22 +159,6 @@ def test_state_law_and_single_paths_agree(random_plain):
                     assert chance == sum(v.probability for v in every if i in v.failed)
 
 
-def test_three_ways_to_the_value_of_the_routed_policy(random_plain):
-    for seed in range(40):
-        instance = random_plain(seed, slots=4)
-        _, y = routed(instance)
-        if instance.independent:
-            _, M = values.micro_value_functions(instance, y)
-            backward = [M[k][0][0] for k in range(instance.K)]
-        else:
-            _, B = values.value_functions(instance, y)
-            backward = [B[k][0] for k in range(instance.K)]
-        assert values.forward_profit(instance, y) == backward
-        if not instance.reserved:
-            outcome = paths.evaluate(instance, policies.Rescue(instance, y))
-            assert outcome.profit == sum(backward)
-
-
 def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
     for seed in range(40):
         instance = random_plain(seed, slots=3)
@@ -166,3 +167,77 @@ def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
         lam = [[Fraction(v) for v in row] for row in rng.random((instance.K, instance.T)).tolist()]
         pi = [Fraction(-v) for v in rng.random(len(instance.reserved)).tolist()]
         assert programs.dual_bound(instance, mu, lam, pi) >= value
+
+
+CLOSE = {"rel": 1e-9, "abs": 1e-9}
+
+
+@given(cases(reserved=False, devices=2, horizon=4))
+def test_lemma_1_the_relaxation_bounds_who_knows_the_arrivals(instance):
+    optimum = hindsight.arrival_clairvoyant(plain(instance, float))
+    assert solve_p1_lp(instance).bound >= optimum - 1e-9
+    assert exhaustive.offline_optimum(instance) == pytest.approx(optimum, **CLOSE)
+
+
+@given(with_reserved())
+def test_relaxations_bound_who_keeps_all_promises_on_every_path(instance):
+    optimum = hindsight.arrival_clairvoyant(plain(instance, float), pathwise=True)
+    plan = solve_p1_lp(instance)
+    safe = solve_p1_lp(instance, forbid_unsafe=True)
+    assert plan.bound >= optimum - 1e-7
+    assert safe.bound >= optimum - 1e-7
+    found = exhaustive.offline_optimum(instance, reserved="pathwise")
+    assert found == pytest.approx(optimum, **CLOSE)
+
+
+@given(with_reserved())
+def test_guarded_policies_stay_below_the_safe_relaxation(instance):
+    """Every policy that never fails a reserved task is covered by the safe relaxation."""
+    oracle = plain(instance, float)
+    safe = solve_p1_lp(instance, forbid_unsafe=True)
+    y = tuple(tuple(tuple(map(tuple, b)) for b in a) for a in safe.y.tolist())
+    best = hindsight.online_optimum(oracle, pathwise=True)
+    assert safe.bound >= best - 1e-7
+    for name, policy in policies.all_policies(oracle, y, guarded=True).items():
+        outcome = evaluate(oracle, policy)
+        assert outcome.any_failure == 0, name
+        assert outcome.profit <= best + 1e-7, name
+    found = exhaustive.online_optimum(instance, reserved="pathwise")
+    assert found == pytest.approx(best, **CLOSE)
+
+
+@given(cases(reserved=False))
+def test_best_online_policy(instance):
+    best = hindsight.online_optimum(plain(instance, float))
+    assert exhaustive.online_optimum(instance) == pytest.approx(best, **CLOSE)
+    assert hindsight.arrival_clairvoyant(plain(instance, float)) >= best - 1e-9
+
+
+@given(cases(servers=2, devices=2, profiles=1, horizon=2, max_duration=2))
+def test_integer_optimum(instance):
+    oracle = plain(instance, float)
+    found = integer_optimum(instance)
+    wide = programs.p1_brute_force(oracle, slack=1e-6)
+    narrow = programs.p1_brute_force(oracle, slack=-1e-6)
+    assert found <= wide + 1e-9
+    if narrow is not None:
+        assert found >= narrow - 1e-9
+
+
+@given(
+    cases(reserved=False, arrivals="exclusive", devices=2, profiles=1, horizon=3, max_duration=2)
+)
+def test_who_knows_the_durations_too(instance):
+    """With one profile there is one duration per task, however it is coupled."""
+    optimum = hindsight.duration_clairvoyant(plain(instance, float))
+    assert exhaustive.clairvoyant_optimum(instance) == pytest.approx(optimum, **CLOSE)
+    assert optimum >= hindsight.arrival_clairvoyant(plain(instance, float)) - 1e-9
+
+
+@settings(max_examples=draws(50))
+@given(with_reserved(devices=2))
+def test_reserved_tasks_are_ignored_where_it_says_so(instance):
+    bare = instance.replace(reserved=ReservedTasks.none())
+    value = hindsight.arrival_clairvoyant(plain(instance, float))
+    assert exhaustive.offline_optimum(instance) == pytest.approx(value, **CLOSE)
+    assert exhaustive.offline_optimum(bare) == pytest.approx(value, **CLOSE)

@@ -1,15 +1,19 @@
-"""The exact output laws against an enumeration of their own, and what they are said to keep."""
+"""The exact output laws against an enumeration of their own, by hand, and what they keep."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from math import e as euler
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgeopt.errors import InputError
 from edgeopt.rounding import depround_law, pairwise_law
 from tests.oracles import rounding as oracle
 
@@ -75,6 +79,10 @@ def total(y, s):
 
 def marginals(law, n):
     return [sum((p * x[i] for x, p in law.items()), F(0)) for i in range(n)]
+
+
+def mean_of(law, value):
+    return sum((p * value(x) for x, p in law.items()), F(0))
 
 
 def chosen(x):
@@ -182,6 +190,8 @@ def test_random_order_is_the_mean_over_all_orders(row, mode):
     if mode == "bernoulli":
         assert marginals(law, len(y)) == y
         assert all(none <= missed for none, missed, _, _ in product_bounds(law, y))
+    if mode != "fill":
+        assert all(every <= hit for _, _, every, hit in product_bounds(law, y))
 
 
 @st.composite
@@ -242,39 +252,13 @@ def test_laws_worked_out_by_hand():
         (1, 0, 0): F(1, 8),
         (1, 0, 1): F(3, 8),
     }
-    assert pairwise_law([F(1, 2), F(2, 5)], [1, 2]) == {(0, 0): F(1, 2), (1, 0): F(1, 2)}
-    assert pairwise_law([F(1, 2), F(2, 5)], [1, 2], residual="bernoulli") == {
-        (0, 0): F(7, 40),
-        (0, 1): F(13, 40),
-        (1, 0): F(17, 40),
-        (1, 1): F(3, 40),
-    }
-    assert pairwise_law([F(1, 2), F(1, 2)], [1, 1]) == {(0, 1): F(1, 2), (1, 0): F(1, 2)}
-    x, e = [F(3, 10), F(3, 5), F(7, 10)], [1, F(3, 2), F(4, 5)]
-    floor = {(0, 0, 1): F(7, 18), (0, 1, 0): F(14, 45), (1, 0, 0): F(3, 10)}
-    assert pairwise_law(x, e) == floor
-    assert pairwise_law(x, e, residual="bernoulli") == {
-        (0, 0, 1): F(7, 50),
-        (0, 1, 0): F(21, 100),
-        (0, 1, 1): F(7, 20),
-        (1, 0, 0): F(1, 20),
-        (1, 0, 1): F(21, 100),
-        (1, 1, 0): F(1, 25),
-    }
 
 
 def test_dropping_the_residual_loses_more_than_the_guarantee_allows():
-    """Two entries of size 3 in a budget of 5: one survives, and 5/3 were promised a share of."""
+    """Two entries of size 3 in a budget of 5: one is left, while 5/3 are to be kept a share of."""
     law = depround_law([F(5, 6), F(5, 6)], [3, 3], residual="drop")
     assert law == {(0, 1): F(1, 2), (1, 0): F(1, 2)}
     assert float(sum(p * sum(x) for x, p in law.items())) < (1 - 1 / euler) * 5 / 3
-
-
-def test_filling_has_no_constant_share_either():
-    eps = F(1, 100)
-    for mode in ("drop", "fill"):
-        law = depround_law([F(1), 1 - eps], [eps, 1], residual=mode)
-        assert law == {(1, 0): F(1)}
 
 
 def test_one_uniform_per_entry_would_not_do():
@@ -282,3 +266,83 @@ def test_one_uniform_per_entry_would_not_do():
     law = depround_law([F(2, 3)] * 3)
     assert all(sum(x) == 2 for x in law)
     assert marginals(law, 3) == [F(2, 3)] * 3
+
+
+def test_half_is_tight():
+    """One of two whole-budget entries: half of the draw's worth is all that is left."""
+    eps = F(1, 1000)
+    y, weights = [1 - eps, eps], [F(1), F(1)]
+    assert depround_law(y, weights, residual="half") == {(1, 0): 1 - eps, (0, 1): eps}
+    # an entry of nearly the whole budget beside one that is kept
+    y, weights = [F(1), 1 - eps], [eps, F(1)]
+    law = depround_law(y, weights, residual="half")
+    assert mean_of(law, lambda x: x[1]) == (1 - eps) / 2
+    assert mean_of(depround_law(y, weights), lambda x: x[1]) == 1 - eps
+
+
+def test_half_by_hand():
+    """(2, 3, 4) above ends with residuals 3/4, 1/4 or none; half of what is drawn splits."""
+    law = depround_law([F(1, 2), F(3, 4)], [2, 4], residual="half")
+    # up: (1, 1/2) with 1/2; down: (0, 1) with 1/2
+    assert law == {(0, 1): F(1, 2) + F(1, 8), (1, 0): F(3, 8)}
+
+
+def test_neither_dropping_nor_filling_keeps_a_constant_share():
+    eps = F(1, 10**6)
+    y, weights, gain = [F(1), 1 - eps], [eps, F(1)], [2 * eps, F(1)]
+    for law in (
+        depround_law(y, weights, residual="drop"),
+        depround_law(y, weights, residual="fill", gain=gain),
+    ):
+        assert law == {(1, 0): 1}
+    half = depround_law(y, weights, residual="half")
+    assert mean_of(half, lambda x: total(gain, x)) >= F(1, 2) * (1 - eps)
+
+
+def test_order_matters_only_for_who_goes_together():
+    y, weights = [F(1, 2), F(1, 2), F(1, 2), F(1, 2)], None
+    pairs = [x for x in product((0, 1), repeat=4) if sum(x) == 2]
+    assert depround_law(y, weights) == {x: F(1, 4) for x in pairs if x[0] + x[1] == 1}
+    assert depround_law(y, weights, order="random") == dict.fromkeys(pairs, F(1, 6))
+
+
+def test_fill_prefers_gain_per_weight_and_then_the_first():
+    y = [F(0), F(0), F(0), F(0)]
+    law = depround_law(y, [4, 2, 2, 1], residual="fill", gain=[8, 4, 4, 0], budget=4)
+    assert law == {(1, 0, 0, 0): 1}
+    law = depround_law(y, [4, 2, 2, 1], residual="fill", gain=[7, 4, 4, 0], budget=5)
+    assert law == {(0, 1, 1, 0): 1}
+
+
+@pytest.mark.parametrize(
+    ("budget", "outcome"), [(5, (0, 0, 1, 1)), (3, (0, 0, 1, 1)), (1, (0, 0, 0, 0))]
+)
+def test_fill_asks_for_marginal_gains_anew(budget, outcome):
+    """Once the third entry is in, only the last is worth anything; at first it is not."""
+
+    def gain(bits):
+        return [0, 0, 0, F(1, 9)] if bits[2] else [1, 1, 5, 0]
+
+    law = depround_law([0] * 4, [4, 2, 2, 1], residual="fill", gain=gain, budget=budget)
+    assert law == {outcome: 1}
+
+
+def test_floats_are_what_they_are():
+    """0.1 is a little more than a tenth, so that ten of them leave a residual with that chance."""
+    law = depround_law([0.1] * 10)
+    assert sum(law.values()) == 1
+    assert marginals(law, 10) == [F(0.1)] * 10
+    assert sum(p for x, p in law.items() if sum(x) == 2) == 10 * F(0.1) - 1
+    assert depround_law([np.float32(0.5), np.int64(1), True, 0]) == {
+        (0, 1, 1, 0): F(1, 2),
+        (1, 1, 1, 0): F(1, 2),
+    }
+
+
+@pytest.mark.parametrize("y", [[0.5] * 19, [0.3] * 19])
+def test_large_inputs_are_refused_by_name(y):
+    with pytest.raises(InputError, match="at most 18 fractional entries"):
+        depround_law(y)
+    with pytest.raises(InputError, match="at most 8 fractional"):
+        depround_law(y[:9], order="random")
+    assert sum(depround_law([*y[:3], *[1] * 40]).values()) == 1

@@ -1,13 +1,18 @@
-"""What the roundings of fractions take, and how they refuse the rest: by name, index and value."""
+"""Input at and beyond the edges, and filling with what fits."""
+
+from __future__ import annotations
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
-from edgeopt.rounding import chain, depround, depround_law, independent
+from edgeopt.rounding import depround, depround_law, independent, kernels
 from edgeopt.rounding.depround import FITS
+from edgeopt.rounding.kernels import fill_row
 
 HALF = {"residual": "half"}
 FILL = {"residual": "fill"}
@@ -44,7 +49,7 @@ def test_what_is_within_a_billionth_counts_as_whole_and_no_more():
     for end in (0.0, 1.0):
         inwards = 1 - 2 * end
         integral, fractional = end + inwards * near, end + inwards * far
-        assert chain.count_fractional(np.array([integral, fractional])) == 1
+        assert kernels.count_fractional(np.array([integral, fractional])) == 1
         # A fractional entry that weighs more than the budget alone is refused.
         heavy = {"weights": [3.0, 1.0], "rng": 0, **HALF}
         if end == 0.0:
@@ -63,10 +68,10 @@ def test_what_is_within_a_billionth_counts_as_whole_and_no_more():
 
 def test_what_is_exactly_at_an_edge_is_taken():
     heavy = {"weights": [3.0, 1.0], "rng": 0, **HALF}
-    assert depround([chain.SNAP, 1.0], **heavy).tolist() == [False, True]
-    assert depround([chain.HIGH, 0.0], **heavy).tolist() == [True, False]
+    assert depround([kernels.SNAP, 1.0], **heavy).tolist() == [False, True]
+    assert depround([kernels.HIGH, 0.0], **heavy).tolist() == [True, False]
     depround([0.25, 0.5], [2.0 * (1 + FITS), 1.0], rng=0, budget=2.0, **HALF)
-    depround([0.5, 1.0], [2.0, 4.0], rng=0, budget=5.0 * (1 - chain.SNAP), **FILL)
+    depround([0.5, 1.0], [2.0, 4.0], rng=0, budget=5.0 * (1 - kernels.SNAP), **FILL)
     # What is cut off at 1 weighs no more than 1.
     depround([1 + 0.5e-9], rng=0, budget=1 - 0.8e-9, **FILL)
 
@@ -180,3 +185,89 @@ def test_options_that_do_not_go_together(options, text):
 def test_bad_input_of_the_law_is_named(y, weights, options, text):
     with pytest.raises(InputError, match=text):
         depround_law(y, weights, **options)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 12))
+def test_fixed_gains_in_one_pass_are_the_greedy_rule(seed, n):
+    rng = np.random.default_rng(seed)
+    gains = rng.integers(-2, 5, n).astype(float)
+    weights = rng.integers(1, 6, n).astype(float)
+    chosen = rng.random(n) < 0.3
+    room = float(rng.integers(0, 12))
+    expected, left = chosen.copy(), room
+    while True:
+        ratios = [
+            (-gains[i] / weights[i], i)
+            for i in range(n)
+            if not expected[i] and gains[i] > 0 and weights[i] <= left
+        ]
+        if not ratios:
+            break
+        best = min(ratios)[1]
+        expected[best] = True
+        left -= weights[best]
+    assert fill_row(gains, weights, room, chosen) == left
+    assert np.array_equal(chosen, expected)
+
+
+def test_of_many_equals_the_first_are_taken():
+    chosen = np.zeros(500, bool)
+    assert fill_row(np.tile([1.0, 2.0], 250), np.ones(500), 300.0, chosen) == 0
+    assert chosen[1::2].all()
+    assert np.array_equal(np.flatnonzero(chosen[::2]), np.arange(50))
+
+
+@pytest.mark.parametrize("residual", ["fill", "half"])
+def test_a_function_of_fixed_gains_does_as_the_array(residual):
+    rng = np.random.default_rng(1)
+    y, weights = rng.random((50, 9)), rng.uniform(1, 3, 9)
+    gain = rng.uniform(-1, 3, 9)
+    gain[np.argsort(weights)[:3]] = 0.0
+    budget = y @ weights + 2.0
+    options = {"residual": residual, "rng": 2, "budget": budget}
+    by_array = depround(y, weights, gain=gain, **options)
+    assert np.array_equal(by_array, depround(y, weights, gain=lambda _: gain, **options))
+    assert np.array_equal(by_array, depround(y, weights, gain=np.tile(gain, (50, 1)), **options))
+    assert (by_array @ weights <= budget * (1 + 1e-9)).all()
+    # neither the order of worth nor gains of nothing are without effect here
+    by_gain = depround(y, weights, gain=gain * weights, **options)
+    with_nothing = depround(y, weights, gain=gain + 1e-9, **options)
+    assert (by_gain != by_array).any()
+    assert (with_nothing != by_array).any()
+
+
+def test_filling_adds_to_what_dropping_leaves_and_keeps_the_budget():
+    rng = np.random.default_rng(3)
+    y, weights = rng.random((400, 12)), rng.uniform(1, 3, (400, 12))
+    dropped = depround(y, weights, rng=4, residual="drop")
+    filled = depround(y, weights, rng=4, residual="fill")
+    budget = (y * weights).sum(axis=1)
+    assert (filled >= dropped).all()
+    assert (filled > dropped).any()
+    assert ((filled * weights).sum(axis=1) <= budget * (1 + 1e-9)).all()
+    left = budget - (filled * weights).sum(axis=1)
+    assert not (~filled & (weights <= left[:, None])).any()
+
+
+def test_a_function_may_scribble_on_what_it_is_shown():
+    def gain(chosen):
+        chosen[:] = True
+        return [1.0, 2.0, 3.0]
+
+    filled = depround([0, 0, 0], rng=0, residual="fill", gain=gain, budget=2)
+    assert filled.tolist() == [False, True, True]
+
+
+def test_equal_sums_in_floats_fit():
+    """0.3 - 0.1 is less than 0.2 in floats; the second entry fits all the same."""
+    filled = depround([1, 0], [0.1, 0.2], rng=0, residual="fill", gain=[1, 1], budget=0.3)
+    assert filled.all()
+
+
+def test_nothing_without_gain_is_added():
+    y = [1.0, 0.0, 0.5]
+    assert depround(y, rng=0, residual="fill", budget=3).tolist() == [True, False, True]
+    filled = depround(y, rng=0, residual="fill", budget=3, gain=[0.0, -1.0, 0.0])
+    assert filled.tolist() == [True, False, False]
+    unlimited = depround(y, rng=0, residual="fill", budget=np.inf, gain=[1, 1, 1])
+    assert unlimited.all()

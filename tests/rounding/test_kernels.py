@@ -1,4 +1,4 @@
-"""Compiled rows against the plain twin, bit for bit on the same coins."""
+"""Compiled rows against the reference implementation, bit for bit on the same coins."""
 
 import itertools
 
@@ -7,48 +7,65 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgeopt.rounding import chain, kernels, rows
+from edgeopt.rounding import kernels, rows
 from edgeopt.rounding.kernels import BERNOULLI, DROP, HALF
-from tests.rounding import twin
-from tests.rounding.draws import float_rows
+from tests.rounding import reference
 
 RESIDUAL = {"bernoulli": BERNOULLI, "drop": DROP, "half": HALF}
 
 
+@st.composite
+def float_rows(draw, *, largest=12, decades=12):
+    """Floats y, weights of many magnitudes and plenty of coins, from one seed."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n = draw(st.integers(1, largest))
+    y = rng.random(n)
+    kind = draw(st.sampled_from(["any", "equal", "ends", "grid"]))
+    if kind == "equal":
+        y[:] = y[0]
+    elif kind == "ends":
+        near = rng.choice([0, 1, 1e-12, 1 - 1e-12, 1e-8, 1 - 1e-8], n)
+        y = np.where(rng.random(n) < 0.5, near, y)
+    elif kind == "grid":
+        y = np.round(y * 4) / 4
+    spread = draw(st.sampled_from([0, 1, decades]))
+    return y, 10 ** rng.uniform(-spread, spread, n), rng.random(2 * n + 2)
+
+
 @given(float_rows(), st.sampled_from(sorted(RESIDUAL)))
-def test_row_is_its_twin(row, residual):
+def test_row_is_its_reference(row, residual):
     y, weights, coins = row
     out = np.ones(y.size, bool)
     used, last = kernels.depround_row(y, weights, RESIDUAL[residual], coins, out)
-    assert (out.tolist(), used, last) == twin.round_row(y, weights, residual, coins)
-    assert used <= chain.count_fractional(y) + (residual == "half")
+    assert (out.tolist(), used, last) == reference.round_row(y, weights, residual, coins)
+    assert used <= kernels.count_fractional(y) + (residual == "half")
 
 
 @given(float_rows(), st.sampled_from(sorted(RESIDUAL)))
-def test_shuffled_row_is_its_twin(row, residual):
+def test_shuffled_row_is_its_reference(row, residual):
     y, weights, coins = row
     out = np.ones(y.size, bool)
     used, last = kernels.depround_shuffled(y, weights, RESIDUAL[residual], coins, out)
-    assert (out.tolist(), used, last) == twin.round_shuffled(y, weights, residual, coins)
+    assert (out.tolist(), used, last) == reference.round_shuffled(y, weights, residual, coins)
 
 
 @given(float_rows(), st.sampled_from([-1.0, 0.5, np.inf]), st.integers(0, 1))
-def test_pairwise_row_is_its_twin(row, margin, light):
+def test_pairwise_row_is_its_reference(row, margin, light):
     y, weights, coins = row
     x = y * 7.3
     weights = weights * (np.arange(y.size) % 2 >= light)
     out = np.full(y.size, -1)
     floored, lost = kernels.pairwise_row(x, weights, margin, coins, out)
-    assert (out.tolist(), floored, lost) == twin.pair_row(x, weights, margin, coins)
+    assert (out.tolist(), floored, lost) == reference.pair_row(x, weights, margin, coins)
 
 
-def test_long_row_is_its_twin():
-    """Long enough for errors of the running mass to show, if the twin had others."""
+def test_long_row_is_its_reference():
+    """Long enough for errors of the running mass to show, if the reference had others."""
     rng = np.random.default_rng(5)
     y, weights, coins = rng.random(20_000), rng.uniform(1, 3, 20_000), rng.random(20_000)
     out = np.empty(y.size, bool)
     used, last = kernels.depround_row(y, weights, BERNOULLI, coins, out)
-    assert (out.tolist(), used, last) == twin.round_row(y, weights, "bernoulli", coins)
+    assert (out.tolist(), used, last) == reference.round_row(y, weights, "bernoulli", coins)
     assert abs(weights @ out - weights @ y) <= weights.max()
 
 
@@ -58,7 +75,7 @@ def test_integral_rows_need_no_coins():
     for residual in RESIDUAL.values():
         assert kernels.depround_row(y, np.ones(y.size), residual, np.empty(0), out) == (0, -1)
         assert out.tolist() == [False, True, False, True, False, True]
-    assert chain.count_fractional(y) == 0
+    assert kernels.count_fractional(y) == 0
 
 
 def test_survivors_that_end_up_whole_are_no_residual():
@@ -86,13 +103,13 @@ def test_batch_is_its_rows_one_by_one(monkeypatch, residual, shuffled, common, s
         own = weights if common else weights[b : b + 1]
         alone = rows.depround_rows(y[b : b + 1], own, residual, shuffled, stream)
         assert np.array_equal(together[b], alone[0])
-        # and what a row takes from the stream is what the interface promises
+        # and what a row takes from the stream is what the interface documents
     extra = int(residual == HALF)
-    promised = np.random.default_rng(8)
+    guaranteed = np.random.default_rng(8)
     for b in range(shape[0]):
         fractional = int(((y[b] > 1e-9) & (y[b] < 1 - 1e-9)).sum())
-        promised.random((2 if shuffled else 1) * fractional + extra)
-    assert stream.random() == promised.random()
+        guaranteed.random((2 if shuffled else 1) * fractional + extra)
+    assert stream.random() == guaranteed.random()
 
 
 def test_pairwise_batch_is_its_rows_one_by_one(monkeypatch):

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from edgeopt.rounding import depround, depround_law, independent, pairwise, pairwise_law
 from edgeopt.rounding.kernels import BERNOULLI, depround_row
-from tests.rounding import twin
+from tests.rounding import reference
 
 F = Fraction
 DRAWS = 100_000
@@ -115,9 +115,9 @@ def test_the_law_in_floats_is_the_law(seed):
     y, weights = rng.random(9), 10 ** rng.uniform(-spread, spread, 9)
     if seed % 4 == 0:
         y[rng.random(9) < 0.4] = rng.choice([1e-12, 1 - 1e-12, 1e-7, 1 - 1e-7])
-    law = twin.float_law(y, weights)
+    law = reference.float_law(y, weights)
     assert sum(law.values()) == pytest.approx(1, abs=1e-14)
-    assert np.abs(twin.mean(law) - y).max() < 2e-9
+    assert np.abs(reference.mean(law) - y).max() < 2e-9
     exact = depround_law(y, weights)
     for x in set(law) | set(exact):
         assert law.get(x, 0.0) == pytest.approx(float(exact.get(x, 0)), abs=1e-6)
@@ -197,7 +197,7 @@ def test_a_seed_is_a_set_of_common_coins():
 class _Zeros(np.random.Generator):
     """Draws the smallest number that there is, each time."""
 
-    # NumPy declares one signature for each type that it may return; one is asked for here.
+    # NumPy declares one signature for each type that it may return; the test takes one.
     def random(self, size=None, *_, **__):  # type: ignore[override]
         return np.zeros(size)
 

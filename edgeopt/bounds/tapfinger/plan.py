@@ -11,8 +11,8 @@ import numpy as np
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem, allowed, efficient, usage, verify
+from edgeopt.online.simulate import IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision, Round
-from edgeopt.online.tapfinger.policies.estimates import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,7 +243,7 @@ class _Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Restless(Settled):
+class Restless(Titled, IgnoresFeedback):
     """Whatever the rules allow, at random."""
 
     # Chance of every running task to be given another bundle in the first round of a slot

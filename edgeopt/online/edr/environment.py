@@ -1,4 +1,4 @@
-"""The sites that EDR policies live in: frames with a cap and a price, slots with requests."""
+"""The sites of EDR: frames with a cap and a price, slots with requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from edgeopt.online.edr.events import (
     Served,
     Slot,
 )
-from edgeopt.online.edr.settlement import carry_out, flows_of
+from edgeopt.online.edr.flows import carry_out, flows_of
 from edgeopt.online.simulate import stacked
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
@@ -41,18 +41,7 @@ if TYPE_CHECKING:
 class EdrEpisode:
     """Frames of one scenario, each with its slots, one after the other.
 
-    What cannot be carried out is refused; what can but breaks a cap is carried out and counted.
-
-    Parameters
-    ----------
-    instance
-        The instance with its future.
-    late_price
-        Price of a missing round of each task, shape [I].
-    unserved_price
-        Price of an unserved request of each type, shape [N].
-    foresight
-        Whether a frame shows its requests when it begins.
+    A decision that cannot be carried out is refused; one that exceeds a cap is counted.
     """
 
     def __init__(
@@ -100,7 +89,7 @@ class EdrEpisode:
     def act(self, decision: Decision) -> Feedback:
         """Train the rounds of a frame, or route the requests of a slot."""
         if self.finished:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         return self._train(decision) if self._slot < 0 else self._serve(decision)
 
     # --- a frame -----------------------------------------------------------------------------
@@ -191,9 +180,9 @@ class EdrEpisode:
         self.decisions[t] += 1
         self._slot += 1
         served = Served(*carried)
-        return served if self._slot < instance.slots else self._settle(served)
+        return served if self._slot < instance.slots else self._close_frame(served)
 
-    def _settle(self, served: Served) -> ClosedFrame:
+    def _close_frame(self, served: Served) -> ClosedFrame:
         """Book the frame and move on to the next."""
         instance, t = self._instance, self._frame
         rounds = self.rounds[t]
@@ -264,7 +253,7 @@ class EdrEnvironment:
     """
 
     alike: ClassVar[bool] = True
-    """All scenarios are the same, so that a policy without coins need live but once."""
+    """All scenarios are the same, so that a policy without coins is simulated once."""
 
     truth: EdrInstance
     foresight: bool = False

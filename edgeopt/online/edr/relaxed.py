@@ -22,51 +22,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RelaxedFrame:
-    """Cost and progress of training in a frame; a `RevealedSlot` of the driver.
+    """Cost and progress of training in a frame; a `RevealedSlot` of the driver."""
 
-    Attributes
-    ----------
-    cost
-        Cost of a round of each task, shape [I].
-    wanted
-        Rounds that each task is to do on average, 0 where it may not train, shape [I].
-    live
-        Whether a task may train and is not finished, shape [I].
-    """
-
-    cost: Floats
-    wanted: Floats
-    live: NDArray[np.bool_]
+    cost: Floats  # cost of a round of each task, [I]
+    wanted: Floats  # rounds that each task is to do on average, 0 where it may not train, [I]
+    trainable: NDArray[np.bool_]  # whether a task may train and is not finished, [I]
 
     def gradient(self, point: Floats) -> Floats:
         """Return the cost of a round, shape [I]."""
         return self.cost
 
     def constraints(self, point: Floats) -> Floats:
-        """Return what each live task lacks of its average, shape [I]."""
-        return np.where(self.live, self.wanted - point, 0.0)
+        """Return what each of these tasks lacks of its average, shape [I]."""
+        return np.where(self.trainable, self.wanted - point, 0.0)
 
     def pull(self, point: Floats, multipliers: Floats) -> Floats:
         """Return what a round is worth to the averages, with a minus, shape [I]."""
-        return np.where(self.live, -multipliers, 0.0)
+        return np.where(self.trainable, -multipliers, 0.0)
 
 
 class TrainingSet(NamedTuple):
-    """Rounds, in fractions, that may be trained in a frame; a `FeasibleSet` of the driver.
+    """Rounds, in fractions, that may be trained in a frame; a `FeasibleSet` of the driver."""
 
-    Attributes
-    ----------
-    energy
-        Energy of a round, Wh, shape [I].
-    cap
-        Energy that training may use, Wh, possibly infinite.
-    upper
-        Most rounds of each task, shape [I].
-    """
-
-    energy: Floats
-    cap: float
-    upper: Floats
+    energy: Floats  # energy of a round, Wh, [I]
+    cap: float  # energy that training may use, Wh, possibly infinite
+    upper: Floats  # most rounds of each task, [I]
 
     def step(self, point: Floats, direction: Floats, size: float) -> Floats:
         """Return the proximal step within the cap, shape [I]; see `take_step`."""
@@ -80,21 +60,13 @@ class TrainingSet(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Typical numbers, from which step sizes and weights of queues get their units.
+    """Typical numbers, from which step sizes and weights of queues get their units."""
 
-    Attributes
-    ----------
-    rate
-        Rounds of a task in a frame.
-    cost
-        Cost of a round.
-    """
-
-    rate: float
-    cost: float
+    rate: float  # rounds of a task in a frame
+    cost: float  # of a round
 
 
-def live(frame: Frame) -> NDArray[np.bool_]:
+def trainable(frame: Frame) -> NDArray[np.bool_]:
     """Return whether a task may train and is not finished, shape [I]."""
     return frame.active & (frame.remaining > 0)
 
@@ -106,11 +78,11 @@ def unit_cost(instance: EdrInstance, frame: Frame, price: float) -> Floats:
 
 
 def typical(frame: Frame, cost: Floats) -> Scale | None:
-    """Return means over the live tasks of a frame, None while there are none.
+    """Return means over the tasks of a frame that can train, None while there are none.
 
     Negative prices count by their size; costs that are all 0 have no scale, 1 stands for it.
     """
-    tasks = live(frame)
+    tasks = trainable(frame)
     if not tasks.any():
         return None
     return Scale(float(frame.even_rate[tasks].mean()), float(np.abs(cost[tasks]).mean()) or 1.0)

@@ -1,4 +1,4 @@
-"""The network that policies of IDN live in: requests come slot by slot and are served at once."""
+"""The network of IDN: requests come slot by slot and are served at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Slot:
 
 
 class Outcome(NamedTuple):
-    """What came to light in a slot under the allocation that was deployed.
+    """What a slot revealed under the allocation that was deployed.
 
     Attributes
     ----------
@@ -109,19 +109,7 @@ SLACK = 1e-9
 
 
 class IdnEpisode:
-    """Slots of one scenario, one after the other.
-
-    Parameters
-    ----------
-    instance
-        The network with its requests.
-    order
-        How requests arrive, see :func:`edgeopt.online.idn.serve`.
-    scenario
-        The random part of the order of arrivals, one entry per slot.
-    record
-        Whether to keep what was deployed in every slot.
-    """
+    """Slots of one scenario, one after the other."""
 
     def __init__(
         self,
@@ -157,7 +145,7 @@ class IdnEpisode:
     def act(self, decision: NDArray[np.bool_]) -> Outcome:
         """Deploy an allocation, shape [V, M], and serve the slot with it."""
         if self.finished:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         instance = self._instance
         self._check(decision)
         slot, ranking = self._slot, instance.ranking
@@ -253,12 +241,7 @@ class IdnEnvironment:
         return self.truth.replace(requests=np.zeros_like(self.truth.requests))
 
     def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.int64]:
-        """Draw the order of arrivals of every slot.
-
-        Returns
-        -------
-        Shape [runs, T, R] for the sequential order, else [runs, T].
-        """
+        """Draw the order of arrivals of every slot, [runs, T, R] if sequential, else [runs, T]."""
         slots, types = self.truth.requests.shape
         check_room("runs * slots", runs, slots * types if self.order == "sequential" else slots)
         if self.order == "sequential":

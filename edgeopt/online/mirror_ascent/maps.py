@@ -23,20 +23,13 @@ if TYPE_CHECKING:
 class KnapsackFace:
     r"""The set :math:`Y = \{0 \le y \le 1, s \cdot y = b\}`.
 
-    Parameters
-    ----------
-    size
-        Sizes s > 0, shape [n].
-    budget
-        Budget b >= 0, in the same unit; a budget beyond the sum of sizes counts as the sum.
-
     Raises
     ------
     InputError
         If there is no item, a size is not positive and finite, or the budget is negative.
     """
 
-    size: Floats
+    size: Floats  # [n]
     budget: float
 
     def __post_init__(self) -> None:
@@ -225,26 +218,14 @@ class KnapsackEuclidean(KnapsackFace):
 
 @dataclass(frozen=True, eq=False)
 class EntropyRows:
-    """`KnapsackEntropy` on many faces at once, one per row; rows that are not free stay.
+    """`KnapsackEntropy` on many faces at once, one per row; rows that are not free stay."""
 
-    Attributes
-    ----------
-    size, start
-        Sizes, and the point to begin with, shape [V, n].
-    budget, diameter
-        Of every face, shape [V].
-    free
-        Whether a row moves, shape [V].
-    allowed
-        Entries that may be positive, shape [V, n].
-    """
-
-    size: Floats
+    size: Floats  # sizes, and the point to begin with, [V, n]
     start: Floats
-    budget: Floats
+    budget: Floats  # of every face, [V]
     diameter: Floats
-    free: Bools
-    allowed: Bools
+    free: Bools  # whether a row moves, [V]
+    allowed: Bools  # entries that may be positive, [V, n]
 
     @property
     def convexity(self) -> Floats:

@@ -1,7 +1,7 @@
-r"""Mirror ascent on a sequence of concave gains that come to light one by one.
+r"""Mirror ascent on a sequence of concave gains that are revealed one by one.
 
-In every slot a point :math:`y_t` of a convex set is played, and a supergradient :math:`g_t` of the
-slot's gain at it comes to light. With the divergence :math:`D` of the mirror map,
+In every slot a point :math:`y_t` of a convex set is chosen, and a supergradient :math:`g_t` of the
+slot's gain at it is revealed. With the divergence :math:`D` of the mirror map,
 
 .. math::
 
@@ -99,8 +99,8 @@ class AdaptiveStep:
     Parameters
     ----------
     scale
-        Factor c. The proof likes about 1; gradients that repeat themselves, as in practice, like
-        more.
+        Factor c. The proof suggests about 1; gradients that repeat themselves, as in practice,
+        allow more.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def regret_bound(
     norms
         Dual norms of the gradients, shape [T].
     rates
-        Rates that led to the points that were played, shape [T]: the first is that of the start, 0
+        Rates that led to the points chosen, shape [T]: the first is that of the start, 0
         unless the rate is fixed. Slots of rate 0 are charged with the width.
 
     Returns
@@ -248,7 +248,7 @@ class AscentState:
     Attributes
     ----------
     point
-        Point to play, shape [n].
+        Point of the next slot, shape [n].
     total
         Sum of the gradients so far, shape [n].
     squares
@@ -312,24 +312,7 @@ class MirrorAscent:
         return AscentState(point, np.zeros_like(point))
 
     def update(self, state: AscentState, gradient: Floats) -> AscentState:
-        """Return the state after a supergradient at `state.point`.
-
-        Parameters
-        ----------
-        state
-            From `start` or `update`; left as it is.
-        gradient
-            Supergradient of the slot's gain, shape [n].
-
-        Returns
-        -------
-        The next state.
-
-        Raises
-        ------
-        InputError
-            If the gradient has another shape or is not finite.
-        """
+        """Return the state after a supergradient of the slot's gain at `state.point`, shape [n]."""
         direction = np.asarray(gradient, dtype=np.float64)
         if direction.shape != state.point.shape:
             raise InputError(

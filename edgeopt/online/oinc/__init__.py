@@ -1,4 +1,4 @@
-"""OINC online: requests each second, jobs beside them, policies and their environment.
+"""OINC online: requests each second, retraining jobs, policies and their environment.
 
 Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
 Edge Computing.
@@ -10,8 +10,7 @@ from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Runs, Served, Slot
 from edgeopt.online.oinc.inference import GreedyConvex, Liu, NearOptimalInference
 from edgeopt.online.oinc.parts import Inference, Queues, Reserving, Retraining
-from edgeopt.online.oinc.policies.ekya import Ekya
-from edgeopt.online.oinc.policies.kalmia import Kalmia
+from edgeopt.online.oinc.policies.baselines import Ekya, Kalmia
 from edgeopt.online.oinc.policies.loop import Oinc, OincState
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.baselines import Dedas, Zhang

@@ -1,4 +1,4 @@
-"""The sites that OINC policies live in: requests every slot, jobs in between."""
+"""The sites of OINC: requests in every slot, and jobs that arrive among them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from edgeopt.instances.oinc import OincInstance
 from edgeopt.instances.validate import frozen
 from edgeopt.models.oinc.slot import SlotProblem, slot_problem
 from edgeopt.online.oinc.events import Decision, Jobs, OincTrajectory, Outcome, Served, Slot
-from edgeopt.online.oinc.settlement import answered, dispatched, kept, served
+from edgeopt.online.oinc.execution import answered, dispatched, kept, served
 from edgeopt.online.simulate import padded, stacked
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.models.oinc.slot import SlotPlan
-    from edgeopt.online.oinc.settlement import Service
+    from edgeopt.online.oinc.execution import Service
     from edgeopt.online.protocols import Episode
 
     Floats = NDArray[np.float64]
@@ -40,15 +40,6 @@ class OincEpisode:
     After the last slot there are slots without requests until all jobs are complete. The run is
     stopped before that when no job has run in as many of them in a row as the horizon has slots, or
     when all work left after the last slot could have been done on a hundredth of the slowest CPU.
-
-    Parameters
-    ----------
-    instance
-        The instance with its future.
-    drain
-        Whether there are slots after the last one; without them jobs are cut off there.
-    record
-        Whether to keep what served which job when.
     """
 
     def __init__(self, instance: OincInstance, *, drain: bool = True, record: bool = False) -> None:
@@ -103,7 +94,7 @@ class OincEpisode:
         """Answer the requests of a slot and serve its jobs."""
         slot = self.observe()
         if slot is None:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         if not isinstance(decision, Decision):
             raise OptionError("the decision of a slot must be a Decision")
         try:
@@ -146,7 +137,7 @@ class OincEpisode:
         )  # fmt: skip
         return Jobs(frozen(job), *(frozen(column[job]) for column in columns))
 
-    # --- what a slot comes to ------------------------------------------------------------------
+    # --- the outcome of a slot -----------------------------------------------------------------
 
     def _book_requests(self, slot: int, plan: SlotPlan, given: SlotPlan) -> None:
         sites, here = self._instance.sites, plan.site >= 0
@@ -176,7 +167,7 @@ class OincEpisode:
             self._log.append((runs.job.copy(), service.site, runs.share.copy(), begin, end))
         return complete
 
-    # --- what the whole run comes to -----------------------------------------------------------
+    # --- results of the whole run ----------------------------------------------------------
 
     def reward(self) -> Floats:
         """Return the weighted sum of what arrived in each slot, shape [T]."""
@@ -224,7 +215,7 @@ class OincEnvironment:
     """
 
     alike: ClassVar[bool] = True
-    """All scenarios are the same, so that a policy without coins need live but once."""
+    """All scenarios are the same, so that a policy without coins is simulated once."""
 
     truth: OincInstance
     drain: bool = True

@@ -1,4 +1,4 @@
-"""What the environment of OINC shows, what it takes, what it tells, and what is left of a run.
+"""Observations, decisions and outcomes of OINC, and the trajectory of a run.
 
 A slot shows its requests and the jobs that are not complete. The decision says for every request
 where it goes and what it is given, for every job where it waits, and what runs when.

@@ -107,7 +107,7 @@ class NearOptimalInference(Titled):
 
 
 @dataclass(frozen=True, eq=False)
-class GreedyConvex:
+class GreedyConvex(Titled):
     """Place requests by objective, each where it adds least latency, then solve each site exactly.
 
     The shortest objective is placed first, of equal ones the lower number. The latency that a
@@ -122,11 +122,6 @@ class GreedyConvex:
     """
 
     title: ClassVar[str] = "Greedy"
-
-    @property
-    def name(self) -> str:
-        """Short name for tables and pictures."""
-        return self.title
 
     def start(self, instance: OincInstance) -> None:
         """Remember nothing."""
@@ -209,7 +204,7 @@ class Liu(Titled):
     Notes
     -----
     The baseline "Liu" of Zeng et al., section V: a reading of a description of one line, which
-    tells of a primal-dual method and Lagrangian shares. The step is not given.
+    names a primal-dual method and Lagrangian shares. The step is not given.
     """
 
     title: ClassVar[str] = "Liu"
@@ -220,7 +215,7 @@ class Liu(Titled):
         check_real("step", self.step, "[0, inf)")
 
     def start(self, instance: OincInstance) -> None:
-        """Remember nothing: prices live for a slot."""
+        """Remember nothing: prices start anew in every slot."""
 
     def answer(self, memory: None, problem: SlotProblem) -> tuple[SlotPlan, None]:
         """Place the requests of a slot and share out band and CPU."""

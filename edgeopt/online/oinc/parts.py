@@ -58,7 +58,7 @@ class Inference(Protocol):
         ...
 
     def answer(self, memory: Any, problem: SlotProblem) -> tuple[SlotPlan, Any]:
-        """Return a plan for the requests beside what is kept for jobs, and the memory after it."""
+        """Return a plan for the requests on what jobs leave, and the memory after it."""
         ...
 
 
@@ -98,14 +98,7 @@ class Reserving(Protocol):
     def reserve(self, memory: Any, slot: Slot, share: Floats) -> tuple[Floats, Any]:
         """Return the shares that are kept for jobs in a slot, and the memory after it.
 
-        Parameters
-        ----------
-        memory
-            Memory so far.
-        slot
-            The slot that begins.
-        share
-            Shares kept in the slot before, shape [J]; 0 where no job was left.
+        `share` was kept in the slot before, shape [J]; 0 where no job was left.
         """
         ...
 
@@ -128,9 +121,8 @@ def run_in_order(queues: Queues, order: Ints, service: Service = "fluid") -> Run
     places = np.asarray(order, dtype=np.int64)
     begin, end = np.empty((2, places.size))
     jobs = queues.jobs
-    ran = _fill(
-        places, jobs.site, jobs.remaining, queues.speed, service == "slot", begin, end
-    )  # fmt: skip
+    whole = service == "slot"
+    ran = _fill(places, jobs.site, jobs.remaining, queues.speed, whole, begin, end)
     site = jobs.site[places[ran]]
     return Runs(jobs.job[places[ran]], queues.share[site], begin[ran], end[ran])
 

@@ -1,4 +1,4 @@
-"""How much CPU is kept for jobs: a fixed share, or by the ratio of the work that comes."""
+"""How much CPU is kept for jobs: a fixed share, or by a forecast of latencies and completions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.oinc.forecast import Forecast, needed_speed
+from edgeopt.models.oinc.slot.solve import assign, assignment_cost
 from edgeopt.online.simulate import Titled
 from edgeopt.options import check_choice, check_flag, check_real, refused
 from edgeopt.solvers.tolerance import TIGHT
@@ -17,10 +17,112 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.oinc import OincInstance
+    from edgeopt.models.oinc.slot import SlotProblem
     from edgeopt.online.oinc.events import Slot
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
+
+_LEAST_SLACK: Final = 0.05
+"""Share of an objective that is left for computing at least, however long sending takes."""
+
+
+class Prospect(NamedTuple):
+    """What reserved shares would cost."""
+
+    score: float  # latencies and completion times, each times its weight, summed
+    computing: Floats  # of latencies: the score holds the sum of computing / (1 - share), [c]
+    serving: Floats  # of completion times: the score holds the sum of serving / share, [c]
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """The requests of a slot and the jobs that wait for a site, for which shares are to be set.
+
+    Requests are assigned by local search for each choice of shares, and share out bands and CPU
+    without their objectives. Jobs go, the smallest first, each to the site that would complete it
+    first.
+
+    Notes
+    -----
+    Zeng et al., algorithm 2, line 5, where neither the estimate nor its scales are given.
+    """
+
+    requests: SlotProblem
+    work: Floats  # of the new jobs, Gcycle, at least one, [m]
+    speed: Floats  # CPU of each site, Gcycle/s, [J]
+    chosen: Ints  # sites whose shares are to be set, which have no job, [c]
+    latency_weight: float
+    completion_weight: float
+    lasting: bool = False
+    """Whether latencies count for as long as the new jobs keep the chosen sites busy, as far as
+    they are longer than without new jobs, every slot having these requests; else in this slot."""
+
+    def of(self, share: Floats) -> Prospect:
+        """Return what shares of the CPU that are kept for jobs, shape [J], would cost."""
+        here = self.chosen
+        busy, completion = self._served(share[here] * self.speed[here])
+        latency, computing = self._latency(share)
+        if self.lasting:
+            latency = self._while_busy(share, busy, latency)
+            computing = computing * busy * share[here]
+        return Prospect(
+            score=self.latency_weight * latency + self.completion_weight * float(completion.sum()),
+            computing=self.latency_weight * computing,
+            serving=self.completion_weight * completion * share[here],
+        )
+
+    def _latency(self, share: Floats) -> tuple[float, Floats]:
+        """Return the sum of latencies, and what of it the CPU of the chosen sites takes, whole."""
+        if self.requests.requests == 0:
+            return 0.0, np.zeros(self.chosen.size)
+        problem = self.requests.beside(share)
+        site = assign(problem, kicks=0)
+        request = np.arange(site.size)
+        root = np.sqrt(problem.computation[request, site])
+        computing = np.bincount(site, root, share.size)[self.chosen]
+        return assignment_cost(problem, site), np.square(computing, dtype=np.float64)
+
+    def _served(self, speed: Floats) -> tuple[Floats, Floats]:
+        """Return how long each chosen site is busy, and the completion times of its jobs summed."""
+        busy, completion = np.zeros(speed.size), np.zeros(speed.size)
+        for work in np.sort(self.work):
+            finish = busy + work / speed
+            first = int(finish.argmin())
+            busy[first] = finish[first]
+            completion[first] += finish[first]
+        return busy, completion
+
+    def _while_busy(self, share: Floats, busy: Floats, latency: float) -> float:
+        """Return by how much latencies are longer until the last chosen site is idle, summed."""
+        left, longer, since = share.copy(), 0.0, 0.0
+        phases = []
+        for c in np.argsort(busy, kind="stable"):
+            phases.append((float(busy[c]) - since, latency))
+            since = float(busy[c])
+            left[self.chosen[c]] = 0.0
+            latency = self._latency(left)[0]
+        for length, during in phases:
+            longer += length * (during - latency)
+        return longer
+
+
+def needed_speed(requests: SlotProblem, speed: Floats) -> float:
+    r"""Return the CPU that the requests of a slot need for their objectives, Gcycle/s.
+
+    Each needs its work over what sending leaves of its objective, when it sends to the site where
+    that is fastest and shares the band with as many others as there are requests per site.
+
+    Zeng et al., algorithm 2, use a least CPU for inference without saying what it is.
+    """
+    if requests.requests == 0:
+        return 0.0
+    together = max(1.0, requests.requests / requests.sites)
+    work = requests.computation[:, 0] * speed[0]
+    slack = requests.slo - together * requests.transmission.min(axis=1)
+    return float((work / np.maximum(slack, _LEAST_SLACK * requests.slo)).sum())
+
 
 _MOST: Final = 0.95
 """Largest share that weights may lead to: a request needs some CPU."""
@@ -82,24 +184,12 @@ _ROUNDS: Final = 20
 
 
 class ReservationMemory(NamedTuple):
-    """What a reservation remembers.
-
-    Attributes
-    ----------
-    instance
-        What is known beforehand.
-    slots
-        Number of slots so far.
-    needed
-        CPU that their requests needed for their objectives, summed over slots, Gcycle/s.
-    requests, jobs
-        Numbers of requests and of jobs that have arrived.
-    """
+    """What a reservation remembers."""
 
     instance: OincInstance
-    slots: int = 0
-    needed: float = 0.0
-    requests: int = 0
+    slots: int = 0  # number of slots so far
+    needed: float = 0.0  # CPU that their requests needed for their objectives, summed, Gcycle/s
+    requests: int = 0  # arrived so far
     jobs: int = 0
 
 
@@ -108,13 +198,13 @@ class Reservation(Titled):
     r"""Keep CPU for jobs at the fastest idle sites when jobs arrive; busy sites stay as they are.
 
     As many idle sites are chosen as there are jobs that wait for one, if there are as many. What
-    the CPU of all sites has left, beside what jobs and the objectives of requests need, is split
+    the CPU of all sites has left, after what jobs and the objectives of requests need, is split
     between requests and jobs in some ratio, and the part of the jobs evenly among the chosen
     sites:
 
     .. math:: p_{j} = \frac{\big[\sum_i f_i (1 - p_i) - \mathrm{need}\big]^+}{(1 + r)\, m f_j}
 
-    within `smallest` and `largest`. Of the ratios the one is taken whose shares promise the least
+    within `smallest` and `largest`. The ratio is taken whose shares are forecast to have the least
     mean latency over its scale plus mean completion time over its scale; see `Forecast`.
 
     Parameters
@@ -125,13 +215,13 @@ class Reservation(Titled):
     ratios
         CPU for requests over CPU for jobs, r >= 0; the first of the best is taken.
     optimise
-        Minimise what is promised over the shares themselves. For a fixed assignment the latencies
+        Minimise the forecast over the shares themselves. For a fixed assignment the latencies
         are :math:`\sum_j a_j / (1 - p_j)` and the completion times :math:`\sum_j b_j / p_j`, so
         that :math:`p_j = \sqrt{b_j} / (\sqrt{a_j} + \sqrt{b_j})` is best, clipped; shares and
-        assignments take turns, from the shares of the best ratio on, as long as the promise gets
-        better.
+        assignments take turns, from the shares of the best ratio on, as long as the forecast
+        improves.
     span
-        Whose latencies and completion times are promised. ``"slot"``: the mean over the requests
+        Whose latencies and completion times are forecast. ``"slot"``: the mean over the requests
         of this slot, and over the jobs that are new in it, which leaves out how long the shares
         are kept and how many jobs there are. ``"busy"``: what the jobs that are new add to the
         means over all requests and all jobs, until the chosen sites are idle again. Slots until

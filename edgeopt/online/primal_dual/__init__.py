@@ -1,4 +1,4 @@
-"""Modified saddle-point steps for costs and long-term constraints that come to light by slots."""
+"""Modified saddle-point steps for costs and long-term constraints, revealed slot by slot."""
 
 from __future__ import annotations
 

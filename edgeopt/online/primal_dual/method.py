@@ -1,8 +1,8 @@
-r"""Modified saddle-point steps on costs and constraints that come to light slot by slot.
+r"""Modified saddle-point steps on costs and constraints that are revealed slot by slot.
 
-In slot t a point :math:`x^t` is played. Then a convex cost :math:`f^t` and constraints :math:`g^t`
-come to light, which need not hold in every slot but only in sum, :math:`\sum_t g^t(x^t) \le 0`.
-A set :math:`X^t` holds in every slot. With multipliers :math:`\lambda \ge 0`,
+In slot t a point :math:`x^t` is chosen. Then a convex cost :math:`f^t` and constraints :math:`g^t`
+are revealed, which need to hold in sum only, :math:`\sum_t g^t(x^t) \le 0`; a set :math:`X^t` is
+kept in every slot. With multipliers :math:`\lambda \ge 0`,
 
 .. math::
 
@@ -10,7 +10,7 @@ A set :math:`X^t` holds in every slot. With multipliers :math:`\lambda \ge 0`,
     \text{descent:} \quad & x^{t+1} = \arg\min_{X} \; \nabla f^t(x^t) \cdot (X - x^t)
         + \lambda^{t+1} \cdot g^t(X) + \frac{\lVert X - x^t \rVert^2}{2 \alpha}.
 
-"Modified" means that the descent already uses the multipliers that the ascent has just found.
+"Modified" means that the descent uses the multipliers that the ascent has just found.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class FeasibleSet(Protocol):
 
 
 class RevealedSlot(Protocol):
-    """A cost and constraints that have come to light.
+    """A cost and constraints that have been revealed.
 
     Constraints are affine in the point; convex ones are replaced by their tangents.
     """
@@ -155,7 +155,7 @@ class SaddleState:
     Attributes
     ----------
     point
-        Point to play, shape [n].
+        Point of the next slot, shape [n].
     multipliers
         Prices of the long-term constraints, at least 0, shape [m].
     slot
@@ -191,7 +191,7 @@ class PrimalDual:
 
     Examples
     --------
-    One unit of work a slot is wanted on average, and it costs 1 or 3 by turns:
+    One unit of work per slot is required on average; it costs 1 or 3 by turns:
 
     >>> from edgeopt.online.primal_dual import Box, FixedStep, LinearSlot, PrimalDual
     >>> method = PrimalDual(FixedStep(primal=0.1, dual=0.5))
@@ -212,23 +212,9 @@ class PrimalDual:
         check_able("rule", self.rule, "sizes")
 
     def start(self, point: ArrayLike, constraints: int | ArrayLike) -> SaddleState:
-        """Return the state before the first slot.
+        """Return the state before the first slot, at a point of shape [n].
 
-        Parameters
-        ----------
-        point
-            Point to begin with, shape [n].
-        constraints
-            Number m of constraints, whose multipliers begin at 0; or the multipliers, shape [m].
-
-        Returns
-        -------
-        The state.
-
-        Raises
-        ------
-        InputError
-            If an entry is not finite, or a multiplier is negative.
+        `constraints` is their number m, and multipliers begin at 0; or the multipliers, shape [m].
         """
         first = _finite("point", point, None)
         if isinstance(constraints, int | np.integer):
@@ -243,48 +229,15 @@ class PrimalDual:
         return SaddleState(first, multipliers)
 
     def ascend(self, state: SaddleState, slot: RevealedSlot) -> SaddleState:
-        """Return the state with the multipliers raised where a constraint was broken.
-
-        Parameters
-        ----------
-        state
-            The state in which the slot was played; left as it is.
-        slot
-            What came to light.
-
-        Returns
-        -------
-        The state after the ascent; the point is that of `state`.
-
-        Raises
-        ------
-        InputError
-            If the constraints have another shape than the multipliers, or are not finite.
-        """
+        """Return the state with the multipliers raised where a constraint was violated."""
         missed = _finite("constraints", slot.constraints(state.point), state.multipliers.shape)
         raised = state.multipliers + self.rule.sizes(state.slot).dual * missed
         return replace(state, multipliers=np.maximum(raised, 0.0))
 
     def descend(self, state: SaddleState, slot: RevealedSlot, feasible: FeasibleSet) -> SaddleState:
-        """Return the state with the next point to play.
+        """Return the state with the next point, down along the cost and constraints of `slot`.
 
-        Parameters
-        ----------
-        state
-            The state after the ascent; left as it is.
-        slot
-            The slot whose cost and constraints the point goes down along.
-        feasible
-            The set that the new point must lie in: that of the slot to come, where it is known.
-
-        Returns
-        -------
-        The state after the descent; the multipliers are those of `state`.
-
-        Raises
-        ------
-        InputError
-            If a gradient has another shape than the point, or is not finite.
+        The point lies in `feasible`: the set of the slot to come, where that is known.
         """
         cost = _finite("gradient", slot.gradient(state.point), state.point.shape)
         pull = _finite("pull", slot.pull(state.point, state.multipliers), state.point.shape)
@@ -293,26 +246,7 @@ class PrimalDual:
         return replace(state, point=point, slot=state.slot + 1)
 
     def update(self, state: SaddleState, slot: RevealedSlot, feasible: FeasibleSet) -> SaddleState:
-        """Ascend, then descend.
-
-        Parameters
-        ----------
-        state
-            The state in which the slot was played; left as it is.
-        slot
-            What came to light.
-        feasible
-            The set that the next point must lie in.
-
-        Returns
-        -------
-        The state for the next slot.
-
-        Raises
-        ------
-        InputError
-            As `ascend` and `descend` do.
-        """
+        """Ascend, then descend: return the state for the next slot."""
         return self.descend(self.ascend(state, slot), slot, feasible)
 
 

@@ -169,11 +169,11 @@ def multiplier_bound(
     gradient
         Bound F of the norm of cost gradients.
     constraints
-        Bound U of the norm of :math:`g^t(x)` over all points that may be played.
+        Bound U of the norm of :math:`g^t(x)` over all feasible points.
     diameter
-        Longest distance D between two points that may be played.
+        Longest distance D between two feasible points.
     slack
-        Number :math:`\epsilon` such that one point, which may be played in every slot, has
+        Number :math:`\epsilon` such that one point, feasible in every slot, has
         :math:`g^t \le -\epsilon` in every slot and entry.
     drift
         Largest :math:`v = \max_x \lVert [g^{t+1}(x) - g^t(x)]^+ \rVert` between slots.
@@ -206,7 +206,7 @@ def multiplier_bound(
 
 
 def fit_bound(multipliers: float, dual: float) -> float:
-    r"""Bound by how much the constraints are broken in sum.
+    r"""Bound by how much the constraints are violated in sum.
 
     .. math:: \Bigl\lVert \Bigl[ \sum_{t} g^t(x^t) \Bigr]^+ \Bigr\rVert
         \le \lVert \lambda^{T+1} \rVert / \mu

@@ -1,6 +1,6 @@
-"""The system that RESCUE's policies live in: random arrivals and durations, reserved work by EDF.
+"""The servers of RESCUE: random arrivals and durations, reserved work by EDF.
 
-A slot goes like this: servers whose run has ended are idle; tasks arrive and are decided on one by
+In a slot, servers whose run has ended are idle; tasks arrive and are decided on one by
 one; then every server that runs no retraining serves its reserved tasks, earliest deadline first,
 and one that does serves none; a reserved task that is not finished at its deadline has failed.
 """
@@ -62,7 +62,7 @@ class Placement(NamedTuple):
 
 
 class FinishedRun(NamedTuple):
-    """A run that has come to its end, with all that has become known of it.
+    """A run that has ended, with its realised duration and profit.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class RescueTrajectory(Trajectory):
     """Runs of one policy on one RESCUE instance.
 
     The reward of a run is booked in the slot that accepts it. Violations are counted in the last
-    slot of the reserved task's window. One decision is asked for per arrival.
+    slot of the reserved task's window. One decision is due per arrival.
 
     Attributes
     ----------
@@ -129,22 +129,7 @@ class Log:
 
 
 class RescueEpisode:
-    """A scenario being simulated; see `RescueEnvironment` for the order of events in a slot.
-
-    Parameters
-    ----------
-    environment
-        Gives the instance and its tables.
-    scenario
-        Uniform random numbers, shape [T, S, 3].
-    record
-        Whether the ledger says what every server did.
-
-    Attributes
-    ----------
-    log
-        What has been booked so far.
-    """
+    """A scenario being simulated; see `RescueEnvironment` for the order of events in a slot."""
 
     may_decline: ClassVar[bool] = True
     """A decision may be None."""
@@ -268,7 +253,7 @@ class RescueEnvironment:
     all policies see the same arrivals, and a task that two policies run with the same profile takes
     equally long.
 
-    Attributes
+    Parameters
     ----------
     instance
         The instance; its distributions and reserved tasks are known to the policies.
@@ -281,7 +266,7 @@ class RescueEnvironment:
 
     @cached_property
     def steps(self) -> int:
-        """Decisions that may be asked for in a slot: 1, or J if arrivals are independent."""
+        """Decisions that may be due in a slot: 1, or J if arrivals are independent."""
         return steps_per_slot(self.instance)
 
     @cached_property
@@ -313,12 +298,7 @@ class RescueEnvironment:
         return Guard.of(self.instance)
 
     def scenarios(self, rng: np.random.Generator, runs: int) -> NDArray[np.float64]:
-        """Draw scenarios.
-
-        Returns
-        -------
-        Shape [runs, T, S, 3].
-        """
+        """Draw scenarios, shape [runs, T, S, 3]."""
         check_room("runs * slots", runs, 3 * self.instance.horizon * self.steps)
         return rng.random((runs, self.instance.horizon, self.steps, 3))
 

@@ -1,6 +1,6 @@
 """What a policy is worth in expectation, without simulation.
 
-Policies that route tasks without looking at the servers, and that no guard vetoes, need one
+Policies that route tasks whatever the servers do, and that no guard vetoes, need one
 recursion forward in time per server. All others need the joint distribution of where the servers
 stand, which is followed exactly as long as it has few enough states.
 """
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     violations: float
     """Number of reserved tasks that fail."""
     failure: float
-    """Probability that any fails, if that was asked for."""
+    """Probability that any fails, if that is followed."""
 
 
 class _Place(NamedTuple):
@@ -170,7 +170,7 @@ def policy_value(instance: RescueInstance, policy: RescuePolicy, *, limit: int =
     Parameters
     ----------
     instance, policy
-        Who plays where; a policy without a plan solves for one.
+        What to evaluate; a policy without a plan solves for one.
     limit
         Largest number of joint states.
 

@@ -40,18 +40,6 @@ class RescueKernel:
 
     Building one compiles the machine code, or loads it from the cache, so that a call is timed
     without that.
-
-    Parameters
-    ----------
-    environment, rule
-        Who plays.
-    name
-        Name of the policy.
-
-    Raises
-    ------
-    OptionError
-        If the rule is none of the four kinds.
     """
 
     def __init__(self, environment: RescueEnvironment, rule: Rule, name: str) -> None:
@@ -67,7 +55,7 @@ class RescueKernel:
         *,
         record: bool = False,
     ) -> RescueTrajectory:
-        """Live through all scenarios, shape [runs, T, S, 3].
+        """Simulate all scenarios, shape [runs, T, S, 3].
 
         `seconds` of the trajectory is the time of the whole compiled loop.
         """

@@ -11,6 +11,7 @@ import numpy as np
 from edgeopt.online.rescue.rules import GreedyRule, RoutedRule, ServerRule, UniformRule
 from edgeopt.online.rescue.tables import Guard, Routes, SlotTable, slot_blocks
 from edgeopt.online.rescue.values import route_values
+from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_flag, check_kind
 from edgeopt.solvers.tolerance import TIGHT
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.rescue import RescueInstance
     from edgeopt.models.rescue import P1Solution
-    from edgeopt.online.rescue.environment import Arrival, FinishedRun, Placement
+    from edgeopt.online.rescue.environment import Arrival, Placement
     from edgeopt.online.rescue.kernel import RescueKernel
     from edgeopt.online.rescue.rules import Rule
 
 
 @dataclass(frozen=True, eq=False)
-class RescuePolicy(ABC):
+class RescuePolicy(IgnoresFeedback, ABC):
     """A policy that turns the instance into a `Rule` and follows it.
 
     A policy of your own gets its compiled kernel and its exact value for free if it extends this
@@ -76,16 +77,6 @@ class RescuePolicy(ABC):
     ) -> tuple[Placement | None, Rule]:
         """Answer an arrival; the only coin is the one that comes with it, `rng` is not used."""
         return state.choose(observation), state
-
-    def learn(
-        self,
-        state: Rule,
-        observation: Arrival,
-        decision: Placement | None,
-        feedback: tuple[FinishedRun, ...],
-    ) -> Rule:
-        """Return the state as it was: everything is planned beforehand."""
-        return state
 
     def compiled(self, environment: object, state: Rule) -> RescueKernel | None:
         """Return a kernel for `RescueEnvironment`, None for any other environment."""
@@ -316,7 +307,7 @@ class RescuePlus(RescuePolicy):
     r"""Take the idle (k, l) of largest :math:`A_{jkl}(t) - B_k(t+1)`, if that is positive.
 
     Without reserved work the expected profit that RESCUE still collects is the sum over servers of
-    :math:`B_k` at the time k is idle next, because RESCUE routes without looking at the servers.
+    :math:`B_k` at the time k is idle next, because RESCUE routes whatever the servers do.
     Choosing the best term is therefore an exact step of policy improvement: the expected profit is
     at least RESCUE's on every instance, hence at least half of OPT(LP). This policy is ours, not
     the paper's, and nothing is proven of it under the guard.
@@ -327,10 +318,10 @@ class RescuePlus(RescuePolicy):
         Solution of the relaxation; solved in `start` if None.
     price_reserved
         Whether retraining pays for the reserved work that it displaces, by the duals of the
-        reserved demands. The guard makes a policy lose its ratio to OPT(LP) because :math:`B` does
-        not know that reserved work will need the server; the price tells it. Runs that are worth as
-        much as waiting up to 1e-9 of profit and price are then rejected: with prices exact ties are
-        the rule.
+        reserved demands. Under the guard a policy loses its ratio to OPT(LP) because :math:`B`
+        ignores that reserved work will need the server; prices make up for that. Runs that are
+        worth as much as waiting up to 1e-9 of profit and price are then rejected: with prices exact
+        ties are common.
     """
 
     title: ClassVar[str] = "RESCUE+"

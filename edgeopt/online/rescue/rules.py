@@ -29,19 +29,11 @@ Law = list[tuple[float, Placement]]
 
 @dataclass(frozen=True, eq=False)
 class Rule(ABC):
-    """A way to choose.
-
-    Attributes
-    ----------
-    devices, profiles
-        Sizes J and L.
-    guard
-        Vetoes runs that could cost a reserved task; None lets all pass.
-    """
+    """A way to choose."""
 
     devices: int
     profiles: int
-    guard: Guard | None
+    guard: Guard | None  # vetoes runs that could cost a reserved task; None lets all pass
 
     @abstractmethod
     def choose(self, arrival: Arrival) -> Placement | None:
@@ -62,7 +54,7 @@ class Rule(ABC):
     def laws(
         self, slot: int, idle: NDArray[np.bool_], remaining: NDArray[np.float64]
     ) -> Callable[[int], Law]:
-        """Return the law of a device's task where the servers stand like this."""
+        """Return the law of a device's task in this state of the servers."""
         valid = self.permitted(slot, idle, remaining)
         return lambda device: self.law(slot, device, valid)
 
@@ -80,18 +72,10 @@ class Rule(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RoutedRule(Rule):
-    """Draw one candidate from the routes, and accept it if it is worth it; no second candidate.
-
-    Attributes
-    ----------
-    routes
-        Where tasks are sent at random.
-    worth
-        Whether a route is accepted when its server is idle, shape [routes].
-    """
+    """Draw one candidate from the routes, and accept it if it is worth it; no second candidate."""
 
     routes: Routes
-    worth: NDArray[np.bool_]
+    worth: NDArray[np.bool_]  # whether a route is accepted when its server is idle, [routes]
 
     def choose(self, arrival: Arrival) -> Placement | None:
         """Answer an arrival."""
@@ -115,18 +99,10 @@ class RoutedRule(Rule):
 
 @dataclass(frozen=True, eq=False)
 class ServerRule(Rule):
-    """Draw a server from the routes; run there the valid profile of highest score.
+    """Draw a server from the routes; run there the valid profile of highest score."""
 
-    Attributes
-    ----------
-    routes
-        A route's server is drawn, its profile is not used.
-    score
-        Shape [T, J, K, L]; ties go to the lowest profile.
-    """
-
-    routes: Routes
-    score: SlotTable
+    routes: Routes  # a route's server is drawn, its profile is not used
+    score: SlotTable  # shape [T, J, K, L]; ties go to the lowest profile
 
     def choose(self, arrival: Arrival) -> Placement | None:
         """Answer an arrival."""
@@ -154,18 +130,10 @@ class ServerRule(Rule):
 
 @dataclass(frozen=True, eq=False)
 class GreedyRule(Rule):
-    """Take the valid run of highest score, if its score exceeds the threshold.
+    """Take the valid run of highest score, if its score exceeds the threshold."""
 
-    Attributes
-    ----------
-    score
-        Shape [T, J, K, L]; ties go to the lowest server, then the lowest profile.
-    threshold
-        A score has to exceed it.
-    """
-
-    score: SlotTable
-    threshold: float
+    score: SlotTable  # shape [T, J, K, L]; ties go to the lowest server, then the lowest profile
+    threshold: float  # a score has to exceed it
 
     def choose(self, arrival: Arrival) -> Placement | None:
         """Answer an arrival."""
@@ -184,15 +152,9 @@ class GreedyRule(Rule):
 
 @dataclass(frozen=True, eq=False)
 class UniformRule(Rule):
-    """Take any valid run with equal probability, or none.
+    """Take any valid run with equal probability, or none."""
 
-    Attributes
-    ----------
-    accept
-        Probability of taking one, where there is one.
-    """
-
-    accept: float
+    accept: float  # probability of taking one, where there is one
 
     def choose(self, arrival: Arrival) -> Placement | None:
         """Answer an arrival."""

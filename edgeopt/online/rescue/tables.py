@@ -34,15 +34,7 @@ def slot_blocks(instance: RescueInstance) -> tuple[slice, ...]:
 
 
 class SlotTable:
-    """An array whose first axis is the slot, computed by blocks; the latest block is kept.
-
-    Parameters
-    ----------
-    compute
-        Returns the rows of a slice of slots.
-    blocks
-        The slices, in order, together the whole horizon.
-    """
+    """An array whose first axis is the slot, computed by blocks; the latest block is kept."""
 
     def __init__(
         self,
@@ -73,25 +65,12 @@ class Routes:
 
     A *row* is a pair ``slot * devices + device``, a *cell* a pair ``server * profiles + profile``;
     both orders are row-major.
-
-    Attributes
-    ----------
-    first
-        Routes of a row are ``first[row]..first[row+1]-1``; shape [T*J+1].
-    cell
-        Cell of every route, ascending within a row; shape [routes].
-    mass
-        ``y[t, j, k, l]``: probability that the task arrives and takes the route; shape [routes].
-    cumulative
-        Running sum over the row of ``y / p``, the probability of the route given the arrival;
-        shape [routes]. A last entry below 1 leaves a rest that is rejected; in a row whose device
-        never arrives (p = 0) all entries are 0.
     """
 
-    first: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    mass: NDArray[np.float64]
-    cumulative: NDArray[np.float64]
+    first: NDArray[np.int64]  # routes of a row are first[row]..first[row+1]-1; [T*J+1]
+    cell: NDArray[np.int64]  # cell of every route, ascending within a row; [routes]
+    mass: NDArray[np.float64]  # y[t, j, k, l]: the task arrives and takes the route; [routes]
+    cumulative: NDArray[np.float64]  # running sum over the row of y / p; [routes]; 0 where p is
 
     @classmethod
     def of(cls, instance: RescueInstance, y: Any) -> Routes:
@@ -176,7 +155,7 @@ def _accumulate(
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """Serves reserved work, and tells which runs are safe.
+    """Service of reserved work, and the test which runs are safe.
 
     A run is safe if the remaining reserved work of its server can still meet all deadlines when the
     server is blocked for the longest duration that the profile can have. Real blocking is never
@@ -190,7 +169,7 @@ class Guard:
     start, end
         Windows, shape [H], both ends inclusive.
     demand
-        Work that every task asked for, TMAC, shape [H].
+        Work of every task, TMAC, shape [H].
     capacity
         Shape [K, T].
     longest
@@ -214,15 +193,7 @@ class Guard:
         return cls(order, offset, *tables)
 
     def safe(self, server: int, profile: int, slot: int, remaining: NDArray[np.float64]) -> bool:
-        """Tell whether a run may begin on an idle server.
-
-        Parameters
-        ----------
-        server, profile, slot
-            The run.
-        remaining
-            Reserved work left at the start of `slot`, shape [H], in TMAC.
-        """
+        """Tell whether a run may begin on an idle server; `remaining` work is that of now, TMAC."""
         return bool(
             edf_feasible(
                 self.order[self.offset[server] : self.offset[server + 1]],

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import OptionError
+from edgeopt.kernels import compiled
 from edgeopt.online.rescue.tables import Routes
-from edgeopt.online.value_iteration import Offers, renewal_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,28 +69,13 @@ class AuxiliaryValues(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RouteValues:
-    """Value functions where a routed policy needs them.
-
-    Attributes
-    ----------
-    routes
-        The assignment that they belong to.
-    profit
-        Expected profit R at every route, less the charge if there is one; shape [routes].
-    continuation
-        Expected profit after a run, shape [T, K, L].
-    waiting
-        Value of a server that is idle before a step; shape [T*S+1, K] with S steps per slot, 1 for
-        exclusive arrivals and J for independent ones.
-    steps
-        S.
-    """
+    """Value functions where a routed policy needs them."""
 
     routes: Routes
-    profit: NDArray[np.float64]
-    continuation: NDArray[np.float64]
-    waiting: NDArray[np.float64]
-    steps: int
+    profit: NDArray[np.float64]  # expected, less the charge if there is one; [routes]
+    continuation: NDArray[np.float64]  # expected profit after a run, [T, K, L]
+    waiting: NDArray[np.float64]  # of a server that is idle before a step; [T*steps+1, K]
+    steps: int  # 1 for exclusive arrivals, J for independent ones
 
     @property
     def baseline(self) -> NDArray[np.float64]:
@@ -221,3 +206,101 @@ def auxiliary_values(instance: RescueInstance, y: Any) -> AuxiliaryValues:
     return AuxiliaryValues(
         reward.reshape(shape) + values.continuation, np.ascontiguousarray(values.waiting.T)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Offers:
+    """What may be offered in each step; offers of one step exclude one another on a resource."""
+
+    first: NDArray[np.int64]  # offers of step n are first[n]..first[n+1]-1; [N+1]
+    resource: NDArray[np.int64]  # that an offer is for, [offers]
+    kind: NDArray[np.int64]
+    probability: NDArray[np.float64]  # sums to at most 1 per step and resource, [offers]
+    reward: NDArray[np.float64]  # expected, of any sign, [offers]
+
+    def __post_init__(self) -> None:
+        count = int(self.first[-1])
+        for name in ("resource", "kind", "probability", "reward"):
+            shape = getattr(self, name).shape
+            if shape != (count,):
+                raise OptionError(f"offers.{name} has shape {shape}; first[-1] asks for ({count},)")
+
+
+@dataclass(frozen=True, eq=False)
+class RenewalValues:
+    """Solution of the recursion."""
+
+    waiting: NDArray[np.float64]  # W_k(n), [N+1, resources]
+    continuation: NDArray[np.float64]  # F_k(l, t), [T, resources, kinds]
+
+
+def renewal_values(
+    offers: Offers, duration: NDArray[np.float64], *, resources: int, steps: int = 1
+) -> RenewalValues:
+    """Solve the recursion of this module backwards from the horizon.
+
+    Takes time proportional to the number of offers plus slots x resources x (total length of the
+    duration laws), and memory for its two results.
+    """
+    count = offers.first.size - 1
+    if steps < 1 or count % steps:
+        raise OptionError(f"{count} steps do not fill slots of {steps} steps")
+    kinds, longest = duration.shape
+    if offers.kind.size and not (
+        0 <= offers.kind.min() <= offers.kind.max() < kinds
+        and 0 <= offers.resource.min() <= offers.resource.max() < resources
+    ):
+        raise OptionError(
+            f"offers name a kind outside 0..{kinds - 1} or a resource outside 0..{resources - 1}"
+        )
+    support = longest - np.argmax(duration[:, ::-1] > 0, axis=1)
+    waiting = np.zeros((count + 1, resources))
+    continuation = np.empty((count // steps, resources, kinds))
+    _recur(
+        offers.first,
+        offers.resource,
+        offers.kind,
+        offers.probability,
+        offers.reward,
+        np.ascontiguousarray(duration, dtype=np.float64),
+        support.astype(np.int64),
+        steps,
+        waiting,
+        continuation,
+    )
+    return RenewalValues(waiting, continuation)
+
+
+@compiled(writes="waiting continuation")
+def _recur(
+    first: NDArray[np.int64],
+    resource: NDArray[np.int64],
+    kind: NDArray[np.int64],
+    probability: NDArray[np.float64],
+    reward: NDArray[np.float64],
+    duration: NDArray[np.float64],
+    support: NDArray[np.int64],
+    steps: int,
+    waiting: NDArray[np.float64],
+    continuation: NDArray[np.float64],
+) -> None:
+    slots, resources, kinds = continuation.shape
+    # Values at the start of slots once more, one row per resource: the sums over d run along it.
+    renewed = np.zeros((resources, slots + 1), dtype=np.float64)
+    for t in range(slots - 1, -1, -1):
+        for k in range(resources):
+            for j in range(kinds):
+                total = 0.0
+                for d in range(1, min(support[j], slots - 1 - t) + 1):
+                    total += duration[j, d - 1] * renewed[k, t + d]
+                continuation[t, k, j] = total
+        for n in range((t + 1) * steps - 1, t * steps - 1, -1):
+            for k in range(resources):
+                waiting[n, k] = waiting[n + 1, k]
+            for o in range(first[n], first[n + 1]):
+                k = resource[o]
+                gain = reward[o] + continuation[t, k, kind[o]] - waiting[n + 1, k]
+                if gain > 0.0:
+                    waiting[n, k] += probability[o] * gain
+        for k in range(resources):
+            renewed[k, t] = waiting[t * steps, k]

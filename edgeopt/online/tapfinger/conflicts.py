@@ -1,4 +1,4 @@
-"""A round of decisions: checked, conflicts settled, carried out."""
+"""A round of decisions: checked, conflicts resolved, carried out."""
 
 from __future__ import annotations
 

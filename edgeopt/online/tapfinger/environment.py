@@ -1,4 +1,4 @@
-"""The clusters that schedulers of TapFinger live in: slots, and rounds of decisions within them."""
+"""The clusters of TapFinger: slots, and rounds of decisions within them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TapFingerTrajectory(Trajectory):
 
     The reward of a slot is the number of tasks in the system during it, those that wait included,
     so that the rewards of a run in which all tasks are complete sum to the sum of their flow times.
-    There are no promises to break. T' is the number of slots of the longest run.
+    There is no service constraint. T' is the number of slots of the longest run.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class TapFingerEnvironment:
 
     @property
     def alike(self) -> bool:
-        """Whether all scenarios are the same, so that a policy without coins need live but once."""
+        """Whether all scenarios are the same, so that a policy without coins is simulated once."""
         return self.truth.noise == 0.0
 
     @cached_property

@@ -117,15 +117,6 @@ class TapFingerEpisode:
 
         No task arrives any more and there is no noise. A running task whose bundle has changed in
         the slot pays for it only if it changes again.
-
-        Parameters
-        ----------
-        instance
-            The clusters, as the policy was shown them.
-        seen
-            The round.
-        refill, preemption, patience
-            As for any run.
         """
         run = cls(
             instance, seen.tasks._replace(arrival=np.zeros_like(seen.tasks.arrival)),
@@ -189,15 +180,10 @@ class TapFingerEpisode:
     def act(self, decision: Decision) -> Outcome:
         """Carry a round out; the slot passes once a round has placed no task.
 
-        With `single_start` it passes after every round.
-
-        Raises
-        ------
-        OptionError
-            If the decision cannot be carried out, nothing of which is then, or the run is over.
+        With `single_start` it passes after every round. Of a refused decision nothing is done.
         """
         if self.over:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         clock = self.state.clock
         orders = orders_of(decision, self._clusters)
         if orders is None:  # as in the last round of most slots: nothing to check or carry out
@@ -216,17 +202,14 @@ class TapFingerEpisode:
             return Outcome(started, False, _NONE)
         return Outcome(started, True, self._pass())
 
-    def drive(self, live: Callable[[Rules, Truth, State, Log], int]) -> None:
+    def drive(self, advance: Callable[[Rules, Truth, State, Log], int]) -> None:
         """Let compiled decisions change the state themselves.
 
-        Parameters
-        ----------
-        live
-            Lives through rounds and slots as `act` does until something is `missing`, which it
-            returns, or it has decided enough, when it returns 0.
+        `advance` simulates rounds and slots as `act` does until something is `missing`, which it
+        returns, or it has decided enough, when it returns 0.
         """
         self._round = None
-        while lacking := live(self._rules, self._truth, self.state, self._log):
+        while lacking := advance(self._rules, self._truth, self.state, self._log):
             self._provide(lacking)
 
     # --- time ------------------------------------------------------------------------------

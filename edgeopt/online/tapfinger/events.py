@@ -1,4 +1,4 @@
-"""What the environment of TapFinger shows, what it takes, and what it tells afterwards.
+"""Observations, decisions and outcomes of TapFinger.
 
 A slot has one or several decision rounds. In each of them every cluster may name one task of its
 pending set and a bundle for it; tasks that run may be given other bundles.

@@ -1,4 +1,4 @@
-"""The energy of a frame over its slots: shares that add up, and what the best split achieves."""
+"""The energy of inference: how a frame splits it over slots, and what yields if it is short."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.online import simulate
 from edgeopt.online.edr.budget import BUDGETS, expected_needs, mean_need, slot_budget, update_needs
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Frame, Slot
-from edgeopt.online.edr.policies.baselines import EvenRate
+from edgeopt.online.edr.events import ClosedFrame, Frame, Slot
+from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
 from tests.draws import draws
-from tests.online.edr.lives import live, table, two_sites
+from tests.online.edr.scenarios import step_through, table, two_sites
 from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
     from edgeopt.online.edr.budget import Budget
+    from edgeopt.online.edr.policies.policy import EdrPolicy
 
 
 def slot(number: int, *, spent: float = 0.0, cap: float = 20.0, training: float = 8.0) -> Slot:
@@ -110,7 +112,7 @@ def test_one_price_with_foresight_is_the_best_split_where_delays_stay(
     environment = EdrEnvironment(instance, foresight=True)
     costs, energies, unserved = {}, {}, {}
     for split in BUDGETS:
-        steps = live(environment, EvenRate(budget=split))
+        steps = step_through(environment, EvenRate(budget=split))
         decisions = [step.decision for step in steps if isinstance(step.seen, Slot)]
         flows = sum(table(instance, decision) for decision in decisions)
         costs[split] = frame_cost(instance, 0, decisions, price)
@@ -139,7 +141,7 @@ def test_one_price_beats_even_shares_where_demand_varies() -> None:
     costs = {}
     for split in ("even", "left", "price"):
         environment = EdrEnvironment(instance, foresight=True)
-        steps = live(environment, EvenRate(budget=split))  # type: ignore[arg-type]
+        steps = step_through(environment, EvenRate(budget=split))  # type: ignore[arg-type]
         decisions = [step.decision for step in steps if isinstance(step.seen, Slot)]
         costs[split] = frame_cost(instance, 0, decisions, 0.0)
     # At home a request takes 2 Wh and costs 0.25, away 1 Wh and 1.5. Together, 7 Wh let two of the
@@ -173,7 +175,7 @@ def test_last_requests_stand_in_where_there_is_no_foresight() -> None:
 
 def test_splits_that_need_nothing_expect_nothing() -> None:
     instance = two_sites()
-    terms = EvenRate().terms(None, live(EdrEnvironment(instance), EvenRate())[0].seen)  # type: ignore[arg-type]
+    terms = EvenRate().terms(None, step_through(EdrEnvironment(instance), EvenRate())[0].seen)  # type: ignore[arg-type]
     requests = np.ones((2, 2, 2))
     for split in ("even", "left"):
         assert expected_needs(split, instance, slot(0), requests, terms, "soft") is None  # type: ignore[arg-type]
@@ -181,3 +183,53 @@ def test_splits_that_need_nothing_expect_nothing() -> None:
         endless = slot(0, cap=np.inf)
         assert expected_needs(split, instance, endless, requests, terms, "soft") is None  # type: ignore[arg-type]
         assert expected_needs(split, instance, slot(0), None, terms, "soft") is None  # type: ignore[arg-type]
+
+
+def slots(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[tuple[Slot, np.ndarray]]:
+    """Slots of a run, with the flows decided on."""
+    steps = step_through(EdrEnvironment(instance), policy)
+    return [
+        (step.seen, table(instance, step.decision)) for step in steps if isinstance(step.seen, Slot)
+    ]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [Greedy(), EvenRate(), EvenRate(guard=0.5), EvenRate(elastic="shed", guard=1.0)],
+    ids=lambda policy: policy.name,
+)
+@settings(max_examples=draws(15))
+@given(edr_instances(capped=True))
+def test_training_leaves_what_inference_used_last_and_deadlines_yield_to_the_cap(
+    policy: EdrPolicy[Any], instance: EdrInstance
+) -> None:
+    used = 0.0
+    for step in step_through(EdrEnvironment(instance), policy):
+        if isinstance(step.seen, Frame):
+            energy = step.decision @ step.seen.round_energy  # type: ignore[operator]
+            assert energy <= max(step.seen.cap - used, 0.0) + 1e-9
+        if isinstance(step.feedback, ClosedFrame):
+            used = step.feedback.energy - step.feedback.training_energy
+
+
+def test_a_cap_of_zero_stops_training_and_is_broken_openly_or_kept_by_shedding() -> None:
+    instance = two_sites(cap=[np.inf, 0.0, 0.0])
+    soft = simulate(EdrEnvironment(instance), EvenRate(), runs=1)
+    assert soft.rounds[0, 1:].sum() == 0
+    assert soft.unserved.tolist() == [[0.0, 0.0, 0.0]]
+    # Cheapest: 4 of the requests of type 0 at 1 Wh and 1 at 2 Wh, that of type 1 at 4 Wh.
+    assert soft.excess.tolist() == [[0.0, 20.0, 20.0]]
+    assert soft.violations.tolist() == [[0, 1, 1]]
+    assert soft.missing.tolist() == [[2, 3]]
+    shed = simulate(EdrEnvironment(instance), EvenRate(elastic="shed"), runs=1)
+    assert shed.excess.tolist() == [[0.0, 0.0, 0.0]]
+    assert shed.unserved.tolist() == [[0.0, 12.0, 12.0]]
+    assert (shed.unserved_cost[0, 1:] > 0).all()
+
+
+def test_shedding_leaves_the_requests_that_take_most_energy() -> None:
+    # 3 Wh per slot: three requests of type 0 at site 0, nothing else.
+    instance = two_sites(cap=[6.0, 6.0, 6.0], rounds=[1, 1], step_work=np.zeros((2, 2)))
+    for seen, flows in slots(instance, EvenRate(elastic="shed")):
+        assert flows.sum() == pytest.approx(3.0), seen
+        assert flows[:, 0, 0].sum() == pytest.approx(3.0)

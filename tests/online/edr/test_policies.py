@@ -1,24 +1,29 @@
-"""Greedy, the even rate and what they inherit: each does what it says, and no more."""
+"""Greedy, the even rate and what all policies inherit: feasible rounds, the guard, repairs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
 
-from edgeopt.errors import OptionError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
 from edgeopt.online.edr.events import Frame, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate, Greedy
-from edgeopt.online.edr.policies.policy import EdrPolicy
-from tests.draws import draws
-from tests.online.edr.lives import delays, live, table, two_sites
-from tests.strategies import edr_instances
+from edgeopt.online.edr.policies.policy import (
+    EdrPolicy,
+    deadline_guard,
+    latest_deadline_first,
+    repair_cap,
+    repair_work,
+)
+from tests.online.edr.scenarios import step_through, table, two_sites
 
 if TYPE_CHECKING:
     from edgeopt.instances.edr import EdrInstance
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Requesting(EdrPolicy[None]):
-    """Wish for the same in every frame."""
+    """Request the same in every frame."""
 
     title: ClassVar[str] = "Requesting"
     rounds: Any = 0.0
@@ -43,22 +48,6 @@ class Requesting(EdrPolicy[None]):
 # --- the even rate -------------------------------------------------------------------------------
 
 
-@settings(max_examples=draws(30))
-@given(edr_instances(capped=False))
-def test_even_rate_spreads_what_is_left_and_is_done_in_time(instance: EdrInstance) -> None:
-    roomy = instance.replace(capacity=np.full(instance.sites, 1e3))
-    left = roomy.rounds.copy()
-    for step in live(EdrEnvironment(roomy), EvenRate()):
-        if isinstance(step.seen, Frame):
-            t = step.seen.frame
-            for i in range(roomy.tasks):
-                inside = roomy.arrival[i] <= t <= roomy.deadline[i]
-                due = ceil(left[i] / (roomy.deadline[i] - t + 1)) if inside else 0
-                assert step.decision[i] == due  # type: ignore[index]
-            left = left - step.decision  # type: ignore[operator]
-    assert not left.any()
-
-
 def test_even_rate_rounds_up_early() -> None:
     instance = two_sites(cap=[np.inf] * 3, arrival=[0, 0], deadline=[2, 2], rounds=[7, 4])
     trajectory = simulate(EdrEnvironment(instance), EvenRate(guard=None), runs=1)
@@ -66,29 +55,6 @@ def test_even_rate_rounds_up_early() -> None:
 
 
 # --- greedy --------------------------------------------------------------------------------------
-
-
-@settings(max_examples=draws(30))
-@given(edr_instances())
-def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
-    policy = Greedy(guard=None, reserve=None)
-    for step in live(EdrEnvironment(instance), policy):
-        if not isinstance(step.seen, Frame):
-            continue
-        frame, rounds = step.seen, step.decision
-        cap = frame.cap
-        room = 0.5 * instance.slots * instance.capacity
-        for i in sorted(range(instance.tasks), key=lambda i: (frame.deadline[i], i)):
-            most = 0
-            while (
-                most < frame.remaining[i]
-                and (most + 1) * frame.round_energy[i] <= cap + 1e-9
-                and ((most + 1) * frame.round_work[i] <= room + 1e-9).all()
-            ):
-                most += 1
-            assert rounds[i] == most  # type: ignore[index]
-            cap -= most * frame.round_energy[i]
-            room = room - most * frame.round_work[i]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +66,7 @@ def test_greedy_trains_by_deadline_all_that_fits(instance: EdrInstance) -> None:
         ([1, 2], [9, 9], np.inf, [4, 4]),
     ],
 )
-def test_greedy_wishes_by_deadline_then_number(
+def test_greedy_requests_by_deadline_then_number(
     deadline: list[int], rounds: list[int], cap: float, expected: list[int]
 ) -> None:
     instance = two_sites(
@@ -117,37 +83,10 @@ def test_greedy_wishes_by_deadline_then_number(
     assert requested_rounds.tolist() == expected
 
 
-@pytest.mark.parametrize("reserve", ["last", None])
-@settings(max_examples=draws(30))
-@given(edr_instances())
-def test_greedy_serves_in_order_where_a_request_takes_least_energy(
-    reserve: Any, instance: EdrInstance
-) -> None:
-    """The flows are those of a plain loop over requests."""
-    for step in live(EdrEnvironment(instance), Greedy(reserve=reserve)):
-        if not isinstance(step.seen, Slot):
-            continue
-        seen = step.seen
-        seconds = delays(instance, seen.frame, seen.slot)
-        room = instance.capacity - seen.training / instance.slots
-        expected = np.zeros((instance.sites, instance.sites, instance.types))
-        for j, n in np.ndindex(instance.sites, instance.types):
-            left = seen.conditions.requests[j, n]
-            ladder = sorted(range(instance.sites), key=lambda k: (instance.request_energy[k, n], k))
-            for k in ladder:
-                near = seconds[j, k, n] <= instance.slo[seen.frame, seen.slot, n]
-                if instance.capable[k, n] and near:
-                    taken = max(min(left, room[k] / instance.request_work[n]), 0.0)
-                    expected[j, k, n] = taken
-                    left -= taken
-                    room[k] -= taken * instance.request_work[n]
-        assert table(instance, step.decision) == pytest.approx(expected, abs=1e-9)
-
-
 def test_greedy_that_sheds_stops_at_its_budget() -> None:
     # 4 Wh per slot: two requests at 1 Wh; the next would take 4 Wh and gets half a place.
     instance = two_sites(cap=[8.0] * 3, rounds=[1, 1], step_work=np.zeros((2, 2)))
-    for step in live(EdrEnvironment(instance), Greedy(elastic="shed")):
+    for step in step_through(EdrEnvironment(instance), Greedy(elastic="shed")):
         if isinstance(step.seen, Slot):
             flows = table(instance, step.decision)
             assert flows[0, 0, 0] == 2.0
@@ -170,7 +109,7 @@ def test_greedy_ignores_prices_and_delays() -> None:
 # --- what all policies share ---------------------------------------------------------------------
 
 
-def test_wishes_are_rounded_up_and_cut_to_what_is_left() -> None:
+def test_requests_are_rounded_up_and_cut_to_what_is_left() -> None:
     # Of 4 rounds: 1.2 ask for 2, and then again.
     trajectory = simulate(
         EdrEnvironment(two_sites(cap=[np.inf] * 3)), Requesting(rounds=1.2, guard=None), runs=1
@@ -218,8 +157,8 @@ def test_a_reserve_is_what_inference_used_last() -> None:
 
 
 @pytest.mark.parametrize("requested_rounds", [-1.0, np.nan, [1.0, -0.5]])
-def test_wishes_that_are_no_numbers_of_rounds_are_refused(requested_rounds: Any) -> None:
-    with pytest.raises(OptionError, match="a wish must be numbers >= 0"):
+def test_requests_that_are_no_numbers_of_rounds_are_refused(requested_rounds: Any) -> None:
+    with pytest.raises(OptionError, match="requested rounds must be numbers >= 0"):
         simulate(EdrEnvironment(two_sites()), Requesting(rounds=requested_rounds), runs=1)
 
 
@@ -244,3 +183,85 @@ def test_unknown_options_are_named(options: dict[str, Any], why: str) -> None:
 def test_names_tell_options_that_are_not_default() -> None:
     assert EvenRate().name == "Even rate"
     assert Greedy(reserve=None, guard=2.0).name == "Greedy, reserve=None, guard=2.0"
+
+
+whole = st.integers(0, 6)
+
+
+@st.composite
+def requested_by(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rounds, weights in tenths on two sites, and deadlines of up to five tasks."""
+    tasks = draw(st.integers(1, 5))
+
+    def column() -> list[int]:
+        return draw(st.lists(whole, min_size=tasks, max_size=tasks))
+
+    weight = np.array([column(), column()]).T / 10.0
+    return np.array(column()), weight, np.array(column())
+
+
+def test_later_deadlines_give_way_first_and_of_equal_ones_the_later_task() -> None:
+    assert latest_deadline_first(np.array([3, 7, 3, 9])).tolist() == [3, 1, 2, 0]
+
+
+def test_rounds_are_dropped_in_order_until_the_cap_holds() -> None:
+    rounds, energy = np.array([5, 5, 5]), np.array([1.0, 2.0, 3.0])
+    order = np.array([2, 1, 0])
+    kept = [repair_cap(rounds, energy, order, cap).tolist() for cap in (30.0, 29.0, 12.5, 0.0)]
+    assert kept == [[5, 5, 5], [5, 5, 4], [5, 3, 0], [0, 0, 0]]
+    assert rounds.tolist() == [5, 5, 5]
+    assert repair_cap(rounds, energy, order, -4.0).tolist() == [0, 0, 0]
+    assert repair_cap(rounds, energy, order, np.inf).tolist() == [5, 5, 5]
+
+
+@given(requested_by(), st.integers(0, 60))
+def test_the_cap_is_kept_and_no_round_given_up_needlessly(
+    requested_rounds: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: int
+) -> None:
+    rounds, weight, deadline = requested_rounds
+    energy, cap = weight[:, 0], tenths / 10
+    order = latest_deadline_first(deadline)
+    kept = repair_cap(rounds, energy, order, cap)
+    exact = [Fraction(round(10 * e), 10) for e in energy]
+    total = sum(k * e for k, e in zip(kept.tolist(), exact, strict=True))
+    assert total <= Fraction(tenths, 10)
+    assert (kept[energy == 0] == rounds[energy == 0]).all()
+    cut = [i for i in order if kept[i] < rounds[i]]
+    for position, i in enumerate(cut):
+        last = position == len(cut) - 1
+        assert kept[i] == 0 or last
+        if last:
+            assert total + exact[i] > Fraction(tenths, 10)
+            # Whoever gives way before this one has nothing left to give.
+            earlier = order[: order.tolist().index(i)]
+            assert all(kept[k] == 0 or energy[k] == 0 for k in earlier)
+
+
+@given(requested_by(), st.lists(st.integers(0, 60), min_size=2, max_size=2))
+def test_every_site_is_kept_within_its_room(
+    requested_rounds: tuple[np.ndarray, np.ndarray, np.ndarray], tenths: list[int]
+) -> None:
+    rounds, work, deadline = requested_rounds
+    order = latest_deadline_first(deadline)
+    kept = repair_work(rounds, work, order, np.array(tenths) / 10)
+    assert (kept >= 0).all()
+    assert (kept <= rounds).all()
+    load = kept @ np.rint(10 * work).astype(int)
+    assert (load <= tenths).all()
+    # A site that was within its room costs nobody anything; with one over, it binds.
+    before = rounds @ np.rint(10 * work).astype(int)
+    if (before <= tenths).all():
+        assert (kept == rounds).all()
+    if (before > tenths).sum() == 1:
+        [site] = np.flatnonzero(before > tenths)
+        assert kept.tolist() == repair_cap(rounds, work[:, site], order, tenths[site] / 10).tolist()
+
+
+def test_guard_requires_nothing_of_a_task_whose_window_is_over() -> None:
+    least = deadline_guard(np.array([0, 0]), np.array([2.0, 2.0]), np.array([-3, 0]), 1.0)
+    assert least.tolist() == [0, 0]
+
+
+def test_guard_needs_a_positive_multiple() -> None:
+    with pytest.raises(InputError, match="multiple = 0"):
+        deadline_guard(np.array([1]), np.array([1.0]), np.array([1]), 0.0)

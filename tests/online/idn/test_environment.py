@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.models.idn import gain
 from edgeopt.online import simulate
 from edgeopt.online.idn import ORDERS, IdnEnvironment, Infida, serve
 from tests.draws import draws
@@ -157,60 +155,6 @@ def test_decisions_are_checked() -> None:
     assert episode.observe() is None
     with pytest.raises(OptionError, match="over"):
         episode.act(BOTH)
-
-
-@given(idn_instances(), st.sampled_from(ORDERS), st.integers(0, 2**32 - 1))
-def test_books_agree_with_the_model(instance: IdnInstance, order: Order, seed: int) -> None:
-    environment = IdnEnvironment(instance, order)
-    rng = np.random.default_rng(seed)
-    [scenario] = environment.scenarios(rng, 1)
-    episode = environment.episode(scenario, record=True)
-    deployed = []
-    while episode.observe() is not None:
-        slot = len(deployed)
-        decision = np.where(
-            instance.pinned[:, None], instance.repository, rng.random(instance.size.shape) < 0.5
-        )
-        outcome = episode.act(decision)
-        deployed.append(decision)
-        free = instance.capacity.ravel()[instance.ranking.cell]
-        used = np.bincount(instance.ranking.cell, outcome.load, minlength=instance.size.size)
-        others = ~instance.ranking.permanent
-        assert (used[instance.ranking.cell][others] <= free[others] * (1 + 1e-9)).all()
-        for rho in range(instance.types):
-            assert outcome.load[instance.ranking.options(rho)].sum() == pytest.approx(
-                outcome.requests[rho]
-            )
-            assert dearer_only_when_full(instance, rho, decision, used, outcome.load)
-        expected = gain(instance, outcome.requests, outcome.potential, decision)
-        assert episode.gain[slot] == pytest.approx(expected, abs=1e-6)
-    trajectory = environment.trajectory("by hand", [episode], seconds=0.0, record=True)
-    assert trajectory.hosted is not None
-    np.testing.assert_array_equal(trajectory.hosted, deployed)
-    size = instance.size
-    new = [0.0] + [
-        float(size[after & ~before].sum()) for before, after in itertools.pairwise(deployed)
-    ]
-    assert trajectory.fetched[0] == pytest.approx(new)
-    assert trajectory.model_updates() == pytest.approx([sum(new) / len(new)])
-    assert trajectory.time_averaged_gain() == pytest.approx([trajectory.reward.mean()])
-    over = [(size * x).sum(axis=1) > instance.budget * (1 + 1e-9) for x in deployed]
-    assert trajectory.violations[0].tolist() == [int(o.sum()) for o in over]
-
-
-def dearer_only_when_full(
-    instance: IdnInstance, type_: int, deployed: np.ndarray, used: np.ndarray, load: np.ndarray
-) -> bool:
-    """Whether a type uses an option only once all its cheaper ones are saturated."""
-    ranking = instance.ranking
-    open_ = False
-    for option in range(*ranking.options(type_).indices(len(ranking))):
-        if open_ and load[option] > 1e-9:
-            return False
-        cell = ranking.cell[option]
-        full = used[cell] >= instance.capacity.ravel()[cell] * (1 - 1e-9)
-        open_ |= bool(deployed.ravel()[cell] and (ranking.permanent[option] or not full))
-    return True
 
 
 @settings(max_examples=draws(50))

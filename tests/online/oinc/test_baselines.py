@@ -1,4 +1,4 @@
-"""All baselines live in the environment: everybody is answered, and all work is done once."""
+"""All policies: the log of every slot, no look ahead, all work done."""
 
 from __future__ import annotations
 
@@ -7,80 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.instances.oinc import generate
-from edgeopt.online import simulate
 from edgeopt.online.oinc import (
     Dedas,
     Ekya,
-    GreedyConvex,
     Kalmia,
     Liu,
     Oinc,
     OincEnvironment,
-    Reservation,
     StaticShares,
     Zhang,
 )
 from tests.draws import draws
-from tests.online.oinc.lives import live, other_future, same
-from tests.online.oinc.served_alone import serve_alone
+from tests.online.oinc.scenarios import (
+    decision,
+    runs,
+    serve_alone,
+    step_through,
+    two_sites,
+)
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
-
-STATIC = StaticShares(0.5)
-POLICIES: tuple[Any, ...] = (
-    Ekya(),
-    Kalmia(),
-    Oinc(inference=GreedyConvex(), retraining=Dedas(), reservation=STATIC),
-    Oinc(inference=Liu(), retraining=Zhang(), reservation=STATIC),
-    Oinc(inference=Liu(), retraining=Dedas(service="slot"), reservation=Reservation()),
-    Oinc(inference=GreedyConvex(), retraining=Zhang(), reservation=Reservation()),
-)
-everywhere = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-
-
-@everywhere
-@settings(max_examples=draws(20))
-@given(oinc_instances(slots=6, devices=4, jobs=5))
-def test_everybody_is_answered_and_all_work_is_done_once(
-    policy: Any, instance: OincInstance
-) -> None:
-    _, episode = live(OincEnvironment(instance), policy)
-    assert np.isfinite(episode.latency).all()
-    assert (episode.site >= 0).all()
-    run = episode.served
-    done = np.zeros(instance.jobs)
-    np.add.at(done, run.job, run.share * instance.speed[run.site] * (run.end - run.begin))
-    finished = np.isfinite(episode.completion)
-    part = getattr(policy, "retraining", policy)
-    if getattr(part, "service", "fluid") == "fluid":
-        assert done[finished] == pytest.approx(instance.work[finished], rel=1e-6)
-    else:  # the rest of a slot is wasted
-        assert (done[finished] >= instance.work[finished] * (1 - 1e-6)).all()
-    for k in range(instance.jobs):
-        mine = run.job == k
-        assert len(set(run.site[mine].tolist())) <= 1
-        if mine.any():
-            assert run.begin[mine].min() >= instance.arrival[k]
-    # A run is stopped only where a batch waits for a window as long as its work.
-    assert finished.all() or isinstance(part, Zhang)
-
-
-@pytest.mark.parametrize("policy", POLICIES[2:], ids=lambda policy: policy.name)
-@settings(max_examples=draws(12))
-@given(oinc_instances(slots=6, jobs=5), st.integers(0, 5), st.integers(0, 99))
-def test_changing_the_future_changes_no_past_decision(
-    policy: Any, instance: OincInstance, slot: int, seed: int
-) -> None:
-    slot = min(slot, instance.slots - 1)
-    changed = other_future(instance, slot, seed)
-    steps, others = (live(OincEnvironment(one), policy)[0] for one in (instance, changed))
-    for one, two in zip(steps[: slot + 1], others, strict=False):
-        assert same(one.decision, two.decision)
 
 
 @pytest.mark.parametrize("part", [Dedas(), Zhang()], ids=lambda part: part.name)
@@ -88,8 +38,8 @@ def test_changing_the_future_changes_no_past_decision(
 @given(oinc_instances(slots=6, jobs=5))
 def test_jobs_run_in_the_loop_as_they_do_alone(part: Any, instance: OincInstance) -> None:
     """Nobody is interrupted either: a job that has begun runs on until it is complete."""
-    policy = Oinc(inference=Liu(), retraining=part, reservation=STATIC)
-    _, episode = live(OincEnvironment(instance), policy)
+    policy = Oinc(inference=Liu(), retraining=part, reservation=StaticShares(0.5))
+    _, episode = step_through(OincEnvironment(instance), policy)
     alone = serve_alone(part, instance, 0.5)
     finished = np.isfinite(episode.completion)
     assert episode.completion[finished] == pytest.approx(np.array(alone.completion)[finished])
@@ -100,19 +50,58 @@ def test_jobs_run_in_the_loop_as_they_do_alone(part: Any, instance: OincInstance
         assert begin[1:] == pytest.approx(end[:-1])
 
 
-@everywhere
-def test_same_seed_same_trajectory_compiled_or_not(policy: Any) -> None:
-    environment = OincEnvironment(generate(sites=4, devices=6, slots=12, jobs=5, job_scale=0.05))
-    once = simulate(environment, policy, runs=2)
-    again = simulate(environment, policy, runs=2)
-    plain = simulate(environment, policy, runs=2, compiled=False)
-    for other in (again, plain):
-        for name in ("reward", "violations", "latency", "site", "completion", "reserved"):
-            assert np.array_equal(getattr(once, name), getattr(other, name))
-    assert once.name == policy.name
-
-
 def test_nobody_has_a_kernel_for_another_environment() -> None:
     for policy in (Ekya(), Kalmia()):
         state = policy.start(OincEnvironment(generate(slots=2, jobs=1)).instance)  # type: ignore[attr-defined]
         assert policy.compiled(object(), state) is None  # type: ignore[attr-defined]
+
+
+def test_a_run_by_hand() -> None:
+    environment = OincEnvironment(two_sites())
+    episode = environment.episode(0, record=True)
+    first = episode.observe()
+    assert first is not None
+    episode.act(decision(first, [1], band=[0.5], cpu=[0.5], jobs=[0], run=runs((0, 0.5, 0.0, 1.0))))
+    second = episode.observe()
+    assert second is not None
+    # Device 0 is refused; device 1 is late with 1 + 1/4; job 0 is done at 3/2, job 1 never.
+    episode.act(
+        decision(
+            second,
+            [-1, 0],
+            band=[0.0, 0.25],
+            cpu=[0.0, 0.5],
+            jobs=[0, -1],
+            run=runs((0, 0.5, 0.0, 0.5)),
+        )
+    )
+    while (slot := episode.observe()) is not None:
+        episode.act(decision(slot))
+    trajectory = environment.trajectory("mine", [episode], seconds=4.0, record=True)
+    assert trajectory.slot.tolist() == [0, 1, 1]
+    assert trajectory.device.tolist() == [0, 0, 1]
+    assert trajectory.site.tolist() == [[1, -1, 0]]
+    assert trajectory.latency[0, [0, 2]].tolist() == [1.0, 1.25]
+    assert trajectory.refused.tolist() == [[False, True, False]]
+    assert trajectory.met.tolist() == [[False, False, False]]
+    assert trajectory.counted_latency.tolist() == [[1.0, 2.0, 1.25]]
+    assert trajectory.completion.tolist() == [[1.5, np.inf]]
+    assert trajectory.end.tolist() == [4.0]
+    assert trajectory.on_time.tolist() == [[True, False]]
+    # Slot 0: 1 s over 1/4 s, and 1.5 s over 4 s. Slot 1: 3 * 3.25 s over 1/4 s, 2 * 4 s over 4 s.
+    assert trajectory.reward.tolist() == [[4.0 + 0.375, 39.0 + 2.0]]
+    assert trajectory.violations.tolist() == [[1, 3]]
+    assert trajectory.success().tolist() == [0.2]
+    assert trajectory.request_success().tolist() == [0.0]
+    assert trajectory.job_success().tolist() == [0.5]
+    assert trajectory.mean_latency() == pytest.approx(4.25 / 3)
+    assert trajectory.mean_completion().tolist() == [2.75]
+    assert trajectory.mean_flow_time().tolist() == [2.25]
+    assert trajectory.scaled_sum() == pytest.approx(4.25 / 3 / 0.25 + 2.75 / 4)
+    assert trajectory.seconds_per_decision == 1.0
+    assert np.isnan(trajectory.bound).all()
+    assert np.isnan(trajectory.gap()).all()
+    assert trajectory.served is not None
+    assert trajectory.served.begin.tolist() == [0.0, 1.0]
+    assert trajectory.served.end.tolist() == [1.0, 1.5]
+    assert trajectory.slo.tolist() == [0.75, 0.75, 0.75]

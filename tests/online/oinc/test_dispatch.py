@@ -1,7 +1,9 @@
-"""Compiled dispatch is the one that is defined, and adds up to what the jobs were said to cost."""
+"""Dispatch by residual density, its service in slots, and the trees of waiting jobs."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +13,22 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
 from edgeopt.models.oinc.retraining import RetrainingProblem
+from edgeopt.online.oinc.events import Jobs
+from edgeopt.online.oinc.parts import Queues, run_in_order
+from edgeopt.online.oinc.retraining import waiting as trees
 from edgeopt.online.oinc.retraining.residual_density import run_density
+from edgeopt.online.oinc.retraining.waiting import NOBODY, none_waiting
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
 from tests.strategies import retraining_problems
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from edgeopt.online.oinc.parts import Service
     from edgeopt.online.oinc.retraining.residual_density import RetrainingRun
+    from edgeopt.online.oinc.retraining.waiting import Waiting
+
 
 OPTIONS = st.fixed_dictionaries(
     {
@@ -238,3 +249,127 @@ def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
 def test_no_jobs_come_to_nothing() -> None:
     run = run_density(RetrainingProblem([], np.zeros((0, 2))))
     assert run.weighted_flow == run.expected_flow == 0.0
+
+
+def queues(site: Sequence[int], remaining: Sequence[float], speed: Sequence[float]) -> Queues:
+    """Return jobs 10, 11, ... at sites whose share is an eighth of their speed."""
+    q = len(site)
+    left = np.array(remaining, dtype=float)
+    jobs = Jobs(
+        np.arange(10, 10 + q), np.array(site, dtype=np.int64), np.zeros(q, dtype=np.bool_),
+        left, left, np.zeros(q, dtype=np.int64), np.full(q, 9.0), np.ones(q),
+    )  # fmt: skip
+    rate = np.array(speed, dtype=float)
+    return Queues(3, jobs, rate / 8.0, rate)
+
+
+def runs_by_rule(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
+         order: Sequence[int], service: str) -> list[tuple[int, Fraction, Fraction]]:  # fmt: skip
+    """Serve site after site, second after second, in fractions."""
+    runs = []
+    for j, rate in enumerate(speed):
+        now = Fraction(0)
+        for place in order:
+            if site[place] == j and rate > 0 and now < 1:
+                need = Fraction(left[place]) / Fraction(rate)
+                end = Fraction(1) if service == "slot" else min(now + need, Fraction(1))
+                runs.append((10 + place, now, end))
+                now = end
+    return sorted(runs)
+
+
+@pytest.mark.parametrize("service", ["fluid", "slot"])
+@settings(max_examples=draws(60))
+@given(st.data())
+def test_runs_are_those_of_a_site_that_serves_second_after_second(
+    service: Service, data: st.DataObject
+) -> None:
+    speed = data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, 4.0]), min_size=1, max_size=3))
+    site = data.draw(st.lists(st.integers(-1, len(speed) - 1), max_size=6))
+    size = st.integers(1, 20).map(lambda eighths: eighths / 8)
+    left = data.draw(st.lists(size, min_size=len(site), max_size=len(site)))
+    order = data.draw(st.permutations(range(len(site))))[: data.draw(st.integers(0, len(site)))]
+    given_queues = queues(site, left, speed)
+    runs = run_in_order(given_queues, np.array(order, dtype=np.int64), service)
+    found = sorted(zip(runs.job.tolist(), runs.begin.tolist(), runs.end.tolist(), strict=True))
+    assert found == runs_by_rule(site, left, speed, order, service)
+    at = np.array(site, dtype=np.int64)[runs.job - 10]
+    assert runs.share.tolist() == given_queues.share[at].tolist()
+
+
+def test_next_to_nothing_still_takes_a_moment() -> None:
+    runs = run_in_order(queues([0, 0], [0.75, 1e-30], [1.0]), np.array([0, 1]))
+    assert runs.begin.tolist() == [0.0, 0.75]
+    assert 0.75 < runs.end[1] <= 0.75 + 1e-15
+
+
+def test_an_unknown_service_is_refused() -> None:
+    with pytest.raises(OptionError, match="'fluid', 'slot'"):
+        run_in_order(queues([0], [1.0], [1.0]), np.array([0]), "whole")  # type: ignore[arg-type]
+
+
+LIST = dict[int, tuple[float, float, float]]
+"""Density, work and delay of each job that waits."""
+
+
+def order(listed: LIST) -> list[int]:
+    return sorted(listed, key=lambda job: (-listed[job][0], job))
+
+
+def walked(waiting: Waiting, job: int) -> list[int]:
+    """Return the jobs of a subtree in order, and check that it is balanced."""
+    if job == NOBODY:
+        return []
+    ahead, behind = (walked(waiting, child) for child in waiting.child[job].tolist())
+    heights = [0 if child == NOBODY else waiting.height[child] for child in waiting.child[job]]
+    assert abs(heights[0] - heights[1]) <= 1
+    assert waiting.height[job] == 1 + max(heights)
+    return [*ahead, job, *behind]
+
+
+def check(waiting: Waiting, lists: list[LIST]) -> None:
+    for site, listed in enumerate(lists):
+        inside = order(listed)
+        assert walked(waiting, waiting.root[site]) == inside
+        assert trees.densest(waiting, site) == (inside[0] if inside else NOBODY)
+        least = min((one[0] for one in listed.values()), default=0.0)
+        lightest = [job for job in inside if listed[job][0] == least]
+        assert trees.lightest(waiting, site) == (lightest[0] if lightest else NOBODY)
+        for density in (0.0, 0.75, 1.0, 1.5, 2.0, 3.0, 9.0):
+            ahead, behind = trees.around(waiting, site, density)
+            assert ahead == sum(one[1] for one in listed.values() if one[0] >= density)
+            assert behind == sum(one[2] for one in listed.values() if one[0] < density)
+
+
+@settings(max_examples=draws(60))
+@given(st.data())
+def test_trees_hold_what_lists_hold(data: st.DataObject) -> None:
+    jobs, lists = 16, [LIST(), LIST()]
+    waiting = none_waiting(jobs, len(lists))
+    whole = st.sampled_from([0.0, 1.0, 1.5, 2.0, 3.0])
+    for _ in range(data.draw(st.integers(1, 40))):
+        site = data.draw(st.integers(0, 1))
+        job = data.draw(st.integers(0, jobs - 1))
+        holder = next((at for at, listed in enumerate(lists) if job in listed), None)
+        if holder is None:
+            brought = (data.draw(whole), data.draw(whole), data.draw(whole))
+            lists[site][job] = brought
+            trees.insert(waiting, site, job, *brought)
+        else:
+            del lists[holder][job]
+            trees.remove(waiting, holder, job)
+        check(waiting, lists)
+
+
+def test_trees_stay_flat_whatever_the_order_in_which_jobs_come_and_go() -> None:
+    jobs = 3000
+    rng = np.random.default_rng(0)
+    for density in (np.arange(jobs), -np.arange(jobs), np.zeros(jobs), rng.random(jobs)):
+        waiting = none_waiting(jobs, 1)
+        for job in range(jobs):
+            trees.insert(waiting, 0, job, float(density[job]), 1.0, 1.0)
+        assert len(walked(waiting, waiting.root[0])) == jobs
+        assert waiting.height[waiting.root[0]] <= 1.4405 * log2(jobs + 2)
+        for job in rng.permutation(jobs)[:-10].tolist():
+            trees.remove(waiting, 0, job)
+        assert len(walked(waiting, waiting.root[0])) == 10

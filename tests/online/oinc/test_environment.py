@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Runs, Slot
-from tests.draws import draws
-from tests.online.oinc.lives import Wild, decision, live, runs, two_sites
-from tests.strategies import oinc_instances
+from tests.online.oinc.scenarios import Wild, decision, runs, step_through, two_sites
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
@@ -195,19 +191,6 @@ def test_observing_twice_changes_nothing_and_what_is_shown_cannot_be_changed() -
             array[:] = 0
 
 
-@settings(max_examples=draws(40))
-@given(oinc_instances(), st.integers(0, 99))
-def test_the_same_seed_gives_the_same_run(instance: OincInstance, seed: int) -> None:
-    environment = OincEnvironment(instance)
-    one, two = (simulate(environment, Wild(), rng=seed, runs=2, record=True) for _ in range(2))
-    for name in ("reward", "violations", "latency", "completion", "job_site", "reserved", "end"):
-        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
-    assert one.served is not None
-    assert two.served is not None
-    for left, right in zip(one.served, two.served, strict=True):
-        assert np.array_equal(left, right)
-
-
 def test_wild_policies_differ_from_run_to_run() -> None:
     trajectory = simulate(OincEnvironment(two_sites()), Wild(), runs=8)
     assert len(set(trajectory.end)) > 1
@@ -217,8 +200,8 @@ def test_wild_policies_differ_from_run_to_run() -> None:
         assert not trajectory.reserved[run, end:].any()
 
 
-def test_live_runs_are_recorded_only_on_request() -> None:
+def test_runs_are_recorded_only_on_request() -> None:
     environment = OincEnvironment(two_sites())
     assert simulate(environment, Wild(), runs=1).served is None
-    steps, episode = live(environment, Wild(), seed=3)
+    steps, episode = step_through(environment, Wild(), seed=3)
     assert episode.served.job.size == sum(step.decision.runs.job.size for step in steps)

@@ -14,34 +14,24 @@ from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot.solve import solve_slot
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
-from edgeopt.online.oinc.inference import GreedyConvex, NearOptimalInference
+from edgeopt.online.oinc.inference import GreedyConvex
 from edgeopt.online.oinc.policies.loop import Oinc
 from edgeopt.online.oinc.reservation import Reservation, StaticShares
 from edgeopt.online.oinc.retraining.residual_density import ResidualDensity
 from tests.draws import draws
-from tests.online.oinc.lives import live, two_sites
+from tests.online.oinc.scenarios import step_through, two_sites
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.parts import Queues
 
-POLICIES = (
-    Oinc(),
-    Oinc(reservation=Reservation(optimise=True, span="busy", largest=0.8)),
-    Oinc(
-        inference=NearOptimalInference(unfit="refuse"), retraining=ResidualDensity(service="slot")
-    ),
-    Oinc(retraining=ResidualDensity(late_binding=True, weights="deadline")),
-    Oinc(inference=GreedyConvex(), reservation=StaticShares(0.3)),
-)
-
 
 def test_a_run_by_hand() -> None:
     """A site of 4 and one of 2 Gcycle/s, all shares a half; job 0 arrives first, then job 1."""
     half = Reservation(smallest=0.5, largest=0.5)
     environment = OincEnvironment(two_sites(work=[3.0, 2.0]))
-    steps, episode = live(environment, Oinc(reservation=half))
+    steps, episode = step_through(environment, Oinc(reservation=half))
     # Job 0 runs on the faster site for 1.5 s. Job 1 finds the other idle, so that half of it is
     # kept too; there it would take 2 s, on site 0 it takes 1 s and waits for half a second.
     assert [step.decision.reserved.tolist() for step in steps] == [
@@ -62,26 +52,11 @@ def test_a_site_without_jobs_keeps_nothing_until_the_next_arrival() -> None:
         request_work=np.zeros((4, 2)), slo=np.ones((4, 2)), arrival=[0, 3], work=[1.0, 1.0],
         deadline=[2.0, 5.0], request_weight=None,
     )  # fmt: skip
-    steps, episode = live(OincEnvironment(truth), Oinc())
+    steps, episode = step_through(OincEnvironment(truth), Oinc())
     assert [step.decision.reserved.tolist() for step in steps] == [
         [0.95, 0.0], [0.0, 0.0], [0.0, 0.0], [0.95, 0.0],
     ]  # fmt: skip
     assert episode.completion == pytest.approx([1.0 / 3.8, 3.0 + 1.0 / 3.8])
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-@settings(max_examples=draws(25))
-@given(oinc_instances())
-def test_any_combination_can_be_carried_out_and_completes_all_jobs(
-    policy: Oinc, instance: OincInstance
-) -> None:
-    trajectory = simulate(OincEnvironment(instance), policy, runs=1)
-    assert trajectory.complete.all()
-    assert (trajectory.completion[0] > instance.arrival).all()
-    if getattr(policy.inference, "unfit", "late") == "late":
-        assert not trajectory.refused.any()
-    else:
-        assert (trajectory.met | trajectory.refused).all()
 
 
 @settings(max_examples=draws(25))
@@ -90,7 +65,7 @@ def test_shares_are_kept_from_dispatch_to_the_last_completion(
     instance: OincInstance, optimise: bool
 ) -> None:
     policy = Oinc(reservation=Reservation(optimise=optimise, smallest=0.1, largest=0.7))
-    steps, episode = live(OincEnvironment(instance), policy)
+    steps, episode = step_through(OincEnvironment(instance), policy)
     before = np.zeros(instance.sites)
     for t, step in enumerate(steps):
         kept, new = step.decision.reserved, step.seen.jobs.new(t)
@@ -136,7 +111,7 @@ def test_under_static_shares_the_jobs_fare_as_in_the_whole_run(
 @settings(max_examples=draws(25))
 @given(oinc_instances())
 def test_requests_are_answered_beside_what_is_kept(instance: OincInstance) -> None:
-    steps, _ = live(OincEnvironment(instance), Oinc())
+    steps, _ = step_through(OincEnvironment(instance), Oinc())
     for step in steps:
         beside = step.seen.requests.beside(step.decision.reserved)
         plan = solve_slot(beside, late=instance.refusal_latency)
@@ -177,7 +152,7 @@ class Noting:
 def test_parts_are_asked_with_shares_speeds_and_where_jobs_are() -> None:
     part = Noting()
     policy = Oinc(retraining=part, reservation=StaticShares(0.25))
-    live(OincEnvironment(two_sites()), policy)
+    step_through(OincEnvironment(two_sites()), policy)
     first, then = part.asked[:2]
     assert first.share.tolist() == [0.25, 0.25]
     assert first.speed.tolist() == [1.0, 0.5]

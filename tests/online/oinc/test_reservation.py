@@ -1,4 +1,4 @@
-"""How much CPU is kept for jobs: equation (2) by hand, promises by plain loops, best shares."""
+"""How much CPU is kept for jobs: equation (2) by hand, forecasts by plain loops, best shares."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from edgeopt.models.oinc.slot import SlotProblem
 from edgeopt.models.oinc.slot.solve import assign, evaluate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Jobs, Slot
-from edgeopt.online.oinc.forecast import Forecast, needed_speed
-from edgeopt.online.oinc.reservation import Reservation, StaticShares
+from edgeopt.online.oinc.reservation import Forecast, Reservation, StaticShares, needed_speed
 from tests.draws import draws
-from tests.online.oinc.lives import two_sites
+from tests.online.oinc.scenarios import two_sites
 from tests.strategies import slot_problems
 
 if TYPE_CHECKING:
@@ -130,8 +129,8 @@ def test_without_a_new_job_or_an_idle_site_all_stays(optimise: bool) -> None:
 
 
 def test_the_best_ratio_is_taken_and_the_first_of_equal_ones() -> None:
-    # On one site of 5 Gcycle/s, which has 4 left, ratio r keeps 4/5 over 1 + r. A share p promises
-    # 0.1/(1 - p) s over 1/4 s and 3/5/p s over 4 s, least at p = 0.38.
+    # On one site of 5 Gcycle/s, which has 4 left, ratio r keeps 4/5 over 1 + r. A share p is
+    # forecast 0.1/(1 - p) s over 1/4 s and 3/5/p s over 4 s, least at p = 0.38.
     slot = Slot(0, one_request(1), waiting(3.0))
     alone: dict[str, Any] = {"speed": (5.0,), "share": (0.0,)}
     kept = reserved(Reservation(ratios=(40.0, 4.0, 1.0, 0.1)), slot, **alone)
@@ -153,7 +152,7 @@ def plain_score(
     weights: tuple[float, float],
     lasting: bool,
 ) -> float:
-    """Compute a promise by loops; latencies by the plans of slots."""
+    """Compute a forecast by loops; latencies by the plans of slots."""
 
     def latencies(kept: np.ndarray) -> float:
         beside = problem.beside(kept)
@@ -196,7 +195,7 @@ def drawn(seed: int) -> tuple[SlotProblem, np.ndarray, list[float], list[int]]:
 
 @settings(max_examples=draws(100))
 @given(st.integers(0, 10**6), st.booleans())
-def test_a_promise_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
+def test_a_forecast_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
     problem, speed, work, chosen = drawn(seed)
     share = np.random.default_rng(seed).choice([0.25, 0.05, 0.5, 0.95], speed.size)
     forecast = Forecast(problem, np.array(work), speed, np.array(chosen), 0.5, 0.25, lasting)
@@ -216,7 +215,7 @@ def test_optimised_shares_are_best_on_a_single_site(
     kept, _ = reservation.reserve(reservation.start(instance), slot, np.zeros(1))
     n = problem.requests
 
-    def promise(p: float) -> float:
+    def forecast(p: float) -> float:
         site = np.zeros(n, dtype=int)
         beside, whole = (
             float(evaluate(problem.beside([q]), site, objectives=False).latency.sum())
@@ -227,13 +226,13 @@ def test_optimised_shares_are_best_on_a_single_site(
         return latency / n / instance.latency_scale + finish / instance.completion_scale
 
     grid = np.linspace(0.05, 0.95, 46)
-    assert promise(kept[0]) <= min(promise(p) for p in grid) * (1 + 1e-6)
+    assert forecast(kept[0]) <= min(forecast(p) for p in grid) * (1 + 1e-6)
     assert 0.05 <= kept[0] <= 0.95
 
 
 @settings(max_examples=draws(100))
 @given(st.integers(0, 10**6), st.sampled_from(["slot", "busy"]))
-def test_optimised_shares_promise_no_less_than_the_best_ratio(seed: int, span: Any) -> None:
+def test_optimised_shares_are_forecast_no_worse_than_the_best_ratio(seed: int, span: Any) -> None:
     problem, speed, work, idle = drawn(seed)
     instance = sized(two_sites(speed=speed, rate=np.ones((2, speed.size))))
     share = np.full(speed.size, 0.3)
@@ -254,7 +253,7 @@ def test_optimised_shares_promise_no_less_than_the_best_ratio(seed: int, span: A
     assert scores[1] <= scores[0] + 1e-9 * abs(scores[0])
 
 
-def test_busy_promises_expect_as_many_requests_and_jobs_as_there_were() -> None:
+def test_forecasts_until_completion_expect_as_many_requests_and_jobs_as_so_far() -> None:
     """Two requests a slot and a job every other slot so far weigh like these means."""
     instance = sized(two_sites(speed=[2.0], rate=np.ones((2, 1))))
     reservation = Reservation(optimise=True, span="busy")

@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online import simulate
@@ -21,11 +20,13 @@ from edgeopt.online.oinc.events import Decision, Jobs
 from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.retraining import run_density
 from tests.draws import draws
+from tests.online.oinc.scenarios import unit_sites
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import OincTrajectory, Outcome, Slot
 
     Floats = NDArray[np.float64]
@@ -63,28 +64,17 @@ class JobsAlone:
         return state
 
 
-def live(instance: OincInstance, part: ResidualDensity, shares: Any) -> OincTrajectory:
-    """Live through an instance under shares, shape [J] or [slots, J]."""
+def simulated(instance: OincInstance, part: ResidualDensity, shares: Any) -> OincTrajectory:
+    """Simulate an instance under shares, shape [J] or [slots, J]."""
     told = np.atleast_2d(np.asarray(shares, dtype=float))
     return simulate(OincEnvironment(instance), JobsAlone(part, told), runs=1)  # type: ignore
 
 
 def jobs_only(work: Any, arrival: Any, speed: Any, **changes: Any) -> OincInstance:
     """Return an instance without requests, long enough for all arrivals."""
-    slots, count = int(np.max(arrival)) + 1, len(work)
-    shape = (slots, 1)
-    data: dict[str, Any] = {
-        "speed": speed,
-        "rate": np.ones((1, len(speed))),
-        "active": np.zeros(shape, dtype=bool),
-        "request_size": np.zeros(shape),
-        "request_work": np.zeros(shape),
-        "slo": np.ones(shape),
-        "arrival": arrival,
-        "work": work,
-        "deadline": np.full(count, 1e6),
-    }
-    return OincInstance(**data | changes)
+    silent = np.zeros((int(np.max(arrival)) + 1, 1), dtype=bool)
+    patience = {"speed": speed, "deadline": np.full(len(work), 1e6)}
+    return unit_sites(silent, arrival, work, len(speed), **patience | changes)
 
 
 PARTS = st.builds(
@@ -107,7 +97,7 @@ def test_slot_by_slot_is_the_compiled_run_while_shares_stay(
     assume(share.any())
     problem = retraining_problem(instance, share, part.weights)
     run = run_density(problem, service=part.service, late_binding=part.late_binding)
-    ran = live(instance, part, share)
+    ran = simulated(instance, part, share)
     assert ran.completion[0].tolist() == run.completion.tolist()
     assert ran.job_site[0].tolist() == run.site.tolist()
 
@@ -124,7 +114,7 @@ def test_slot_by_slot_is_the_compiled_run_where_nothing_is_round(seed: int) -> N
             retraining_problem(instance, share), service=part.service,
             late_binding=part.late_binding,
         )  # fmt: skip
-        ran = live(instance, part, share)
+        ran = simulated(instance, part, share)
         assert ran.job_site[0].tolist() == run.site.tolist()
         np.testing.assert_allclose(ran.completion[0], run.completion, rtol=1e-9)
 
@@ -139,7 +129,7 @@ def test_shares_that_change_are_never_overdrawn_and_all_jobs_end(
         [[data.draw(options) for _ in instance.speed] for _ in range(instance.slots)]
         + [[0.4] * instance.sites]
     )
-    ran = live(instance, part, shares)
+    ran = simulated(instance, part, shares)
     assert np.isfinite(ran.completion).all()
     assert (ran.job_load <= ran.reserved + 1e-12).all()
 
@@ -175,8 +165,8 @@ def test_late_binding_moves_what_has_not_started_and_nothing_else() -> None:
         assert part.dispatch(None, seen)[0].tolist() == expected
         assert ResidualDensity().dispatch(None, seen)[0].tolist() == [0, 0, 1]
     # Nobody is dispatched, so nobody moves.
-    settled = queues([0, 0], [4, 4], [1, 0.9])
-    assert ResidualDensity(late_binding=True).dispatch(None, settled)[0].tolist() == [0, 0]
+    kept = queues([0, 0], [4, 4], [1, 0.9])
+    assert ResidualDensity(late_binding=True).dispatch(None, kept)[0].tolist() == [0, 0]
 
 
 def test_weights_by_deadline_are_those_of_the_arrival() -> None:
@@ -213,14 +203,14 @@ def test_the_name_tells_what_is_not_default() -> None:
 
 def test_a_job_of_no_weight_ends_all_the_same() -> None:
     instance = jobs_only([1.0, 1.0], [0, 0], [2.0], weight=[0.0, 1.0])
-    assert live(instance, ResidualDensity(), 0.5).completion.tolist() == [[2.0, 1.0]]
+    assert simulated(instance, ResidualDensity(), 0.5).completion.tolist() == [[2.0, 1.0]]
     unweighted = replace(instance, weight=np.zeros(2))
-    assert live(unweighted, ResidualDensity(), 0.5).completion.tolist() == [[1.0, 2.0]]
+    assert simulated(unweighted, ResidualDensity(), 0.5).completion.tolist() == [[1.0, 2.0]]
 
 
 def test_a_job_is_urgent_by_the_time_that_it_was_given():
     """At 3 s a job of 1 s left and 8 s given meets one of 2 s of work and 2 s given: 1/8 < 1/4."""
     instance = jobs_only([4.0, 2.0], [0, 3], [2.0], deadline=[8.0, 5.0])
-    urgent = live(instance, ResidualDensity(weights="deadline"), [0.5])
+    urgent = simulated(instance, ResidualDensity(weights="deadline"), [0.5])
     assert urgent.completion[0].tolist() == [6.0, 5.0]
-    assert live(instance, ResidualDensity(), [0.5]).completion[0].tolist() == [4.0, 6.0]
+    assert simulated(instance, ResidualDensity(), [0.5]).completion[0].tolist() == [4.0, 6.0]

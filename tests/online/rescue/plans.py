@@ -35,8 +35,8 @@ def plan_of(instance: RescueInstance) -> P1Solution:
     done = np.zeros((len(tasks), len(cells) + len(shares)))
     for column, (t, j, k, profile) in enumerate(cells):
         arrives[t, j, column] = 1
-        for age, alive in enumerate(instance.survival[profile][: T - t]):
-            occupied[k, t + age, column] = alive
+        for age, chance in enumerate(instance.survival[profile][: T - t]):
+            occupied[k, t + age, column] = chance
     for column, (i, t) in enumerate(shares, start=len(cells)):
         occupied[tasks.server[i], t, column] = 1
         done[i, column] = instance.capacity[tasks.server[i], t]

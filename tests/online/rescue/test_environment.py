@@ -180,28 +180,6 @@ def test_the_last_duration_absorbs_rounding():
     assert (episode.log.device[0] == 0).all()
 
 
-@given(rescue_instances(arrivals=None, beyond=None), st.integers(0, 2**32 - 1))
-def test_books_agree_with_each_other(instance, seed):
-    trajectory = simulate(
-        RescueEnvironment(instance), RandomPolicy(), rng=seed, runs=5, record=True
-    )
-    busy = trajectory.device >= 0
-    capacity = instance.capacity
-    assert np.array_equal(busy, trajectory.profile >= 0)
-    assert trajectory.retraining_work == pytest.approx((busy * capacity).sum(axis=1))
-    assert trajectory.reserved_work == pytest.approx(trajectory.served.sum(axis=1))
-    assert not trajectory.served[busy].any()
-    assert (trajectory.served <= capacity + 1e-12).all()
-    assert (trajectory.accepted <= trajectory.decisions).all()
-    assert (trajectory.decisions <= RescueEnvironment(instance).steps).all()
-    assert not trajectory.reward[trajectory.accepted == 0].any()
-    most = instance.reserved.demand.sum()
-    assert (trajectory.reserved_work.sum(axis=1) <= most + 1e-9).all()
-    unfinished = most - trajectory.reserved_work.sum(axis=1)
-    failed = trajectory.violations.sum(axis=1)
-    assert ((unfinished > 1e-7) == (failed > 0)).all()
-
-
 @given(rescue_instances(arrivals=None), st.integers(0, 2**32 - 1))
 def test_finished_runs_explain_the_reward(instance, seed):
     environment = RescueEnvironment(instance)

@@ -1,23 +1,30 @@
-"""Each policy on choices that can be followed by hand."""
+"""Policies of RESCUE: what each does by hand, no look ahead, one trajectory per seed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks
+from edgeopt.online import simulate
 from edgeopt.online.rescue import (
     Arrival,
     Cvs,
     PickConfigs,
     RandomPolicy,
     Rescue,
+    RescueEnvironment,
     RescuePlus,
     Srs,
     Sumita,
     policy_value,
 )
+from tests.draws import draws
 from tests.online.rescue.plans import all_policies, plan_of, plan_with
+from tests.rescue.cases import Replay
+from tests.strategies import rescue_instances
 
 PROFIT = {
     "one clear winner": [[3.0, 7.0], [4.0, 5.0]],
@@ -110,7 +117,7 @@ def test_rescue_rejects_what_is_worth_no_more_than_waiting():
             assert ask(policy, instance, idle=(True,)) == answer
 
 
-def test_rescue_plus_looks_at_all_idle_servers():
+def test_rescue_plus_considers_all_idle_servers():
     plan = planned([0.0, 0.0, 0.0, 0.0])
     instance = market(PROFIT["one clear winner"])
     assert ask(RescuePlus(plan=plan), instance, coin=0.99) == (0, 1)
@@ -197,3 +204,21 @@ def test_names_tell_policies_apart():
     names = [policy.name for policy in policies]
     assert len(set(names)) == len(names)
     assert "RESCUE+, guarded, priced" in names
+
+
+@settings(max_examples=draws(50))
+@given(rescue_instances(arrivals=None), st.integers(0, 2**32 - 1))
+def test_durations_show_only_when_runs_end(instance, seed):
+    """With other durations nothing differs until a run that was going on may have ended."""
+    rng = np.random.default_rng(seed)
+    scenario = rng.random((instance.horizon, RescueEnvironment(instance).steps, 3))
+    other = scenario.copy()
+    other[..., 2] = rng.random(other.shape[:2])
+    for policy in all_policies(plan_of(instance), guarded=False):
+        pair = Replay(instance, np.array([scenario, other]))
+        done = simulate(pair, policy, runs=2, record=True)
+        differ = (done.device[0] != done.device[1]) | (done.profile[0] != done.profile[1])
+        parted = np.flatnonzero(differ.any(axis=0) | (done.accepted[0] != done.accepted[1]))
+        if parted.size:
+            assert parted[0] > 0
+            assert (done.device[:, :, parted[0] - 1] >= 0).any()

@@ -27,8 +27,8 @@ from edgeopt.online.tapfinger.adapters import (
 )
 from edgeopt.online.tapfinger.adapters.encoding import idle
 from tests.draws import draws
-from tests.online.tapfinger.lives import Wild, named, plainly, two_clusters
 from tests.online.tapfinger.plain import PlainEnvironment
+from tests.online.tapfinger.scenarios import Wild, named, plainly, two_clusters
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def test_what_no_action_stands_for_is_refused() -> None:
 
 
 @dataclass
-class Life:
+class Record:
     """What a learner has seen of a run: a reward per cluster, or one for all, after each round."""
 
     decisions: list[Decision]
@@ -176,13 +176,13 @@ class Life:
     truncated: bool
 
 
-def ran(env: Any, seed: int) -> Life:
+def ran(env: Any, seed: int) -> Record:
     """Step through a run with random actions and scores."""
     many = isinstance(env, TapFingerParallelEnv)
     env.reset(seed=seed)
     policy, coins = Wild(preemption=False), np.random.default_rng(seed)
-    life = Life([], [], [], False, False)
-    while not (life.terminated or life.truncated):
+    record = Record([], [], [], False, False)
+    while not (record.terminated or record.truncated):
         seen = env.session.seen
         decision, _ = policy.decide(env.session.instance, seen, coins)
         score = np.ones(decision.task.size) if decision.score is None else decision.score
@@ -195,11 +195,11 @@ def ran(env: Any, seed: int) -> Life:
             first = env.possible_agents[0]
             assert [len(set(each.values())) for each in (over, stopped)] == [1, 1]
             over, stopped, info = over[first], stopped[first], info[first]
-        life.decisions.append(decision)
-        life.rewards.append(list(reward.values()) if many else [reward])
-        life.elapsed.append(info["elapsed"])
-        life.terminated, life.truncated = over, stopped
-    return life
+        record.decisions.append(decision)
+        record.rewards.append(list(reward.values()) if many else [reward])
+        record.elapsed.append(info["elapsed"])
+        record.terminated, record.truncated = over, stopped
+    return record
 
 
 ENVIRONMENTS = st.sampled_from([TapFingerEnv, TapFingerParallelEnv])
@@ -211,10 +211,10 @@ def test_steps_make_the_run_that_decisions_make(
     instance: TapFingerInstance, kind: Any, seed: int
 ) -> None:
     env = kind(instance, scored=True, conflict="ratio", pass_on=True, refill="round")
-    life = ran(env, seed)
+    record = ran(env, seed)
     environment = TapFingerEnvironment(instance, conflict="ratio", pass_on=True, refill="round")
     episode = environment.episode(int(environment.scenarios(np.random.default_rng(seed), 1)[0]))
-    for decision in life.decisions:
+    for decision in record.decisions:
         episode.act(decision)
     assert episode.observe() is None
     one, two = (
@@ -237,31 +237,31 @@ def test_a_slot_costs_what_is_in_the_system_or_around_a_cluster(
     instance: TapFingerInstance, kind: Any, reward: str, patience: int, seed: int
 ) -> None:
     env = kind(instance, scored=True, reward=reward, patience=patience)
-    life = ran(env, seed)
+    record = ran(env, seed)
     noise = env.session.episode.state.noise
     plain = PlainEnvironment(
         instance,
         patience=patience,
         noise=lambda task, i: instance.noise * noise[task, i] if instance.noise else 0.0,
     )
-    for decision, elapsed in zip(life.decisions, life.elapsed, strict=True):
+    for decision, elapsed in zip(record.decisions, record.elapsed, strict=True):
         assert plain.act(*plainly(decision))[1] == elapsed
     assert plain.over
-    assert life.terminated == (len(plain.completion) == instance.tasks)
+    assert record.terminated == (len(plain.completion) == instance.tasks)
     asked = [t for t, rounds in enumerate(plain.rounds) if rounds]
     if reward == "shared":
-        width = len(life.rewards[0])
+        width = len(record.rewards[0])
         expected = [[-plain.accumulation[t]] * width for t in asked]
     elif kind is TapFingerEnv:
         expected = [[-sum(plain.local[t])] for t in asked]
     else:
         expected = [[-count for count in plain.local[t]] for t in asked]
-    pairs = list(zip(life.rewards, life.elapsed, strict=True))
+    pairs = list(zip(record.rewards, record.elapsed, strict=True))
     assert [earned for earned, elapsed in pairs if elapsed] == expected
     assert not any(any(earned) for earned, elapsed in pairs if not elapsed)
-    if reward == "shared" and life.terminated:
+    if reward == "shared" and record.terminated:
         flow = [plain.completion[j] - plain.arrival[j] for j in range(instance.tasks)]
-        assert sum(earned[0] for earned in life.rewards) == -sum(flow)
+        assert sum(earned[0] for earned in record.rewards) == -sum(flow)
 
 
 def test_what_is_seen_after_a_step() -> None:

@@ -13,7 +13,7 @@ from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.online import simulate
 from edgeopt.online.tapfinger import TapFingerEnvironment
 from tests.draws import draws
-from tests.online.tapfinger.lives import Wild, named, two_clusters
+from tests.online.tapfinger.scenarios import Wild, named, two_clusters
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -351,20 +351,6 @@ def test_observing_twice_changes_nothing() -> None:
     assert one.pending[0, :2].tolist() == [0, 1]
     assert one.free[0].tolist() == [4, 2]
     assert one.tasks.waits.tolist() == [True, True, True]
-
-
-@settings(max_examples=draws(25))
-@given(tapfinger_instances(noise=None), st.integers(0, 99))
-def test_the_same_seed_gives_the_same_run(instance: TapFingerInstance, seed: int) -> None:
-    environment = TapFingerEnvironment(instance)
-    one, two = (simulate(environment, Wild(), rng=seed, runs=2, record=True) for _ in range(2))
-    names = ("reward", "completion", "start", "cluster", "used", "preemptions", "lost", "end")
-    for name in names:
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    assert one.held is not None
-    assert two.held is not None
-    for left, right in zip(one.held, two.held, strict=True):
-        assert np.array_equal(left, right)
 
 
 @settings(max_examples=draws(25))

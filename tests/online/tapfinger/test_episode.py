@@ -1,16 +1,18 @@
-"""A run that goes on from a round as it was seen."""
+"""Runs: next to the plain environment, resumed from a round, logged slot by slot."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgeopt.instances.tapfinger import generate
 from edgeopt.online.tapfinger import TapFingerEnvironment, TapFingerEpisode
 from tests.draws import draws
-from tests.online.tapfinger.lives import Wild, named, two_clusters
+from tests.online.tapfinger.scenarios import Wild, named, side_by_side, two_clusters
 from tests.strategies import tapfinger_instances
 
 if TYPE_CHECKING:
@@ -139,3 +141,36 @@ def test_what_has_started_in_this_slot_may_still_change() -> None:
 
 def _columns(part: Any) -> tuple[Any, ...]:
     return part if isinstance(part, tuple) else (part,)
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "refill": st.sampled_from(["slot", "round"]),
+        "conflict": st.sampled_from(["count", "ratio"]),
+        "pass_on": st.booleans(),
+        "patience": st.sampled_from([1000, 2, 1]),
+    }
+)
+
+
+@settings(max_examples=draws(60))
+@given(
+    tapfinger_instances(tasks=8, noise=None, empty=True),
+    OPTIONS,
+    st.booleans(),
+    st.integers(0, 999),
+)
+def test_every_round_and_all_logs_are_those_of_the_reference(
+    instance: TapFingerInstance, options: dict[str, Any], preemption: bool, seed: int
+) -> None:
+    environment = TapFingerEnvironment(instance, preemption=preemption, **options)
+    side_by_side(environment, Wild(preemption=preemption), seed)
+
+
+@pytest.mark.parametrize("single_start", [False, True])
+def test_so_they_are_in_a_crowd(single_start: bool) -> None:
+    truth = generate(clusters=3, tasks=120, single_start=single_start, noise=0.1, rng=1)
+    refill: Literal["slot", "round"] = "slot" if single_start else "round"
+    plain = side_by_side(TapFingerEnvironment(truth, refill=refill), Wild(), 1)
+    assert plain.lost > 0
+    assert max(plain.local)[0] > truth.pending  # so that some have queued

@@ -35,6 +35,7 @@ class Log:
     completion: list[float] = field(default_factory=list)
     where: list[int] = field(default_factory=list)
     known: list[list[int]] = field(default_factory=list)
+    remaining: list[list[float]] = field(default_factory=list)
     band_load: list[list[float]] = field(default_factory=list)
     cpu_load: list[list[float]] = field(default_factory=list)
     job_load: list[list[float]] = field(default_factory=list)
@@ -64,6 +65,7 @@ def charge(instance: OincInstance, slots: Sequence[Slot], *, tolerance: float) -
     for t, slot in enumerate(slots):
         known = [k for k in range(K) if instance.arrival[k] <= t and log.left[k] > 0]
         log.known.append(known)
+        log.remaining.append([log.left[k] for k in known])
         _requests(instance, log, t, slot, tolerance)
         if sorted(slot.job_site) != known:
             log.broken.append(f"slot {t}: jobs {sorted(slot.job_site)}, not {known}")
@@ -75,7 +77,7 @@ def charge(instance: OincInstance, slots: Sequence[Slot], *, tolerance: float) -
         for k, share, begin, end in sorted(slot.runs, key=lambda run: run[3]):
             j = log.where[k]
             if k not in known or j < 0 or log.completion[k] < INFINITY:
-                log.broken.append(f"slot {t}: job {k} ran at no time of its life")
+                log.broken.append(f"slot {t}: job {k} ran when it was not there")
                 continue
             if not 0 <= begin < end <= 1:
                 log.broken.append(f"slot {t}: job {k} ran from {begin} to {end}")

@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.kernels import compiled
 from edgeopt.online.edr.events import Flows
 from edgeopt.online.edr.policies.policy import EdrPolicy, repair_cap
-from edgeopt.online.edr.relaxed import live, unit_cost
+from edgeopt.online.edr.relaxed import trainable, unit_cost
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class EvenRate(EdrPolicy[None]):
     """Train the rounds left over the frames left, rounded up, whatever they cost.
 
-    It looks at neither prices nor channels; a policy that does should do better.
+    It ignores prices and channels; a policy that uses them should do better.
     """
 
     title: ClassVar[str] = "Even rate"
@@ -39,31 +39,21 @@ class EvenRate(EdrPolicy[None]):
     def requested_rounds(
         self, memory: None, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], None]:
-        """Wish for the even rate of what is left."""
+        """Request the even rate of what is left."""
         frames_left = np.maximum(frame.deadline - frame.frame + 1, 1)
         return frame.remaining / frames_left, None
 
 
 ROUNDING = 1e-12
-"""Relative part of a room that counts as none."""
+"""Share of what a site or budget had that counts as nothing left."""
 
 
 class Ladder(NamedTuple):
-    """Capable sites of each request type, by energy of a request.
+    """Capable sites of each request type, by energy of a request."""
 
-    Attributes
-    ----------
-    first
-        Where each type begins in `site`, and its length, shape [N + 1].
-    site
-        Sites; of equal energy, the lower number first.
-    room
-        Computation that training may use on each site in a frame, GFLOP, shape [J].
-    """
-
-    first: Ints
-    site: Ints
-    room: Floats
+    first: Ints  # where each type begins in `site`, and its length, [N + 1]
+    site: Ints  # sites; of equal energy, the lower number first
+    room: Floats  # computation that training may use on each site in a frame, GFLOP, [J]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,8 +62,8 @@ class Greedy(EdrPolicy[Ladder]):
 
     Tasks train by deadline, each as many rounds as the cap and the sites leave. Requests are
     served by origin and type, in this order, each by the capable site of least energy that meets
-    the objective and has room, then by the next. Prices and delays play no part. With
-    ``elastic="shed"`` a request that would break the slot's energy budget stays unserved.
+    the objective and has room, then by the next. Prices and delays are ignored. With
+    ``elastic="shed"`` a request that would exceed the slot's energy budget stays unserved.
 
     Notes
     -----
@@ -93,7 +83,7 @@ class Greedy(EdrPolicy[Ladder]):
     def requested_rounds(
         self, memory: Ladder, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Ints, Ladder]:
-        """Wish for all that fits, task after task by deadline."""
+        """Request all that fits, task after task by deadline."""
         order = np.lexsort((np.arange(frame.deadline.size), frame.deadline))
         rounds = np.zeros_like(frame.remaining)
         _fill(order, frame.remaining, frame.round_energy, frame.round_work, cap,
@@ -201,18 +191,10 @@ _MOST: Final = 2.0**53
 
 
 class CostHistory(NamedTuple):
-    """What the threshold policy keeps.
-
-    Attributes
-    ----------
-    instance
-        The sites.
-    costs
-        Cost of a round in the frames so far, NaN where a task could not train, shape [t, I].
-    """
+    """What the threshold policy keeps."""
 
     instance: EdrInstance
-    costs: Floats
+    costs: Floats  # cost of a round in the frames so far, NaN where a task could not train, [t, I]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -261,7 +243,7 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
     def requested_rounds(
         self, memory: CostHistory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Ints, CostHistory]:
-        """Wish for full speed where a round is cheap."""
+        """Request full speed where a round is cheap."""
         cost = unit_cost(memory.instance, frame, frame.price)
         seen = np.where(frame.active, cost, np.nan)
         memory = memory._replace(costs=np.vstack([memory.costs, seen]))
@@ -270,13 +252,13 @@ class QuantileThreshold(EdrPolicy[CostHistory]):
         full = np.ceil(self.multiple * frame.even_rate - 1e-9)
         full = np.minimum(full, _MOST).astype(np.int64)
         shown = np.count_nonzero(np.isfinite(memory.costs), axis=0)
-        for i in np.flatnonzero(live(frame) & (shown >= FEWEST)):
+        for i in np.flatnonzero(trainable(frame) & (shown >= FEWEST)):
             past = memory.costs[:, i]
             level = self.bias * float(frame.remaining[i]) / (full[i] * frames_left[i])
             threshold = np.quantile(past[np.isfinite(past)], min(1.0, level))
             cheap = cost[i] <= threshold
             rounds[i] = min(full[i], frame.remaining[i]) if cheap else 0
         energy = frame.round_energy
-        dear = np.divide(cost, energy, out=np.zeros_like(cost), where=energy > 0)
-        order = np.argsort(-dear, kind="stable")
+        per_energy = np.divide(cost, energy, out=np.zeros_like(cost), where=energy > 0)
+        order = np.argsort(-per_energy, kind="stable")
         return repair_cap(rounds, energy, order, cap), memory

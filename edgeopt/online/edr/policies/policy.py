@@ -1,4 +1,4 @@
-"""What all EDR policies share: wishes made feasible, deadlines guarded, requests routed by LP."""
+"""What all EDR policies share: feasible rounds, guarded deadlines, requests routed by an LP."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def deadline_guard(remaining: Ints, even_rate: Floats, frames_left: Ints, multip
     r"""Return the least rounds now that keep a deadline within reach at a bounded pace.
 
     :math:`\max(0, Q^{left} - n \lceil m a \rceil)`: a task that trains at most a multiple of its
-    even rate in each of the frames after this one must do the rest now.
+    even rate in each frame after this one must do the rest now.
 
     Parameters
     ----------
@@ -170,11 +170,11 @@ class EdrState(Generic[MemoryT]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
-    """A policy that says how many rounds it wishes to train; the rest is taken care of.
+    """A policy that requests rounds of training; this class makes them feasible and routes.
 
-    A policy of your own extends this class with `requested_rounds`. The wish is cut to what is left
-    of each task, raised where a deadline would get out of reach, and cut again until it keeps the
-    cap and the sites; so training gives way to the cap, deadlines or not. Requests of a slot are
+    A policy of your own extends this class with `requested_rounds`. Requested rounds are cut to
+    what is left of each task, raised where a deadline would get out of reach, and cut again until
+    they keep the cap and the sites: the cap comes before deadlines. Requests of a slot are
     routed by the linear programme of the slot at the price that `terms` expects. On live events,
     step it by hand: ``start`` once, then ``decide`` and ``learn`` for every `Frame` and `Slot`.
 
@@ -208,8 +208,6 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     frames whose cap is too small.
     """
 
-    """Name of the policy without its options."""
-
     elastic: Elastic = "soft"
     budget: Budget = "even"
     reserve: Literal["last"] | None = "last"
@@ -231,29 +229,17 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     def requested_rounds(
         self, memory: MemoryT, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats | Ints, MemoryT]:
-        """Say how many rounds to train.
+        """Return how many rounds to train, shape [I], and the memory after it.
 
-        Parameters
-        ----------
-        memory
-            Memory so far.
-        frame
-            The frame that begins.
-        cap
-            Energy that training may use, Wh: the frame's cap less the reserve, at least 0.
-        rng
-            Coins, only of a policy that is not deterministic.
-
-        Returns
-        -------
-        Rounds, shape [I], fractions to be rounded up; and the memory after it.
+        Fractions are rounded up. `cap` is the energy that training may use, Wh: the frame's cap
+        less the reserve, at least 0. `rng` is for policies that are not deterministic.
         """
 
     def terms(self, memory: MemoryT, frame: Frame) -> Terms:
         """Say what energy and delay cost in a frame; by default at the last known price."""
         return Terms(frame.price)
 
-    def close_frame(self, memory: MemoryT, frame: Frame, settled: ClosedFrame) -> MemoryT:
+    def close_frame(self, memory: MemoryT, frame: Frame, closed: ClosedFrame) -> MemoryT:
         """Return the memory after a frame, which tells its price and the rounds carried out."""
         return memory
 
@@ -270,13 +256,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
     def decide(
         self, state: EdrState[MemoryT], observation: Observation, rng: np.random.Generator
     ) -> tuple[Decision, EdrState[MemoryT]]:
-        """Answer a frame with rounds [I], a slot with a routing plan.
-
-        Raises
-        ------
-        OptionError
-            If a slot comes before its frame, or the wish is no list of numbers >= 0.
-        """
+        """Answer a frame with rounds [I], a slot with a routing plan."""
         if isinstance(observation, Frame):
             return self._train(state, observation, rng)
         return self._serve(state, observation)
@@ -288,7 +268,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         decision: Decision,
         feedback: Feedback,
     ) -> EdrState[MemoryT]:
-        """Take note of a frame that is over."""
+        """Remember a frame that is over."""
         if not isinstance(feedback, ClosedFrame):
             return state
         assert state.frame is not None
@@ -305,38 +285,19 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         cap = frame.cap
         if self.reserve == "last" and state.energy is not None:
             cap = max(cap - state.energy, 0.0)
-        requested_rounds, memory = self.requested_rounds(state.memory, frame, cap, rng)
-        rounds = self.feasible(state.instance, frame, cap, requested_rounds)
+        requested, memory = self.requested_rounds(state.memory, frame, cap, rng)
+        rounds = self.feasible(state.instance, frame, cap, requested)
         return rounds, replace(state, memory=memory, frame=frame, needs=None)
 
     def feasible(
-        self, instance: EdrInstance, frame: Frame, cap: float, requested_rounds: Floats | Ints
+        self, instance: EdrInstance, frame: Frame, cap: float, requested: Floats | Ints
     ) -> Ints:
-        """Return the rounds nearest to a wish that a frame can carry out.
-
-        Parameters
-        ----------
-        instance
-            Sites.
-        frame
-            The frame.
-        cap
-            Energy that training may use, Wh.
-        requested_rounds
-            Rounds wished for, shape [I].
-
-        Returns
-        -------
-        Whole rounds, shape [I].
-
-        Raises
-        ------
-        OptionError
-            If the wish has another shape, or an entry is negative or no number.
-        """
-        if requested_rounds.shape != frame.active.shape or not (requested_rounds >= 0).all():
-            raise OptionError(f"a wish must be numbers >= 0, one for each of {frame.active.size}")
-        rounds = np.ceil(np.minimum(requested_rounds, frame.remaining) - 1e-9).astype(np.int64)
+        """Return whole rounds near the requested ones that a frame can carry out, shape [I]."""
+        if requested.shape != frame.active.shape or not (requested >= 0).all():
+            raise OptionError(
+                f"requested rounds must be numbers >= 0, one for each of {frame.active.size} tasks"
+            )
+        rounds = np.ceil(np.minimum(requested, frame.remaining) - 1e-9).astype(np.int64)
         if self.guard is not None:
             left = frame.deadline - frame.frame
             least = deadline_guard(frame.remaining, frame.even_rate, left, self.guard)
@@ -357,7 +318,7 @@ class EdrPolicy(Titled, Deterministic, ABC, Generic[MemoryT]):
         return decision, replace(state, plan=None if isinstance(decision, Flows) else decision)
 
     def _expect(self, state: EdrState[MemoryT], slot: Slot) -> EdrState[MemoryT]:
-        """Note what the slots of a capped frame will need, as far as the budget goes by it."""
+        """Estimate what the slots of a capped frame will need, if the budget goes by it."""
         frame = state.frame
         assert frame is not None
         requests = state.requests if frame.forecast is None else frame.forecast

@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.online.edr.budget import Terms, mean_need
 from edgeopt.online.edr.events import ClosedFrame, Served, Slot
 from edgeopt.online.edr.policies.policy import EdrPolicy
-from edgeopt.online.edr.relaxed import fill_cap, live, typical, unit_cost
+from edgeopt.online.edr.relaxed import fill_cap, trainable, typical, unit_cost
 from edgeopt.options import check_real
 
 if TYPE_CHECKING:
@@ -28,30 +28,14 @@ DRIFT = 2.0
 
 @dataclass(frozen=True, eq=False)
 class QueueMemory:
-    """What a policy with queues keeps.
-
-    Attributes
-    ----------
-    instance
-        The sites.
-    owed
-        Rounds that each task is behind its even rate, shape [I].
-    pressure
-        Queue of energy: cost per Wh on top of the price, or cost, as the policy says.
-    weight
-        Weight of cost against queues, rounds per cost, once it is known.
-    price
-        Price at which requests of the frame are routed, $/Wh.
-    reference
-        Energy cost of an average plan, summed over the frames so far.
-    """
+    """What a policy with queues keeps."""
 
     instance: EdrInstance
-    owed: Floats
-    pressure: float = 0.0
-    weight: float | None = None
-    price: float = 0.0
-    reference: float = 0.0
+    owed: Floats  # rounds that each task is behind its even rate, [I]
+    pressure: float = 0.0  # queue of energy: cost per Wh on top of the price, or cost
+    weight: float | None = None  # weight of cost against queues, rounds per cost, once it is known
+    price: float = 0.0  # price at which requests of the frame are routed, $/Wh
+    reference: float = 0.0  # energy cost of an average plan, summed over the frames so far
 
 
 def drift_weight(
@@ -71,10 +55,10 @@ def whole(rounds: Floats, cap: float) -> Floats:
     return np.floor(exact) if np.isfinite(cap) else np.ceil(exact)
 
 
-def owed_after(owed: Floats, frame: Frame, settled: ClosedFrame) -> Floats:
-    """Return the rounds that tasks are behind after a frame, 0 for those not live, shape [I]."""
-    behind = np.maximum(owed + frame.even_rate - settled.rounds, 0.0)
-    return np.where(live(frame), behind, 0.0)
+def owed_after(owed: Floats, frame: Frame, closed: ClosedFrame) -> Floats:
+    """Return the rounds that tasks are behind, 0 for those that cannot train, shape [I]."""
+    behind = np.maximum(owed + frame.even_rate - closed.rounds, 0.0)
+    return np.where(trainable(frame), behind, 0.0)
 
 
 PRESSURE = 5.0
@@ -140,7 +124,7 @@ class Lyapunov(_Queued):
     def requested_rounds(
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats, QueueMemory]:
-        """Wish for the rounds whose queues outweigh their cost."""
+        """Request the rounds whose queues outweigh their cost."""
         cost = unit_cost(memory.instance, frame, frame.price)
         memory = drift_weight(replace(memory, price=frame.price), self.weight, frame, cost)
         return self._wanted(memory, frame, cost, cap), memory
@@ -164,9 +148,9 @@ class Lyapunov(_Queued):
             state = replace(state, memory=replace(state.memory, pressure=pressure))
         return state
 
-    def close_frame(self, memory: QueueMemory, frame: Frame, settled: ClosedFrame) -> QueueMemory:
+    def close_frame(self, memory: QueueMemory, frame: Frame, closed: ClosedFrame) -> QueueMemory:
         """Book the rounds of the frame."""
-        return replace(memory, owed=owed_after(memory.owed, frame, settled))
+        return replace(memory, owed=owed_after(memory.owed, frame, closed))
 
     def _pressure(self, memory: QueueMemory, slot: Slot, served: Served) -> float:
         if not np.isfinite(slot.cap):
@@ -223,7 +207,7 @@ class Oasdr(_Queued):
     def requested_rounds(
         self, memory: QueueMemory, frame: Frame, cap: float, rng: np.random.Generator
     ) -> tuple[Floats, QueueMemory]:
-        """Wish for the rounds whose queues outweigh delay and dear energy."""
+        """Request the rounds whose queues outweigh delay and priced energy."""
         instance = memory.instance
         usual = unit_cost(instance, frame, frame.price)
         memory = drift_weight(memory, self.weight, frame, usual)
@@ -235,14 +219,14 @@ class Oasdr(_Queued):
         weight = memory.pressure * memory.instance.energy_weight
         return Terms(frame.price, energy_weight=weight)
 
-    def close_frame(self, memory: QueueMemory, frame: Frame, settled: ClosedFrame) -> QueueMemory:
+    def close_frame(self, memory: QueueMemory, frame: Frame, closed: ClosedFrame) -> QueueMemory:
         """Book energy and rounds of the frame."""
         instance = memory.instance
-        dollar = instance.energy_weight * settled.price
-        usual = float(mean_need(instance, settled.requests).sum())
+        dollar = instance.energy_weight * closed.price
+        usual = float(mean_need(instance, closed.requests).sum())
         usual += float(frame.even_rate @ frame.round_energy)
         reference = memory.reference + dollar * usual
         spending = reference / (frame.frame + 1) if self.spending is None else self.spending
-        pressure = max(memory.pressure + dollar * settled.energy - spending, 0.0)
-        owed = owed_after(memory.owed, frame, settled)
+        pressure = max(memory.pressure + dollar * closed.energy - spending, 0.0)
+        owed = owed_after(memory.owed, frame, closed)
         return replace(memory, owed=owed, pressure=pressure, reference=reference)

@@ -16,7 +16,7 @@ from edgeopt.online.edr.relaxed import (
     TrainingSet,
     check_forecast,
     expected_price,
-    live,
+    trainable,
     typical,
     unit_cost,
 )
@@ -36,36 +36,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SaddleMemory:
-    """What the saddle-point policy keeps from frame to frame.
-
-    Attributes
-    ----------
-    instance
-        The sites.
-    saddle
-        Fractional rounds of the frame and multipliers of the tasks' averages, shape [I] each.
-    lost
-        Fractions that rounding has lost and that are to be made up for, shape [I].
-    carried
-        What of them the rounding of the frame adds to the fractions, shape [I].
-    live
-        Whether each task could train in the last frame, shape [I].
-    rule
-        Step sizes, once a task has shown what a round costs.
-    past
-        Cost and progress of the last frame, the cost at its true price once that is known.
-    allowed
-        What could be trained in the last frame.
-    """
+    """What the saddle-point policy keeps from frame to frame."""
 
     instance: EdrInstance
-    saddle: SaddleState
-    lost: Floats
-    carried: Floats
-    live: NDArray[np.bool_]
-    rule: StepRule | None = None
-    past: RelaxedFrame | None = None
-    allowed: TrainingSet | None = None
+    saddle: SaddleState  # fractional rounds, multipliers of the tasks' averages, [I] each
+    lost: Floats  # fractions that rounding has lost and that are to be made up for, [I]
+    carried: Floats  # what of them the rounding of the frame adds to the fractions, [I]
+    trainable: NDArray[np.bool_]  # whether each task could train in the last frame, [I]
+    rule: StepRule | None = None  # step sizes, once a task has shown what a round costs
+    past: RelaxedFrame | None = None  # the last frame, with its true price once that is known
+    allowed: TrainingSet | None = None  # what could be trained in the last frame
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -89,7 +69,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     residual
         What becomes of the last fraction in rounding: ``"bernoulli"``, up or down at random, keeps
         every expectation and exceeds the energy of the fractions by less than one round;
-        ``"floor"``, as printed, never exceeds it and trains less than asked.
+        ``"floor"``, as printed, never exceeds it and trains less than requested.
     carry
         For ``"floor"``: add what rounding has lost to the next frame's fractions.
     margin
@@ -173,21 +153,10 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     def relax(self, memory: SaddleMemory, frame: Frame, cap: float) -> SaddleMemory:
         """Return the memory with the fractional rounds of a frame in ``saddle.point``.
 
-        Parameters
-        ----------
-        memory
-            Memory after the frame before.
-        frame
-            The frame that begins.
-        cap
-            Energy that training may use, Wh.
-
-        Returns
-        -------
-        The memory; for ``index="current"`` its point keeps the cap, up to rounding.
+        `cap` is the energy that training may use, Wh; for ``index="current"`` the point keeps it.
         """
-        alive = live(frame)
-        fresh = alive & ~memory.live
+        can_train = trainable(frame)
+        fresh = can_train & ~memory.trainable
         cost = unit_cost(memory.instance, frame, expected_price(self.price_forecast, frame))
         rule = memory.rule or self._rule(memory.instance, frame, cost)
         carried, allowed = self._allowed(memory.lost, frame, cap)
@@ -195,55 +164,45 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
         if self.index == "stale" and memory.allowed is not None:
             energy = np.where(fresh, allowed.energy, memory.allowed.energy)
             limits = TrainingSet(energy, memory.allowed.cap, allowed.upper)
-        # A task that has left or is done has no say any more.
+        # A task that has left or is done counts no more.
         saddle = replace(
             memory.saddle,
-            point=np.where(alive, memory.saddle.point, 0.0),
-            multipliers=np.where(alive, memory.saddle.multipliers, 0.0),
+            point=np.where(can_train, memory.saddle.point, 0.0),
+            multipliers=np.where(can_train, memory.saddle.multipliers, 0.0),
         )
         if memory.past is not None and rule is not None:
             along = memory.past
             if self.gradient == "current":
-                along = RelaxedFrame(cost, frame.even_rate, alive)
+                along = RelaxedFrame(cost, frame.even_rate, can_train)
             known = limits._replace(upper=np.where(fresh, 0.0, limits.upper))
             saddle = PrimalDual(rule).descend(saddle, along, known)
         if fresh.any():
-            first = frame.even_rate if self.init == "rate" else np.zeros(alive.size)
+            first = frame.even_rate if self.init == "rate" else np.zeros(can_train.size)
             saddle = replace(saddle, point=limits.shrink(np.where(fresh, first, saddle.point)))
         return replace(
-            memory, saddle=saddle, live=alive, carried=carried, rule=rule, allowed=allowed
+            memory, saddle=saddle, trainable=can_train, carried=carried, rule=rule, allowed=allowed
         )
 
     def round(
         self, memory: SaddleMemory, frame: Frame, rng: np.random.Generator
     ) -> tuple[Ints, SaddleMemory]:
-        """Return whole rounds for the fractions of a frame, shape [I], and the memory after it.
-
-        Parameters
-        ----------
-        memory
-            Memory with the fractions, from `relax`.
-        frame
-            The frame that begins.
-        rng
-            Coins of the rounding.
-        """
+        """Return whole rounds for the fractions of a frame, shape [I], and the memory after it."""
         point, energy = memory.saddle.point + memory.carried, frame.round_energy
-        if not memory.live.any():
+        if not memory.trainable.any():
             return np.zeros(point.size, dtype=np.int64), memory
         if self.carry:
             rounds, lost = pairwise(
                 point, energy, rng=rng, residual="floor", carry=np.zeros(point.size)
             )
-            # What had to wait for room waits on.
+            # What there was no room for is kept for the next frame.
             return rounds, replace(memory, lost=lost + (memory.lost - memory.carried))
         # With a margin the fractions have left room for whatever the last coin adds.
         return pairwise(point, energy, rng=rng, residual=self.residual), memory
 
-    def close_frame(self, memory: SaddleMemory, frame: Frame, settled: ClosedFrame) -> SaddleMemory:
+    def close_frame(self, memory: SaddleMemory, frame: Frame, closed: ClosedFrame) -> SaddleMemory:
         """Raise the multipliers by what the fractions lacked, and note the true cost."""
-        cost = unit_cost(memory.instance, frame, settled.price)
-        past = RelaxedFrame(cost, frame.even_rate, live(frame))
+        cost = unit_cost(memory.instance, frame, closed.price)
+        past = RelaxedFrame(cost, frame.even_rate, trainable(frame))
         if memory.rule is None:
             return replace(memory, past=past)
         return replace(
@@ -267,7 +226,7 @@ class SaddlePoint(EdrPolicy[SaddleMemory]):
     def _allowed(self, lost: Floats, frame: Frame, cap: float) -> tuple[Floats, TrainingSet]:
         """Return what rounding adds to the fractions, shape [I], and what that leaves to them."""
         energy = frame.round_energy
-        upper = np.where(live(frame), frame.remaining, 0).astype(np.float64)
+        upper = np.where(trainable(frame), frame.remaining, 0).astype(np.float64)
         carried = np.minimum(lost, upper)
         if self.margin and np.isfinite(cap):
             upper[energy > cap] = 0.0

@@ -11,6 +11,7 @@ from edgeopt.errors import OptionError
 from edgeopt.online.idn.environment import Outcome, Slot
 from edgeopt.online.idn.policies.infida import Infida
 from edgeopt.online.idn.serving import ORDERS, Order, serve
+from edgeopt.online.simulate import IgnoresFeedback
 from edgeopt.options import check_choice, check_text, check_whole, generator, plain_array
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FixedPlacement:
+class FixedPlacement(IgnoresFeedback):
     """Deploy the same models in every slot.
 
     Parameters
@@ -41,14 +42,7 @@ class FixedPlacement:
         check_text("name", self.name)
 
     def start(self, instance: IdnInstance) -> NDArray[np.bool_]:
-        """Check the allocation; the state is a read-only copy of it.
-
-        Raises
-        ------
-        OptionError
-            If the allocation has another shape, is not made of truth values, or differs from the
-            repository at a pinned node.
-        """
+        """Check the allocation; the state is a read-only copy of it."""
         allocation = plain_array("allocation", self.allocation)
         if allocation.dtype != np.bool_ or allocation.shape != instance.size.shape:
             raise OptionError(
@@ -69,16 +63,6 @@ class FixedPlacement:
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the allocation."""
         return state, state
-
-    def learn(
-        self,
-        state: NDArray[np.bool_],
-        observation: Slot,
-        decision: NDArray[np.bool_],
-        feedback: Outcome,
-    ) -> NDArray[np.bool_]:
-        """Learn nothing."""
-        return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,21 +88,7 @@ class StaticGreedy(FixedPlacement):
 
     @classmethod
     def plan(cls, instance: IdnInstance, demand: Demand | None = None) -> Self:
-        """Run the greedy algorithm.
-
-        Parameters
-        ----------
-        instance
-            The network with its requests.
-        demand
-            Slots and weights to plan for; by default those of the instance, so that the gain is
-            the mean gain per request.
-
-        Returns
-        -------
-        StaticGreedy
-            The policy.
-        """
+        """Run the greedy algorithm on a demand, by default all slots of the instance alike."""
         from edgeopt.models.idn import Demand, greedy
 
         if demand is None:
@@ -177,7 +147,7 @@ def offline_infida(
     Returns
     -------
     OfflineInfida
-        A policy that deploys the placement, with the mean fractional allocation beside it.
+        A policy that deploys the placement, with the mean fractional allocation.
 
     Raises
     ------

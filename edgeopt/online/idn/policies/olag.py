@@ -141,33 +141,15 @@ def _take(
 
 
 class Chances(NamedTuple):
-    """Where a request would be served better than by its repository, node by node.
+    """Where a request would be served better than by its repository, node by node."""
 
-    Attributes
-    ----------
-    option
-        Index in the ranking, shape [U]; ordered by node, then type, then model.
-    first
-        Where the chances of each pair (node, type) begin, and their number U, shape [G + 1].
-    type
-        Request type of each pair, shape [G].
-    node_first
-        Where the pairs of each node begin, and their number G, shape [V + 1].
-    model
-        Of each chance, shape [U].
-    quality
-        What serving one request there saves against the repository, ms, shape [U]; positive.
-    capacity
-        Requests that the model can serve per slot, shape [U].
-    """
-
-    option: NDArray[np.int64]
-    first: NDArray[np.int64]
-    type: NDArray[np.int64]
-    node_first: NDArray[np.int64]
-    model: NDArray[np.int64]
-    quality: NDArray[np.float64]
-    capacity: NDArray[np.float64]
+    option: NDArray[np.int64]  # index in the ranking, by node, then type, then model, [U]
+    first: NDArray[np.int64]  # where the chances of each pair (node, type) begin, [G + 1]
+    type: NDArray[np.int64]  # request type of each pair, [G]
+    node_first: NDArray[np.int64]  # where the pairs of each node begin, [V + 1]
+    model: NDArray[np.int64]  # of each chance, [U]
+    quality: NDArray[np.float64]  # saving per request against the repository, ms, [U]; > 0
+    capacity: NDArray[np.float64]  # requests that the model can serve per slot, [U]
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,9 +48,9 @@ class OincState:
 class Oinc(Deterministic):
     """Inference, retraining and reservation put together.
 
-    In every slot the reservation says how much CPU is kept for jobs; requests are answered beside
-    it; jobs are dispatched and served on it. A site whose last job is complete keeps nothing from
-    then on, until the reservation says otherwise.
+    In every slot the reservation says how much CPU is kept for jobs; requests are answered on
+    the rest; jobs are dispatched and served on what is kept. A site whose last job is complete
+    keeps nothing from then on, until the reservation says otherwise.
 
     Parameters
     ----------

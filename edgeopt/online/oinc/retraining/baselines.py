@@ -56,36 +56,24 @@ their sums when these are held against each other."""
 
 
 class Change(NamedTuple):
-    """What the best place for a new job at a site comes to.
+    """What the best place for a new job at a site would change."""
 
-    Attributes
-    ----------
-    met
-        Deadlines that are met more than before; negative if fewer.
-    completion
-        Completion times of the jobs of the site, that of the new one included, more than before, s.
-    place
-        Place of the new job in the order.
-    replaces
-        Whether the job that had the place goes to the end of the order.
-    """
-
-    met: int
-    completion: float
-    place: int
-    replaces: bool
+    met: int  # deadlines that are met more than before; negative if fewer
+    completion: float  # sum of completion times of the site, more than before, s
+    place: int  # place of the new job in the order
+    replaces: bool  # whether the job that had the place goes to the end of the order
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dedas(Titled):
-    """Insert every new job where the most deadlines are met, and never look back.
+    """Insert every new job where the most deadlines are met; earlier choices stand.
 
     A new job is tried at every place of the order of every site that serves jobs, and in the place
     of every job there, which then goes to the end of its order. The choice with the most met
     deadlines is kept, of equal ones that with the least average completion time, then the lower
     site, an insertion before a replacement, and the later place. Sites serve their jobs in this
     order. What has started is not interrupted, and nothing changes its site. Completion times are
-    predicted from the speeds of the slot in which the job arrives. Weights play no part.
+    predicted from the speeds of the slot in which the job arrives. Weights are ignored.
 
     Parameters
     ----------
@@ -100,9 +88,9 @@ class Dedas(Titled):
 
     Notes
     -----
-    The baseline "Dedas" of Zeng et al., section V: a reading of a description of one line. What
-    happens to a job whose place is taken is not told; here it is served last, since every job has
-    to be complete some time.
+    The baseline "Dedas" of Zeng et al., section V: a reading of a description of one line. The
+    paper does not say what happens to a job whose place is taken; here it is served last, since
+    every job has to be completed some time.
     """
 
     title: ClassVar[str] = "Dedas"
@@ -213,18 +201,10 @@ def _outcome(
 
 
 class Windows(NamedTuple):
-    """What batches in windows remember.
+    """What batches in windows remember."""
 
-    Attributes
-    ----------
-    orders
-        Jobs of the sites, batch after batch.
-    next
-        Slot in which the next window begins: a power of 2.
-    """
-
-    orders: Orders
-    next: int
+    orders: Orders  # jobs of the sites, batch after batch
+    next: int  # slot in which the next window begins: a power of 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -54,7 +54,7 @@ class JobRuns(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RetrainingRun:
-    """What dispatch by residual density came to.
+    """Result of dispatch by residual density.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class RetrainingRun:
 
     @property
     def expected_flow(self) -> float:
-        """What the jobs were expected to come to: the sum of costs less savings.
+        """Weighted flow expected at dispatch: the sum of costs less savings.
 
         Fluid service makes it equal to the weighted flow, up to rounding, if all are complete.
         """
@@ -135,7 +135,7 @@ def run_density(
         C_{kj} = \frac{1}{1 + \varepsilon} \Bigl( l_k \sum_{k' \in Q_1} h_{k'j} + l_k h_{kj}
             + h_{kj} \sum_{k' \in Q_2} l_{k'} \Bigr),
 
-    which is what it adds to the weighted sum of flow times if nobody comes after it. Of equal sites
+    which is what it adds to the weighted sum of flow times if no job comes after it. Of equal sites
     and of equally dense jobs, the lower number is taken.
 
     Parameters
@@ -157,7 +157,7 @@ def run_density(
         When jobs have arrived, all jobs that have not been served are dispatched anew, the least
         dense at its fastest site first, if less is to be expected for all of them then.
     horizon
-        Number of slots after which nothing is served and nobody arrives; None for no end.
+        Number of slots after which nothing is served and no job arrives; None for no end.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def run_density(
             raise OptionError(f"{name} = {value!r}: must be one of {get_args(known)}")
     if late_binding and formula == "published":
         raise OptionError(
-            "late_binding: moves are told by what all cost: needs formula='corrected'"
+            "late_binding compares the costs of all jobs: it needs formula='corrected'"
         )
     if horizon is not None and not (horizon >= 1 and horizon == int(horizon)):
         raise OptionError(f"horizon = {horizon}: must be a positive number of slots, or None")
@@ -234,8 +234,8 @@ class ResidualDensity(Titled):
 
     The residual density of a job is its weight over the time that it would still take at its site.
     A new job adds its own waiting and the delay of all less dense ones to the weighted sum of flow
-    times; see `run_density`, which lives through a whole run of fixed shares at once. Here times
-    are told by the shares of the slot. Jobs go only to sites that keep CPU for them, and wait as
+    times; see `run_density`, which simulates a whole run of fixed shares at once. Here times
+    follow from the shares of the slot. Jobs go only to sites that keep CPU for them, and wait as
     long as there is none. Of equal sites and of equally dense jobs, the lower number is taken.
 
     Parameters
@@ -259,8 +259,8 @@ class ResidualDensity(Titled):
     Notes
     -----
     Zeng et al., algorithm 4, equations (5) and (6), with the job of *largest* density served and
-    the delay of others told by the length of the new job. Speed augmentation has no part here: it
-    divides all costs by the same number.
+    the delay of others by the length of the new job. Speed augmentation is left out: it divides all
+    costs by the same number.
     """
 
     title: ClassVar[str] = "ResidualDensity"

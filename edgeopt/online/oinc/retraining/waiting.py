@@ -23,36 +23,22 @@ NOBODY: Final = -1
 DEPTH: Final = 96
 """No tree is as deep: one of depth d holds more than 1.6 ** d jobs."""
 DENSITY, WORK, DELAY, ALL_WORK, ALL_DELAY, WORK_AHEAD, DELAY_BEHIND = range(7)
-"""Columns of `Waiting.sums`; together a row fills a line of the cache."""
+"""Columns of `Waiting.sums`: density, work and delay of a job, the delay being what a job ahead
+costs it per unit of work; work and delay of its subtree; the work ahead and the delay behind within
+the subtree, its own included. With one more a row fills a line of the cache."""
 
 
 class Waiting(NamedTuple):
-    """Balanced search trees over jobs, one for each site.
+    """Balanced search trees over jobs, one for each site."""
 
-    Attributes
-    ----------
-    root
-        Job at the top of the tree of each site, -1 where nobody waits, shape [J].
-    child
-        Jobs below a job, those ahead of it and those behind it, shape [K, 2].
-    height
-        Height of the subtree under a job, shape [K].
-    sums
-        Density of a job, its work and its delay, that is what a job ahead of it costs it per unit,
-        then work and delay of its subtree, the work ahead within the subtree with its own, and the
-        delay behind with its own, shape [K, 8].
-    path
-        Room for the way down a tree.
-    """
-
-    root: Ints
-    child: Ints
-    height: Ints
-    sums: Floats
-    path: Ints
+    root: Ints  # job at the top of the tree of each site, -1 where none waits, [J]
+    child: Ints  # jobs below a job, those ahead of it and those behind it, [K, 2]
+    height: Ints  # height of the subtree under a job, [K]
+    sums: Floats  # see the columns above, [K, 8]
+    path: Ints  # scratch: the way down a tree
 
 
-def nobody_waits(jobs: int, sites: int) -> Waiting:
+def none_waiting(jobs: int, sites: int) -> Waiting:
     """Return empty trees for some sites and the jobs that may come."""
     return Waiting(
         root=np.full(sites, NOBODY, dtype=np.int64),
@@ -80,13 +66,13 @@ def around(waiting: Waiting, site: int, density: float) -> tuple[float, float]:
 
 @compiled
 def densest(waiting: Waiting, site: int) -> int:
-    """Return the densest job at a site, of equal ones the first, -1 if nobody waits."""
+    """Return the densest job at a site, of equal ones the first, -1 if none waits."""
     return _outermost(waiting, waiting.root[site], 0)
 
 
 @compiled
 def lightest(waiting: Waiting, site: int) -> int:
-    """Return the least dense job at a site, of equal ones the first, -1 if nobody waits."""
+    """Return the least dense job at a site, of equal ones the first, -1 if none waits."""
     found = _outermost(waiting, waiting.root[site], 1)
     if found == NOBODY:
         return found

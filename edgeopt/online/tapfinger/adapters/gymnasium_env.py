@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from edgeopt.online.tapfinger.adapters.session import Session
-from edgeopt.online.tapfinger.adapters.spaces import (
+from edgeopt.online.tapfinger.adapters.encoding import (
     action_space,
     check_reward,
     missing,
     observation_space,
     shown,
 )
+from edgeopt.online.tapfinger.adapters.session import Session
 
 try:
     import gymnasium
@@ -89,20 +89,7 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin a new run.
-
-        Parameters
-        ----------
-        seed
-            Seed of the instance, where it is drawn, and of the scenario; None goes on with the
-            last.
-        options
-            Of no effect.
-
-        Returns
-        -------
-        The observation, and what is known besides.
-        """
+        """Begin a new run; the seed draws the instance, unless it is given, and the scenario."""
         super().reset(seed=seed)
         observation, details = self.session.open(self.np_random)
         return shown(observation), details
@@ -110,20 +97,7 @@ class TapFingerEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Carry out the actions of a round.
 
-        Parameters
-        ----------
-        action
-            An element of the action space.
-
-        Returns
-        -------
-        The observation, the reward, whether all tasks are complete, whether the run was stopped
-        before that, and what is known besides.
-
-        Raises
-        ------
-        OptionError
-            If no run is open, or the action is no element of the space.
+        Terminated means that all tasks are complete, truncated that the run was stopped before.
         """
         choice, score = (action["choice"], action["score"]) if self._scored else (action, None)
         step = self.session.step(choice, score)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from edgeopt.errors import OptionError
-from edgeopt.online.tapfinger.adapters.session import Session
-from edgeopt.online.tapfinger.adapters.spaces import (
+from edgeopt.online.tapfinger.adapters.encoding import (
     action_space,
     check_reward,
     missing,
     observation_space,
     shown,
 )
+from edgeopt.online.tapfinger.adapters.session import Session
 
 try:
     from pettingzoo import ParallelEnv
@@ -107,42 +107,17 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.action_spaces = {agent: action_space(instance, scored=scored) for agent in each}
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """Return what an agent observes.
-
-        Parameters
-        ----------
-        agent
-            Its name.
-        """
+        """Return what an agent observes."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Return what an agent can do.
-
-        Parameters
-        ----------
-        agent
-            Its name.
-        """
+        """Return what an agent can do."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin a new run.
-
-        Parameters
-        ----------
-        seed
-            Seed of the instance, where it is drawn, and of the scenario; None goes on with the
-            last.
-        options
-            Of no effect.
-
-        Returns
-        -------
-        Observations, and what is known besides, by agent.
-        """
+        """Begin a new run; the seed draws the instance, unless it is given, and the scenario."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         observation, details = self.session.open(self._rng)
@@ -150,22 +125,9 @@ class TapFingerParallelEnv(ParallelEnv):  # type: ignore[misc]
         return self._observations(observation), self._infos(details)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Carry out the actions of a round.
+        """Carry out the actions of a round; an agent without an action does nothing.
 
-        Parameters
-        ----------
-        actions
-            An element of its action space for each agent; an agent without one does nothing.
-
-        Returns
-        -------
-        Observations, rewards, whether all tasks are complete, whether the run was stopped before
-        that, and what is known besides, each by agent.
-
-        Raises
-        ------
-        OptionError
-            If no run is open, an agent does not exist, or an action is none of its own.
+        Terminated means that all tasks are complete, truncated that the run was stopped before.
         """
         step = self.session.step(*self._gathered(actions))
         rewards = [step.shared] * len(self.possible_agents) if self._shared else step.local

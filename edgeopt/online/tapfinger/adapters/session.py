@@ -76,18 +76,12 @@ class Session:
 
     @property
     def seen(self) -> Round | None:
-        """The round that a decision is asked for, None if the run is over or not begun."""
+        """The round to decide, None if the run is over or has not begun."""
         return self._seen
 
     @property
     def episode(self) -> TapFingerEpisode:
-        """The run, with which the environment gathers a trajectory.
-
-        Raises
-        ------
-        OptionError
-            If none has begun.
-        """
+        """The run, with which the environment gathers a trajectory."""
         if self._episode is None:
             raise OptionError("no run is open: reset the environment first")
         return self._episode
@@ -101,18 +95,7 @@ class Session:
         return TapFingerEnvironment(truth, preemption=False, **self._options)
 
     def open(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
-        """Begin a new run.
-
-        Parameters
-        ----------
-        rng
-            Draws the instance, unless it is fixed, and then the scenario.
-
-        Raises
-        ------
-        OptionError
-            If the instance that is drawn has other clusters or sizes than the first one.
-        """
+        """Begin a new run: draw the instance, unless it is fixed, and then the scenario."""
         truth = self._draw(rng)
         for name in _SAME:
             if not np.array_equal(getattr(self.instance, name), getattr(truth, name)):
@@ -121,26 +104,12 @@ class Session:
         self._tasks, self._complete = truth.tasks, 0
         self._episode = self.environment.episode(int(self.environment.scenarios(rng, 1)[0]))
         self._seen = self._episode.observe()
-        self._observation = self._look(self._seen)
-        nobody = np.full(truth.clusters, -1)
-        return self._observation, self._details(self._seen, False, nobody, nobody >= 0)
+        self._observation = self._encoded(self._seen)
+        none = np.full(truth.clusters, -1)
+        return self._observation, self._details(self._seen, False, none, none >= 0)
 
     def step(self, action: ArrayLike, score: ArrayLike | None = None) -> Step:
-        """Carry out the actions of a round.
-
-        Parameters
-        ----------
-        action
-            Place in its pending set, CPU cores and GPUs of each cluster, shape [N, 3]; see
-            `decision_of`.
-        score
-            How much each cluster wants its task, in [0, 1], shape [N]; by default all equally.
-
-        Raises
-        ------
-        OptionError
-            If no run is open, or an action or a score is none.
-        """
+        """Carry out the actions of a round; see `decision_of`."""
         seen = self._seen
         if seen is None:
             raise OptionError("no run is open: reset the environment first")
@@ -153,12 +122,12 @@ class Session:
         self._seen = self.episode.observe()
         over, done = self._seen is None, self._complete == self._tasks
         # A run that was stopped stands still where it was seen last.
-        self._observation = self._look(seen if over and not done else self._seen)
+        self._observation = self._encoded(seen if over and not done else self._seen)
         last = seen if over else self._seen
         details = self._details(last, outcome.elapsed, outcome.started.copy(), refused)
         return Step(self._observation, shared, local, over and done, over and not done, details)
 
-    def _look(self, seen: Round | None) -> Observation:
+    def _encoded(self, seen: Round | None) -> Observation:
         return idle(self.instance) if seen is None else features(self.instance, seen)
 
     def _earned(self, seen: Round, outcome: Outcome) -> tuple[float, NDArray[np.float64]]:
@@ -166,8 +135,8 @@ class Session:
         new = outcome.started >= 0
         serving = np.bincount(seen.running.cluster, minlength=new.size) + new
         waiting = seen.waiting - seen.tasks.eligible[outcome.started[new]].sum(axis=0)
-        alive = seen.tasks.arrival.size - self._complete
-        return -float(alive), -(serving + waiting).astype(np.float64)
+        unfinished = seen.tasks.arrival.size - self._complete
+        return -float(unfinished), -(serving + waiting).astype(np.float64)
 
     def _details(
         self,

@@ -1,34 +1,24 @@
-"""What a scheduler expects of tasks: bundles worth a thought, their slots, and their price."""
+"""What a scheduler expects of tasks: efficient bundles, their slots, and their price."""
 
 from __future__ import annotations
 
 from math import frexp, ldexp
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.starts import efficient
-from edgeopt.online.simulate import Titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Decision, Outcome, Round
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Flags = NDArray[np.bool_]
-
-
-class Settled(Titled):
-    """A policy, a dataclass of its options, that learns nothing from what its rounds come to."""
-
-    def learn(self, state: Any, observation: Round, decision: Decision, feedback: Outcome) -> Any:
-        """Return the state: nothing is learnt."""
-        return state
 
 
 LEAST_LOOK: Final = 30
@@ -36,31 +26,14 @@ LEAST_LOOK: Final = 30
 
 
 class Estimates(NamedTuple):
-    """Durations of tasks on every cluster, by bundle; no bundle is larger and slower than another.
-
-    Attributes
-    ----------
-    instance
-        The clusters and kinds; its tasks play no part.
-    first
-        Where the bundles of a cluster and kind begin: those of cluster n and kind k are entries
-        ``first[n * K + k]`` to ``first[n * K + k + 1] - 1``, fast ones first; shape [N * K + 1].
-    bundle
-        CPU cores and GPUs, shape [B, 2].
-    duration
-        Slots that a task takes with it on average, shape [B].
-    slots
-        The same, rounded up to whole slots, shape [B].
-    share
-        Largest part of a resource of the cluster that the bundle takes, shape [B].
-    """
+    """Durations of tasks on every cluster, by bundle; none is larger and slower than another."""
 
     instance: TapFingerInstance
-    first: Ints
-    bundle: Ints
-    duration: Floats
-    slots: Ints
-    share: Floats
+    first: Ints  # cluster n and kind k: first[n * K + k]..first[n * K + k + 1]-1; [N * K + 1]
+    bundle: Ints  # CPU cores and GPUs, [B, 2]
+    duration: Floats  # slots that a task takes with it on average, [B]
+    slots: Ints  # the same, rounded up to whole slots, [B]
+    share: Floats  # largest part of a resource of the cluster that it takes, [B]
 
     @property
     def ahead(self) -> int:
@@ -129,7 +102,7 @@ def free_ahead(
 
 
 LIGHTEST: Final = 1e-280
-"""Weights below this count as this much, so that bundles are told apart without weight as well."""
+"""Weights below this count as this much, so that bundles differ in cost without weight, too."""
 
 _DIGITS: Final = 40
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from edgeopt.instances.tapfinger.laws import SLOWING
 from edgeopt.kernels import compiled, put
-from edgeopt.online.simulate import Deterministic
+from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
-from edgeopt.online.tapfinger.policies.estimates import Settled
 from edgeopt.options import check_choice
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def hand_out_by_gain(
         left = (left[0] - (resource == 0), left[1] - (resource == 1))
 
 
-class Reassigning(Settled, Deterministic):
+class Reassigning(Titled, Deterministic, IgnoresFeedback):
     """A policy that gives all tasks of a cluster new bundles in every round."""
 
     preemptive: ClassVar[bool] = True
@@ -304,3 +303,88 @@ def _share(
         hand_out_by_gain(slots[n], kinds, remaining, bundle, cpus, gpus)
         enter(n, number, place, bundle, new, new_bundle, other)
     return new, new_bundle, other
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OptimusContainers(Titled, Deterministic, IgnoresFeedback):
+    """Start the pending task that marginal gains would give the most GPUs.
+
+    Clusters choose from the last to the first. Each imagines that all its pending tasks, without
+    those that a cluster before it starts, had their smallest bundles, and hands out what is free
+    to them, unit by unit, to the task and resource with the largest expected reduction of time per
+    unit of that resource that the task has. The task with the most GPUs, of equals the oldest, is
+    started with its bundle, as far as that is free; if less than its smallest bundle is, none is.
+
+    Parameters
+    ----------
+    fit
+        How the formula for the time of a task is fitted to the table of speeds, ``"correct"`` or
+        ``"published"``.
+
+    Raises
+    ------
+    OptionError
+        If the fit is unknown.
+
+    Notes
+    -----
+    The baseline "Optimus" of Li et al., section V-D, where running containers keep what they have.
+    """
+
+    title: ClassVar[str] = "Optimus containers"
+    preemptive: ClassVar[bool] = False
+
+    fit: Fit = "correct"
+
+    def __post_init__(self) -> None:
+        check_fit(self.fit)
+
+    def start(self, instance: TapFingerInstance) -> Expectations:
+        """Fit the formula."""
+        return Expectations(instance, fitted_slots(instance, self.fit))
+
+    def decide(
+        self, state: Expectations, observation: Round, rng: np.random.Generator
+    ) -> tuple[Decision, Expectations]:
+        """Start at most one task on each cluster."""
+        task, bundle = _most_gpus(
+            observation.pending, observation.free, observation.tasks.kind,
+            state.instance.minimum, state.slots,
+        )  # fmt: skip
+        return Decision(task, bundle), state
+
+
+@compiled
+def _most_gpus(
+    pending: Ints, free: Ints, kind: Ints, minimum: Ints, slots: Floats
+) -> tuple[Ints, Ints]:
+    """Return the task that each cluster starts, -1 for none, and its bundle."""
+    clusters, places = pending.shape
+    task, bundle = np.full(clusters, -1), np.zeros((clusters, 2), dtype=np.int64)
+    for n in range(clusters - 1, -1, -1):
+        waiting, kinds = np.empty(places, dtype=np.int64), np.empty(places, dtype=np.int64)
+        imagined = np.empty((places, 2), dtype=np.int64)
+        count = 0
+        for j in pending[n]:
+            if j >= 0 and not chosen_by_any(j, task):
+                waiting[count], kinds[count] = j, kind[j]
+                for r in range(2):
+                    imagined[count, r] = minimum[kind[j], r]
+                count += 1
+        hand_out_by_gain(
+            slots[n],
+            kinds[:count],
+            np.ones(count, dtype=np.float64),
+            imagined,
+            free[n, 0],
+            free[n, 1],
+        )
+        best = -1
+        for i in range(count):
+            if best < 0 or imagined[i, 1] > imagined[best, 1]:
+                best = i
+        if best >= 0:
+            cpu, gpu = min(imagined[best, 0], free[n, 0]), min(imagined[best, 1], free[n, 1])
+            if cpu >= minimum[kinds[best], 0] and gpu >= minimum[kinds[best], 1]:
+                task[n], bundle[n, 0], bundle[n, 1] = waiting[best], cpu, gpu
+    return task, bundle

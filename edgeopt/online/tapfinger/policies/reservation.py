@@ -1,4 +1,4 @@
-"""Schedulers by priced time: what waits for a cluster makes time on it dear."""
+"""Schedulers by priced time: tasks that wait for a cluster raise the price of its time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.simulate import Deterministic
+from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     Estimates,
-    Settled,
     choices,
     crowding,
     estimates,
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Priced(Settled, Deterministic):
-    """What both share: nothing is preempted, and others that wait make time dear."""
+class _Priced(Titled, Deterministic, IgnoresFeedback):
+    """What both share: nothing is preempted, and waiting tasks raise the price of time."""
 
     preemptive: ClassVar[bool] = False
 
@@ -50,7 +49,7 @@ class _Priced(Settled, Deterministic):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PricedSpt(_Priced):
-    r"""Start what takes the least time, where time is dearer the more a bundle keeps from others.
+    r"""Start what takes the least time, at a price that grows with what a bundle keeps from others.
 
     In every round, as long as something fits, the pending task j, cluster n without an action in
     this round, and bundle x that fits there now, of duration d, are taken that minimise
@@ -75,8 +74,8 @@ class PricedSpt(_Priced):
     Notes
     -----
     Not a published rule, and without a proven ratio. It knows the durations of all kinds of tasks
-    with all bundles, under noise their means: in this it is like Optimus, and unlike a learner
-    that is told nothing.
+    with all bundles, under noise their means: so does Optimus; a learner is given
+    none of them.
     """
 
     title: ClassVar[str] = "PricedSpt"
@@ -141,12 +140,12 @@ def _priced(
 
 
 _FARTHEST: Final = 10**5
-"""Most slots that are looked ahead."""
+"""Most slots that can be planned ahead."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReservationSpt(_Priced):
-    r"""Reserve what is complete soonest, where time is dearer the more a bundle keeps from others.
+    r"""Reserve what ends first, at a price that grows with what a bundle keeps from others.
 
     In every round, as long as something fits, the pending task j, cluster n and bundle x are taken
     that minimise

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from edgeopt.online.simulate import Deterministic
+from edgeopt.online.simulate import Deterministic, IgnoresFeedback, Titled
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.policies.estimates import (
     LEAST_LOOK,
-    Settled,
     free_ahead,
     mean_durations,
     whole_slots,
@@ -29,32 +28,17 @@ if TYPE_CHECKING:
 
 
 class RollingState(NamedTuple):
-    """What a rolling horizon remembers.
-
-    Attributes
-    ----------
-    instance
-        The clusters and kinds.
-    duration
-        Slots that a task takes, in whole slots, shape [N, K, A, B].
-    ahead
-        Slots after which running tasks are taken to be complete.
-    slot
-        Slot of the plan.
-    starts
-        What the plan starts in the slot and has not been started yet: rows of task, cluster, CPU
-        cores and GPUs, shape [s, 4].
-    """
+    """What a rolling horizon remembers."""
 
     instance: TapFingerInstance
-    duration: Ints
-    ahead: int
-    slot: int
-    starts: Ints
+    duration: Ints  # slots that a task takes, in whole slots, [N, K, A, B]
+    ahead: int  # slots after which running tasks are taken to be complete
+    slot: int  # slot of the plan
+    starts: Ints  # task, cluster, CPU cores and GPUs still to be started now, [s, 4]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RollingHorizon(Settled, Deterministic):
+class RollingHorizon(Titled, Deterministic, IgnoresFeedback):
     """Solve the offline problem of the waiting tasks in every slot, and carry out its first slot.
 
     The tasks are those that were first to arrive among all that are in a pending set, so many at

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from edgeopt.kernels import compiled
-from edgeopt.online.simulate import run_policy
+from edgeopt.online.simulate import IgnoresFeedback, Titled, run_policy
 from edgeopt.online.tapfinger.conflicts import Orders, carry_out
 from edgeopt.online.tapfinger.environment import TapFingerEnvironment
 from edgeopt.online.tapfinger.events import Decision
 from edgeopt.online.tapfinger.kernels import missing, over, pass_slot
-from edgeopt.online.tapfinger.policies.estimates import Settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +70,7 @@ _ROUNDS: Final = 1024
 
 
 def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
-    """Return a stand-in for the plain loop, with the same trajectories."""
+    """Return a compiled form of the plain loop, with the same trajectories."""
 
     def run(scenarios: Any, rng: np.random.Generator, *, record: bool = False) -> Any:
         seconds, episodes = 0.0, []
@@ -81,7 +80,7 @@ def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
                 seconds += run_policy(episode, policy, policy.start(environment.instance), stream)
             else:
                 began = time.perf_counter()
-                _live(episode, policy, environment.truth.largest, stream)
+                _simulate(episode, policy, environment.truth.largest, stream)
                 seconds += time.perf_counter() - began
             episodes.append(episode)
         found = environment.trajectory(policy.name, episodes, seconds=seconds, record=record)
@@ -90,7 +89,7 @@ def compiled_run(environment: TapFingerEnvironment, policy: Uniform) -> Kernel:
     return run
 
 
-def _live(
+def _simulate(
     episode: TapFingerEpisode,
     policy: Uniform,
     largest: tuple[int, int],
@@ -100,13 +99,13 @@ def _live(
         coins = stream.random((_ROUNDS, episode.state.waiting.size, 2))
         tossed = np.zeros(1, dtype=np.int64)
 
-        def live(
+        def advance(
             rules: Rules, truth: Truth, state: State, log: Log,
             coins: Floats = coins, tossed: Ints = tossed,
         ) -> int:  # fmt: skip
             return int(_rounds(rules, truth, state, log, coins, tossed, largest, policy.smallest))
 
-        episode.drive(live)
+        episode.drive(advance)
 
 
 @compiled(writes="tossed")
@@ -114,7 +113,7 @@ def _rounds(
     rules: Rules, truth: Truth, state: State, log: Log, coins: Floats, tossed: Ints,
     largest: tuple[int, int], smallest: bool,
 ) -> int:  # fmt: skip
-    """Live on until the run is over, coins run out, or something is missing, which is returned."""
+    """Simulate until the run is over, coins run out, or something is missing, which is returned."""
     clusters = state.waiting.size
     score, place = np.ones(clusters, dtype=np.float64), np.zeros(clusters, dtype=np.bool_)
     changed, other = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
@@ -136,7 +135,7 @@ def _rounds(
 
 
 @dataclass(frozen=True, eq=False)
-class Uniform(Settled):
+class Uniform(Titled, IgnoresFeedback):
     """One cluster after the other names a pending task at random."""
 
     title: ClassVar[str]
@@ -158,7 +157,7 @@ class Uniform(Settled):
         return Decision(task, bundle), state
 
     def compiled(self, environment: Any, state: TapFingerInstance) -> Kernel | None:
-        """Return a stand-in for the loop that lives through whole runs in compiled code."""
+        """Return a compiled form of the loop over whole runs."""
         if isinstance(environment, TapFingerEnvironment):
             return compiled_run(environment, self)
         return None

@@ -1,4 +1,4 @@
-"""Speed and size of edgeopt, each figure beside that of a peer measured in the same run.
+"""Time and memory that edgeopt needs, compared with peers measured in the same run.
 
 Protocol: every candidate runs in a process of its own, on one thread, with the same instance and
 seed; the instance is built before the clock starts; code that is compiled on first use is warmed

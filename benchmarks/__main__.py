@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, print each figure beside its peer, keep the figures as JSON."""
+"""`python -m benchmarks`: measure, compare with peers, and keep the figures as JSON."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _keep(
     }
     write_file(path, json.dumps(document, indent=2) + "\n")
     print(f"figures kept in {path}")
-    # Beside the figures, in a folder of the same name.
+    # In a folder next to the file of figures, named like it.
     folder = path.with_suffix("") if path.suffix else path.with_name(path.name + "-pictures")
     for growth in growths:
         write_picture(growth, folder)
@@ -121,13 +121,13 @@ def _parser() -> argparse.ArgumentParser:
         "--large", action="store_true", help="the large sizes instead of the usual ones"
     )
     parser.add_argument(
-        "--only", action="append", metavar="NAME", help="just this one; may be repeated"
+        "--only", action="append", metavar="NAME", help="only this benchmark; may be repeated"
     )
     parser.add_argument("--smoke", action="store_true", help="every benchmark at its smallest size")
     parser.add_argument(
         "--growth", action="store_true", help="only how cost grows with size, not the full size"
     )
-    parser.add_argument("--list", action="store_true", help="what there is, and measure nothing")
+    parser.add_argument("--list", action="store_true", help="list them and measure nothing")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep the figures")
     return parser
 

@@ -1,4 +1,4 @@
-"""The registry as a table: what each benchmark asks, at which sizes, beside whom."""
+"""The registry as a table: the question, sizes and peers of each benchmark."""
 
 from __future__ import annotations
 

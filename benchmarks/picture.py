@@ -33,7 +33,7 @@ def write_picture(growth: Growth, folder: Path) -> Path:
 
 
 def takeaway(growth: Growth) -> str:
-    """Say what to notice: who is faster at the largest size, and whose cost grows faster."""
+    """Say who is faster at the largest size, and whose cost grows faster."""
     name, subject = growth.benchmark.name, growth.benchmark.subject
     ours, ratios = growth.fit(subject), growth.ratios()
     if not ratios:

@@ -1,4 +1,4 @@
-"""What a benchmark is: a question, candidates that answer it, sizes, and what is promised."""
+"""What a benchmark is: a question, candidates that answer it, sizes, and goals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Quantity = Literal["ratio", "rate", "seconds", "gap", "memory"]
 
 @dataclass(frozen=True)
 class Reading:
-    """What one call of a candidate reports beside its time.
+    """What one call of a candidate reports in addition to its time.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ Candidate = Callable[[float | None], Reading]
 
 @dataclass(frozen=True)
 class Goal:
-    """A promise about one quantity, printed as met or missed.
+    """A limit that one quantity of the subject must keep, printed as met or missed.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class Goal:
         `ratio` (fastest peer's median / ours), `rate` (units of work per second), `seconds`, `gap`
         (proven, relative) or `memory` (peak, GiB).
     at_least, at_most
-        The promised limit; one of the two.
+        The limit; exactly one of the two.
     peer
-        For a ratio: the peer that the promise is about, instead of the fastest.
+        For a ratio: the peer to compare with, instead of the fastest.
     """
 
     quantity: Quantity
@@ -126,9 +126,9 @@ class Benchmark:
     peers
         Names of the others, the one expected to be fastest first.
     variants
-        Those among the peers that are edgeopt's too: they stand beside, and are no reference bound.
+        Those of the peers that are edgeopt's too: they are listed, but no ratio refers to them.
     goals
-        Promises about the subject.
+        Limits that the subject must keep.
     repeats
         Timed calls of the subject.
     peer_repeats
@@ -142,7 +142,7 @@ class Benchmark:
     unit
         Unit of the work of a rate.
     large
-        Runs only when asked for.
+        Run with `--large` or `--only` alone.
     tolerance
         Relative agreement of the objectives.
     settings
@@ -180,7 +180,7 @@ class Benchmark:
 
     @property
     def reference_bounds(self) -> tuple[str, ...]:
-        """Peers that ratios are about."""
+        """Peers that ratios refer to."""
         return tuple(peer for peer in self.peers if peer not in self.variants)
 
     def warms(self, candidate: str) -> bool:

@@ -1,4 +1,4 @@
-"""Each figure beside its peer: the printed lines and the verdicts on goals and agreement."""
+"""The printed comparison with peers, and the verdicts on goals and agreement."""
 
 from __future__ import annotations
 

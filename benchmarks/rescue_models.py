@@ -79,8 +79,8 @@ def in_linopy(instance: RescueInstance) -> Any:
             name="x",
         )
         server = xr.DataArray(reserved.server, dims="task", name="server")
-        promised = (1.0 * x).groupby(server).sum()
-        busy = busy + promised.reindex(server=range(servers), fill_value=0)
+        served = (1.0 * x).groupby(server).sum()
+        busy = busy + served.reindex(server=range(servers), fill_value=0)
         capacity = xr.DataArray(instance.capacity[reserved.server], dims=("task", "now"))
         demand = xr.DataArray(reserved.demand, dims="task")
         model.add_constraints((capacity * x).sum("now") >= demand, name="eq_2d")

@@ -60,7 +60,7 @@ def test_a_broken_claim_that_should_hold_is_a_failure(monkeypatch: pytest.Monkey
     [
         (["rescue.theorem9"], "did you mean rescue.theorem"),
         (["rescue"], "name one"),
-        (["rescue.theorem1", "--space", "jobs"], "family 'jobs' does not fit"),
+        (["rescue.theorem1", "--space", "jobs"], "parameter space 'jobs' does not fit"),
         (["rescue.radio.published"], "unknown"),
         (["rescue.theorem1", "--out", "nowhere/found.nc"], "the directory does not exist"),
         (["rescue.theorem1", "--budget", "0"], "--budget"),

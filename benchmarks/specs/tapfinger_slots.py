@@ -51,10 +51,10 @@ def build(size: Mapping[str, Any], candidate: str) -> Candidate:
                 choice = Choice()
                 if reference.pending[n]:
                     task = coins.choice(reference.pending[n])
-                    asked = smallest[reference.kind[task]]
+                    demand = smallest[reference.kind[task]]
                     room = reference.free(n)
-                    if task not in taken and asked[0] <= room[0] and asked[1] <= room[1]:
-                        choice = Choice(task, asked)
+                    if task not in taken and demand[0] <= room[0] and demand[1] <= room[1]:
+                        choice = Choice(task, demand)
                         taken.add(task)
                 choices.append(choice)
             reference.act(choices, {})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from edgeopt.options import check_fields, check_kind, check_real, refused
 from edgeopt.solvers.tolerance import rounding_floor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 
 class NotApplicableError(EdgeOptError):
@@ -26,7 +27,7 @@ class NotApplicableError(EdgeOptError):
 
 @dataclass(frozen=True)
 class Assumption:
-    """A named predicate that an instance must satisfy for a claim to speak about it.
+    """A named predicate that an instance must satisfy for a claim to apply to it.
 
     Parameters
     ----------
@@ -96,6 +97,10 @@ class Measurement:
         return tolerance * size + (floor if tolerance > 0.0 else 0.0)
 
 
+Measured = Measurement | Iterable[Measurement]
+"""What the measure of a claim returns."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     r"""A checkable statement of a paper, or its correction.
@@ -110,12 +115,12 @@ class Claim:
     source
         Where it stands.
     measure
-        Takes the view of an instance and returns a `Measurement`, or raises
-        `NotApplicableError`.
+        Takes the view of an instance and returns a `Measurement`, or several, of which the one that
+        leaves the relation the least slack counts; raises `NotApplicableError` where there is none.
     relation
         How measured must stand to guaranteed.
     instance_type
-        Type, or types, of the instances it speaks about.
+        Type, or types, of the instances it applies to.
     test_instances
         Named instances on which the claim is checked when the caller brings none: the
         counterexample of a false claim, a spread of cases for a true one.
@@ -137,7 +142,7 @@ class Claim:
     id: str
     statement: str
     source: Source
-    measure: Callable[[Any], Measurement]
+    measure: Callable[[Any], Measured]
     relation: Relation
     instance_type: type | tuple[type, ...]
     test_instances: Mapping[str, Callable[[], Any]]
@@ -171,7 +176,7 @@ class Claim:
         Parameters
         ----------
         instance
-            The instance; by default the worst one of the claim's own family.
+            The instance; by default the worst of the claim's own test instances.
         **options
             Passed to the view, such as a plan that is already solved.
 
@@ -183,71 +188,37 @@ class Claim:
         Raises
         ------
         OptionError
-            If the instance has a type the claim does not speak about.
+            If the claim does not apply to instances of its type.
         """
         if instance is None:
             if options:
                 raise OptionError(f"options {sorted(options)} belong to an instance; give one")
             return self.worst(lambda build: self.view(build()))
         if not isinstance(instance, self.instance_type):
-            raise OptionError(f"claim {self.id} does not speak about {type(instance).__name__}")
+            raise OptionError(f"claim {self.id} does not apply to a {type(instance).__name__}")
         return self.decide(instance, lambda: self.view(instance, **options))
 
     def worst(self, view_of: Callable[[Callable[[], Any]], Any]) -> Verdict:
-        """Check the claim's own family and return the worst verdict.
+        """Check the claim on its own test instances and return the worst verdict.
 
-        Parameters
-        ----------
-        view_of
-            Maps an entry of `test_instances` to the view of the instance that it builds.
-
-        Returns
-        -------
-        Verdict
-            A violated one if there is any, then the least room; vacuous only if all are.
+        `view_of` maps an entry of `test_instances` to the view of the instance that it builds.
         """
-        verdicts = self.on_family(view_of)
+        verdicts = [
+            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
+            for name, build in self.test_instances.items()
+        ]
         worst = worst_verdict(verdicts)
         if len(verdicts) == 1 or worst.verdict is Finding.VACUOUS:
             return worst
         vacuous = sum(v.verdict is Finding.VACUOUS for v in verdicts)
         reason = f"worst of {len(verdicts)} named instances, {vacuous} of them vacuous"
-        return Verdict(**{**vars(worst), "reason": reason})
-
-    def on_family(self, view_of: Callable[[Callable[[], Any]], Any]) -> list[Verdict]:
-        """Check the claim on every instance of its own family.
-
-        Parameters
-        ----------
-        view_of
-            As `worst` takes it.
-
-        Returns
-        -------
-        list of Verdict
-            In the order of the family.
-        """
-        return [
-            self.decide(build(), lambda build=build: view_of(build), name)  # type: ignore[misc]
-            for name, build in self.test_instances.items()
-        ]
+        return replace(worst, reason=reason)
 
     def decide(self, instance: Any, view: Callable[[], Any], name: str | None = None) -> Verdict:
         """Compare the two numbers on one instance.
 
-        Parameters
-        ----------
-        instance
-            The instance, for the assumptions.
-        view
-            Gives the view of the instance; called only when all assumptions hold.
-        name
-            What to call the instance; its fingerprint by default.
-
-        Returns
-        -------
-        Verdict
-            The finding.
+        The view is built only where all assumptions hold; the verdict calls the instance by its
+        name, or by its fingerprint.
         """
         label = instance_label(instance) if name is None else name
         for assumption in self.assumptions:
@@ -261,17 +232,12 @@ class Claim:
                 reason = f"assumption fails: {assumption.name}"
                 return Verdict(self.id, self.source, Finding.VACUOUS, reason=reason, instance=label)
         try:
-            found = self.measure(view())
+            found = worst(self.relation, self._several(self.measure(view())))
         except NotApplicableError as why:
             return Verdict(self.id, self.source, Finding.VACUOUS, reason=str(why), instance=label)
         except Exception as error:
             error.add_note(f"in the measurement of claim {self.id} on {label or 'an instance'}")
             raise
-        if not isinstance(found, Measurement):
-            raise OptionError(
-                f"claim {self.id}: its measure returned a {type(found).__name__}; it must return "
-                "Measurement(measured, guaranteed)"
-            )
         measured, guaranteed = found.measured, found.guaranteed
         slack = self.relation.slack(measured, guaranteed)
         if math.isnan(slack):
@@ -289,12 +255,22 @@ class Claim:
             instance=label,
         )
 
+    def _several(self, found: Any) -> list[Measurement]:
+        """Return what the measure has returned, or yielded."""
+        several = list(found) if isinstance(found, Iterable) else [found]
+        if not all(isinstance(one, Measurement) for one in several):
+            raise OptionError(
+                f"claim {self.id}: its measure returned a {type(found).__name__}; it must return "
+                "Measurement(measured, guaranteed), or several"
+            )
+        return several
+
 
 def worst(relation: Relation, found: Iterable[Measurement]) -> Measurement:
-    """Return the measurement that leaves least room."""
+    """Return the measurement that leaves a relation the least slack."""
     several = list(found)
     if not several:
-        raise NotApplicableError("nothing here is small enough to compare, or there is nothing")
+        raise NotApplicableError("there is nothing to compare, or all of it is too large")
     return min(several, key=lambda one: relation.slack(one.measured, one.guaranteed))
 
 

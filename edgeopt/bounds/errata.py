@@ -1,17 +1,13 @@
-"""Formulas that a paper prints wrong, beside what holds, with the numbers of a small example."""
+"""Formulas that a paper prints wrong, their corrections, and the numbers of a small example."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from edgeopt import registry
-from edgeopt.bounds.verdict import Relation
+from edgeopt.bounds.verdict import Relation, Source
 from edgeopt.errors import OptionError
 from edgeopt.options import check_fields, check_kind, check_real
-
-if TYPE_CHECKING:
-    from edgeopt.bounds.verdict import Source
 
 TOLERANCE = 1e-6
 """Share of the larger number up to which a corrected one equals the true one."""
@@ -19,7 +15,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """A formula or a setting of a paper that does not say what is meant.
+    """A wrong formula or setting of a paper, and its correction.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 r"""How fast a quantity grows with the horizon: the exponent p of :math:`a T^p`, with an interval.
 
-A regret is sublinear if p < 1 in the long run. What is measured speaks about the horizons that were
+A regret is sublinear if p < 1 in the long run. A measured exponent holds for the horizons that were
 run: a sum such as :math:`T^{2/3} + 100\,T^{1/3}` shows an exponent between its two until the larger
 one has won, and lower-order terms bend the line. So the interval is that of a straight line through
-points that do not quite lie on one, and each pair of neighbours has its own exponent beside it.
+points that do not quite lie on one, and each pair of neighbours has an exponent of its own.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def growth_exponent(
     if not (skip or positive.all()):
         where = length[~positive][0]
         raise OptionError(
-            f"values: not positive at T = {where:g}, so no exponent speaks about it; "
+            f"values: not positive at T = {where:g}, so it has no exponent; "
             "skip=True leaves such horizons out"
         )
     length, rows = length[positive], rows[:, positive]

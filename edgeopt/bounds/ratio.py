@@ -6,7 +6,7 @@ is Student's,
 
 .. math:: \bar X \pm t_{n-1,\,(1+c)/2}\, \frac{s}{\sqrt n},
 
-exact for normal runs and approximate otherwise. An interval speaks about sampling error alone: a
+exact for normal runs and approximate otherwise. An interval covers sampling error alone: a
 bound enters as a number, so it must be a proven upper bound, or the ratio means nothing.
 """
 

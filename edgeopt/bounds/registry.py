@@ -60,7 +60,7 @@ def check(
         Identifiers, glob patterns or `Claim` objects; all known claims by default.
     instance
         An instance or a sequence of instances. Claims about other types of instances are left
-        out. By default every claim is checked on its own family: a false one on its
+        out. By default every claim is checked on its own test instances: a false one on its
         counterexample, a true one on named and drawn instances, of which the worst is reported.
     **options
         Passed to the claims' view of an instance. For RESCUE: `plan`, the solved P1-LP of the
@@ -74,7 +74,7 @@ def check(
     Raises
     ------
     OptionError
-        If an identifier or an option is unknown, or no chosen claim speaks about an instance.
+        If an identifier or an option is unknown, or no chosen claim applies to an instance.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def check(
     for one in instance if several else [instance]:
         about = [claim for claim in chosen if isinstance(one, claim.instance_type)]
         if not about:
-            raise OptionError(f"no chosen claim speaks about an instance of {type(one).__name__}")
+            raise OptionError(f"no chosen claim applies to a {type(one).__name__}")
         views.require_use(about)
         label = instance_label(one)
         verdicts += [claim.decide(one, views.of(claim, one), label) for claim in about]
@@ -102,13 +102,7 @@ def check(
 
 
 class Views:
-    """Views of instances, each computed once and shared by all claims about the instance.
-
-    Parameters
-    ----------
-    options
-        Passed to the views that take them.
-    """
+    """Views of instances, each computed once and shared by all claims about the instance."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._options = options or {}
@@ -119,11 +113,11 @@ class Views:
         return lambda: self._make(claim, instance, lambda: instance)
 
     def of_named(self, claim: Claim) -> Callable[[Callable[[], Any]], Any]:
-        """Return what maps an entry of the claim's family to the view of its instance."""
+        """Return what maps an entry of the claim's test instances to the view of its instance."""
         return lambda build: self._make(claim, build, build)
 
     def _make(self, claim: Claim, key: Any, build: Callable[[], Any]) -> Any:
-        # The keyed object is kept alive beside the view, so its id cannot be taken by another one.
+        # The keyed object is kept with the view, so its id cannot be taken by another one.
         place = (claim.view, id(key))
         if place not in self._made:
             self._made[place] = key, claim.view(build(), **self._accepted(claim))
@@ -149,7 +143,7 @@ def _options_of(claim: Claim) -> list[str]:
 
 
 def resolve(wanted: str | Claim | Iterable[str | Claim] | None) -> list[Claim]:
-    """Return the claims that a caller asks for, in the order asked for."""
+    """Return the claims that a caller names, in that order."""
     if isinstance(wanted, Claim):
         return [wanted]
     if wanted is None or isinstance(wanted, str):

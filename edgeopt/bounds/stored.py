@@ -1,7 +1,8 @@
-"""Verdicts on named instances as they were proven for a release, kept beside the code that did.
+"""Verdicts on named instances as they were proven for a release, kept with the code that did.
 
-Claims say the same of their named instances wherever they are asked: `store` proves those of all
-systems and writes the verdicts. Whoever has changed a module that they import gets none until then.
+Claims find the same on their named instances wherever they are checked: `store` proves those of all
+systems and writes the verdicts. After a change of a module that they import there are none until
+they are proven again.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class StoredVerdicts:
     verdicts
         By the identifier of the claim, without certificates.
     fingerprints
-        Of the instances that the verdicts speak about, by the identifier of the claim; empty where
+        Of the instances of the verdicts, by the identifier of the claim; empty where
         an instance has none.
     """
 

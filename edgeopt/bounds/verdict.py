@@ -27,7 +27,7 @@ class Relation(StrEnum):
     EQUAL = "equal"
 
     def slack(self, measured: float, guaranteed: float) -> float:
-        """Room that is left: negative by as much as the relation is missed.
+        """Distance to a violation: negative by as much as the relation is missed.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Verdict:
     instance: str = ""
 
     @property
-    def room(self) -> float:
+    def relative_slack(self) -> float:
         """Slack as a share of the larger of the two numbers.
 
         0 where a claim that holds leaves nothing but rounding; infinite where it compares nothing
@@ -141,19 +141,21 @@ class Verdict:
 
 
 def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict about the instance that leaves a claim the least room.
+    """Return the verdict about the instance that leaves a claim the least slack.
 
     A violated one if there is any, a vacuous one only if all are. Instances come in units and sizes
-    of their own, so that the room is a share of the numbers compared; where all guarantees are 0,
+    of their own, so that slacks are compared as shares of the numbers; where all guarantees are 0,
     it is the slack itself. Of equal ones it is the first.
     """
     several = list(verdicts)
-    said = [one for one in several if one.verdict is not Finding.VACUOUS]
-    if not said:
+    decided = [one for one in several if one.verdict is not Finding.VACUOUS]
+    if not decided:
         return several[0]
-    violated = [one for one in said if one.verdict is Finding.VIOLATED]
-    shares = any(one.guaranteed != 0.0 for one in said)
-    return min(violated or said, key=lambda one: round(one.room if shares else one._slack, 9))
+    violated = [one for one in decided if one.verdict is Finding.VIOLATED]
+    shares = any(one.guaranteed != 0.0 for one in decided)
+    return min(
+        violated or decided, key=lambda one: round(one.relative_slack if shares else one._slack, 9)
+    )
 
 
 def in_json(number: float) -> float | str | None:

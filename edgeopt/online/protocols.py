@@ -56,7 +56,7 @@ class Trajectory:
     violations
         Violations of the service constraint in every slot, shape [runs, T].
     decisions
-        Number of decisions that the policy was asked for in every slot, shape [runs, T].
+        Number of decisions of the policy in every slot, shape [runs, T].
     seconds
         Time spent on all decisions together, in seconds. In the plain loop it covers ``decide``
         and ``learn`` alone; of a compiled run it covers the whole kernel, environment included,
@@ -89,7 +89,7 @@ class Trajectory:
 
     @property
     def seconds_per_decision(self) -> float:
-        """Mean time of a decision in seconds, NaN if none was asked for; see `seconds`."""
+        """Mean time of a decision in seconds, NaN if there was none; see `seconds`."""
         decisions = int(self.decisions.sum())
         return self.seconds / decisions if decisions else float("nan")
 

@@ -101,12 +101,23 @@ def test_measurement_that_cannot_be_made_is_vacuous():
     assert found.reason == "too large for exact enumeration"
 
 
+@pytest.mark.parametrize("several", [list, iter])
+def test_of_several_measurements_that_of_least_slack_counts(several):
+    claim = claim_about(
+        0.0, measure=lambda x: several([Measurement(g, 1.0) for g in (3.0, x, 2.0)])
+    )
+    assert claim.check(1.5).measured == 1.5
+    assert claim.check(2.5).measured == 2.0
+    nothing = claim_about(0.0, measure=lambda x: several([])).check(1.0)
+    assert nothing.reason.startswith("there is nothing to compare")
+
+
 def test_nan_is_an_error_not_a_verdict():
     with pytest.raises(EdgeOptError, match="claim made"):
         claim_about(1.0).check(math.nan)
 
 
-def test_family_reports_its_worst_member():
+def test_worst_test_instance_is_reported():
     test_instances = {
         "good": lambda: 3.0,
         "bad": lambda: 0.5,
@@ -118,7 +129,7 @@ def test_family_reports_its_worst_member():
     assert "4 named instances" in found.reason
 
 
-def test_family_is_vacuous_only_if_all_of_it_is():
+def test_verdict_is_vacuous_only_if_it_is_on_all_test_instances():
     positive = Assumption("positive", "x > 0", lambda x: x > 0)
     mixed = {"out": lambda: -1.0, "in": lambda: 2.0}
     claim = claim_about(0.0, test_instances=mixed, assumptions=(positive,))
@@ -167,7 +178,7 @@ def test_numbers_that_do_not_exist_are_null_in_json():
     assert (found["measured"], found["guaranteed"], found["slack"]) == (None, None, None)
 
 
-def test_wrong_type_family_or_options_are_refused():
+def test_wrong_type_instances_or_options_are_refused():
     with pytest.raises(OptionError, match="str"):
         claim_about(1.0).check("text")
     with pytest.raises(OptionError, match="at least one"):
@@ -178,10 +189,10 @@ def test_wrong_type_family_or_options_are_refused():
         claim_about(1.0).check(plan=3)
 
 
-def test_room_is_a_share_of_the_numbers_compared():
+def test_relative_slack_is_a_share_of_the_numbers_compared():
     # Of 1 against 2 half is left, of 90 against 100 a tenth, though that is ten times as much.
     found = [claim_about(m, Relation.AT_MOST, g).check(m) for m, g in [(1.0, 2.0), (90.0, 100.0)]]
-    assert [one.room for one in found] == [0.5, 0.1]
+    assert [one.relative_slack for one in found] == [0.5, 0.1]
     assert worst_verdict(found) is found[1]
 
 
@@ -189,7 +200,7 @@ def test_comparing_nothing_with_nothing_is_not_tight():
     nothing = claim_about(0.0, guaranteed=0.0).check(0.0)
     rounding = claim_about(3.0 - 1e-12, guaranteed=3.0).check(3.0 - 1e-12)
     assert worst_verdict([nothing, rounding]) is rounding
-    assert (nothing.room, rounding.room) == (math.inf, 0.0)
+    assert (nothing.relative_slack, rounding.relative_slack) == (math.inf, 0.0)
     # Where no instance guarantees more than nothing, nothing is tight.
     loose = claim_about(2.0, guaranteed=0.0).check(2.0)
     assert worst_verdict([loose, nothing]) is nothing

@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from edgeopt.bounds import claims, errata
-from edgeopt.bounds.idn.dependent import thirds
 from edgeopt.bounds.idn.errata import accepted
+from edgeopt.bounds.idn.instances import capped_entry, thirds, tied
 from edgeopt.bounds.idn.law import by_item, by_step, law_of_coins
-from edgeopt.bounds.idn.mirror_map import hand_checked, tied
-from edgeopt.bounds.oinc.counterexamples import overtaken_in_wait
 from edgeopt.bounds.oinc.errata import link_rate
-from edgeopt.bounds.oinc.urgency import run_urgent
+from edgeopt.bounds.oinc.instances import overtaken_in_wait
+from edgeopt.bounds.oinc.order import run_urgent
 from edgeopt.bounds.rescue.errata import link_rate as macro_cell_rate
-from edgeopt.bounds.tapfinger import counterexamples as few_tasks
-from edgeopt.bounds.tapfinger.counterexamples import drawn_instance
+from edgeopt.bounds.tapfinger import instances as few_tasks
 from edgeopt.bounds.tapfinger.errata import loop, mean_gain, replayed
+from edgeopt.bounds.tapfinger.instances import drawn_instance
 from edgeopt.errors import OptionError
 from edgeopt.instances.edr import rounds_needed
 from edgeopt.instances.rescue import LogProfit, generate
@@ -146,7 +145,7 @@ def test_ties_pass_line_four_in_exact_arithmetic():
     assert (budget - 2) / y[0] == 2
     assert accepted(tied(), both=True) == []
     assert accepted(tied(), both=False)[-1] == 1
-    assert accepted(hand_checked(), both=True) == accepted(hand_checked(), both=False)[:1]
+    assert accepted(capped_entry(), both=True) == accepted(capped_entry(), both=False)[:1]
 
 
 def test_order_of_jobs_whose_weights_grow_by_hand():

@@ -7,7 +7,7 @@ import pytest
 import edgeopt
 from edgeopt import registry
 from edgeopt.bounds import Claim, Measurement, Relation, check, claims
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.verdict import Source
 from edgeopt.errors import OptionError, PluginWarning
 from edgeopt.instances.rescue import tight
@@ -105,7 +105,7 @@ def test_shortest_name_checks_a_theorem_alone():
 
 
 def test_instances_give_one_verdict_each_with_their_fingerprints():
-    instances = [tight(0.25), counterexamples.half_routed()]
+    instances = [tight(0.25), named.half_routed()]
     found = check(["rescue.observation1", "rescue.recursion"], instances)
     assert [v.claim for v in found] == ["rescue.observation1", "rescue.recursion"] * 2
     assert [v.instance for v in found[::2]] == [i.fingerprint() for i in instances]

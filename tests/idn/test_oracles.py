@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.idn.cases import draw_adversary, draw_allocation, draw_network, draw_shares
-from tests.oracles import rounding
 from tests.oracles.idn import (
     Plain,
     gains,
     messages,
     policies,
     programs,
-    projection,
     serving,
     submodular,
 )
@@ -98,63 +96,6 @@ def test_fluid_fills_models_in_the_order_of_their_pressure():
         [F(3, 4), F(1), F(1, 4)],
         [F(9, 4), F(3), F(3, 4)],
     ]
-
-
-@given(SEEDS)
-def test_rationals_and_bisection_project_alike(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 7))
-    s = rng.integers(1, 9, n).tolist()
-    values = [0.0, 0.125, 0.25, 0.25, 1.0, 3.0, 1e-9, 1e6]
-    y = (rng.choice(values, n) * rng.choice([1.0, 0.75], n)).tolist()
-    b = float(rng.integers(0, 4 * sum(s) + 2)) / 4
-    try:
-        exact = projection.exact(y, s, b)
-    except ValueError:
-        with pytest.raises(ValueError, match="support"):
-            projection.by_bisection(projection.logarithms(y), s, b)
-        return
-    near = projection.by_bisection(projection.logarithms(y), s, b)
-    assert near == pytest.approx([float(v) for v in exact], abs=1e-15)
-    if b <= sum(s):
-        assert sum(w * v for w, v in zip(s, exact, strict=True)) == F(b)
-
-
-def test_projection_by_hand():
-    answer = projection.exact([F(1, 5), F(9, 10), 3, F(1, 20)], [1, 2, 3, 4], 5)
-    assert answer == [F(2, 11), F(9, 11), 1, F(1, 22)]
-
-
-def test_rounding_laws_by_hand():
-    assert rounding.depround([F(1, 2), F(1, 3), F(3, 4)], [2, 3, 4]) == {
-        (0, 0, 1): F(1, 6),
-        (0, 1, 0): F(1, 8),
-        (0, 1, 1): F(5, 24),
-        (1, 0, 0): F(1, 8),
-        (1, 0, 1): F(3, 8),
-    }
-    x, e = (F(1, 2), F(2, 5)), (1, 2)
-    assert rounding.pairwise(x, e) == {(0, 0): F(1, 2), (1, 0): F(1, 2)}
-    assert rounding.pairwise(x, e, "bernoulli") == {
-        (0, 0): F(7, 40),
-        (0, 1): F(13, 40),
-        (1, 0): F(17, 40),
-        (1, 1): F(3, 40),
-    }
-    x, e = (F(3, 10), F(3, 5), F(7, 10)), (1, F(3, 2), F(4, 5))
-    assert rounding.pairwise(x, e) == {
-        (0, 0, 1): F(7, 18),
-        (0, 1, 0): F(14, 45),
-        (1, 0, 0): F(3, 10),
-    }
-    assert rounding.pairwise(x, e, "bernoulli") == {
-        (0, 0, 1): F(7, 50),
-        (0, 1, 0): F(21, 100),
-        (0, 1, 1): F(7, 20),
-        (1, 0, 0): F(1, 20),
-        (1, 0, 1): F(21, 100),
-        (1, 1, 0): F(1, 25),
-    }
 
 
 @given(SEEDS)

@@ -186,7 +186,7 @@ def test_far_exponents_keep_what_the_budget_needs() -> None:
     np.testing.assert_allclose(point, [1.0, 0.5], rtol=1e-14)
 
 
-def test_a_step_looks_at_differences_alone() -> None:
+def test_a_step_depends_on_differences_alone() -> None:
     point, size = np.array([0.3, 0.4, 0.5]), np.array([1.0, 2.0, 4.0])
     gradient = np.array([1.0, 0.0, -2.0])
     budget = float(point @ size)

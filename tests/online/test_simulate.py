@@ -25,7 +25,7 @@ class Market:
         self.scenario = scenario
         self.step = 0
         self.reward = np.zeros(SLOTS)
-        self.asked = np.zeros(SLOTS, dtype=np.int64)
+        self.offered = np.zeros(SLOTS, dtype=np.int64)
 
     def observe(self) -> float | None:
         if self.step == SLOTS * OFFERS:
@@ -36,7 +36,7 @@ class Market:
         slot, offer = divmod(self.step, OFFERS)
         price, quality = self.scenario[slot, offer]
         self.step += 1
-        self.asked[slot] += 1
+        self.offered[slot] += 1
         if not decision:
             return None
         self.reward[slot] += quality - price
@@ -57,8 +57,8 @@ class Markets:
         self, name: str, episodes: Sequence[Market], *, seconds: float, record: bool = False
     ) -> Trajectory:
         reward = np.array([episode.reward for episode in episodes])
-        asked = np.array([episode.asked for episode in episodes])
-        return Trajectory(name, reward, np.zeros_like(asked), asked, seconds, compiled=False)
+        offered = np.array([episode.offered for episode in episodes])
+        return Trajectory(name, reward, np.zeros_like(offered), offered, seconds, compiled=False)
 
 
 @dataclass(frozen=True)

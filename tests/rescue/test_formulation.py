@@ -70,7 +70,7 @@ def violated(dense, v):
 
 
 @given(cases())
-def test_the_compiled_twin_holds_the_published_rows(instance):
+def test_the_matrix_form_holds_the_published_rows(instance):
     dense = programs.p1_lp(plain(instance, float))
     program = p1_lp_matrix(instance)
     assert program.sense == "max"
@@ -92,7 +92,7 @@ def test_the_compiled_twin_holds_the_published_rows(instance):
 
 
 @given(cases(), st.integers(0, 2**32 - 1))
-def test_a_point_is_feasible_in_one_twin_iff_in_the_other_row_by_row(instance, seed):
+def test_a_point_is_feasible_in_one_form_iff_in_the_other_row_by_row(instance, seed):
     from pyomo.environ import Constraint, value
 
     dense = programs.p1_lp(plain(instance, float))
@@ -137,7 +137,7 @@ def test_a_point_is_feasible_in_one_twin_iff_in_the_other_row_by_row(instance, s
 
 
 @given(cases())
-def test_twins_forms_and_backends_reach_one_optimum(instance):
+def test_forms_and_backends_reach_one_optimum(instance):
     dense = programs.p1_lp(plain(instance, float))
     expected = pytest.approx(programs.optimum(dense)[0], rel=1e-6, abs=1e-6)
     for aggregated in (False, True):

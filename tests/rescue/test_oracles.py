@@ -159,22 +159,6 @@ def test_state_law_and_single_paths_agree(random_plain):
                     assert chance == sum(v.probability for v in every if i in v.failed)
 
 
-def test_three_ways_to_the_value_of_the_routed_policy(random_plain):
-    for seed in range(40):
-        instance = random_plain(seed, slots=4)
-        _, y = routed(instance)
-        if instance.independent:
-            _, M = values.micro_value_functions(instance, y)
-            backward = [M[k][0][0] for k in range(instance.K)]
-        else:
-            _, B = values.value_functions(instance, y)
-            backward = [B[k][0] for k in range(instance.K)]
-        assert values.forward_profit(instance, y) == backward
-        if not instance.reserved:
-            outcome = paths.evaluate(instance, policies.Rescue(instance, y))
-            assert outcome.profit == sum(backward)
-
-
 def test_lagrangian_bound_of_any_multipliers_is_a_bound(random_plain, rng):
     for seed in range(40):
         instance = random_plain(seed, slots=3)

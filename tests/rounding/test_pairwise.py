@@ -100,7 +100,7 @@ def test_a_constant_fraction_is_served_only_if_what_is_lost_is_carried():
 
 
 @pytest.mark.parametrize("margin", [None, 0.9])
-def test_carry_accounts_for_everything_on_average(margin):
+def test_carry_adds_up_to_everything_on_average(margin):
     """Counts and what is still carried make up what was asked for, entry by entry.
 
     Means of 20,000 roundings; false alarm of each comparison below 1e-11.

@@ -213,7 +213,7 @@ def test_a_seed_is_a_set_of_common_coins():
 class _Zeros(np.random.Generator):
     """Draws the smallest number that there is, each time."""
 
-    # NumPy declares one signature for each type that it may return; one is asked for here.
+    # NumPy declares one signature for each type that it may return; the test takes one.
     def random(self, size=None, *_, **__):  # type: ignore[override]
         return np.zeros(size)
 

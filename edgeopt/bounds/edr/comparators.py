@@ -6,41 +6,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import (
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import (
     AFFORDABLE,
     ALWAYS,
-    DRAWN,
     INTERIOR,
-    MOVING,
     NONNEGATIVE,
-    STEADY,
     TASKS,
+    Constants,
+    Evaluation,
+    Run,
+    claim,
 )
-from edgeopt.bounds.edr.evaluation import SOLVED, Constants, claim
-from edgeopt.bounds.named import one
+from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.edr.evaluation import Evaluation, Run
 
 FEW = 30
 """Frames in which a linear program is solved."""
 
 
-def _regret(view: Evaluation) -> Measurement:
+def _regret(view: Evaluation) -> Iterator[Measurement]:
     promise = Constants.of(view.problem).regret
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(run.regret, promise, {"index": index, "points": run.points})
-            for index, run in view.simulated.items()
-        ),
-    )
+    for index, run in view.simulated.items():
+        yield Measurement(run.regret, promise, {"index": index, "points": run.points})
 
 
 def _steps(view: Evaluation, run: Run, index: str) -> Iterator[tuple[int, int, Measurement]]:
@@ -60,22 +55,18 @@ def _steps(view: Evaluation, run: Run, index: str) -> Iterator[tuple[int, int, M
         yield t, known, sides
 
 
-def _step_38(view: Evaluation, index: str) -> Measurement:
+def _step_38(view: Evaluation, index: str) -> Iterator[Measurement]:
     steps = _steps(view, view.simulated[index], index)
-    return worst(Relation.AT_LEAST, (sides for _, _, sides in steps))
+    for _, _, sides in steps:
+        yield sides
 
 
-def _step_38_where_affordable(view: Evaluation) -> Measurement:
+def _step_38_where_affordable(view: Evaluation) -> Iterator[Measurement]:
     """Leave out the frames whose comparator breaks the cap of the next one."""
     problem = view.problem
-    return worst(
-        Relation.AT_LEAST,
-        (
-            sides
-            for t, known, sides in _steps(view, view.simulated["current"], "current")
-            if problem.energy[known] @ problem.rate[t] <= problem.cap[known]
-        ),
-    )
+    for t, known, sides in _steps(view, view.simulated["current"], "current"):
+        if problem.energy[known] @ problem.rate[t] <= problem.cap[known]:
+            yield sides
 
 
 def _best_costs(view: Evaluation) -> np.ndarray:
@@ -152,7 +143,7 @@ CLAIMS = (
         "Lemma 4, proof, equation (38)",
         lambda view: _step_38(view, "stale"),
         Relation.AT_LEAST,
-        {**STEADY, **MOVING, **one(counterexamples.sudden_cap)},
+        {**STEADY, **MOVING, **one(named.sudden_cap)},
         assumptions=(ALWAYS,),
     ),
     claim(
@@ -162,7 +153,7 @@ CLAIMS = (
         "Lemma 4, proof, equation (38), with the current constraint",
         lambda view: _step_38(view, "current"),
         Relation.AT_LEAST,
-        one(counterexamples.sudden_cap),
+        one(named.sudden_cap),
         assumptions=(ALWAYS,),
         corrected_by=("edr.equation38.affordable", "edr.equation38"),
     ),
@@ -190,8 +181,8 @@ CLAIMS = (
     ),
     claim(
         "even_rate",
-        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no fit "
-        "and keeps every cap: the largest of the three is 0, each as a share of what is there.",
+        "Under Assumption 2 the rule that trains every task at its even rate has no regret, no "
+        "fit and keeps every cap: the largest of the three is 0, each as a share of its scale.",
         "Section 3.5, Assumption 2",
         _regret_of_even_rates,
         Relation.AT_MOST,
@@ -206,7 +197,7 @@ CLAIMS = (
         "Algorithm 1, equation (7), with the current constraint",
         lambda view: _largest_excess(view, "current"),
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.sudden_cap)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.sudden_cap)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -216,7 +207,7 @@ CLAIMS = (
         "Algorithm 1, equation (7)",
         lambda view: _largest_excess(view, "stale"),
         Relation.AT_MOST,
-        one(counterexamples.sudden_cap),
+        one(named.sudden_cap),
         assumptions=(TASKS,),
         corrected_by=("edr.cap",),
     ),

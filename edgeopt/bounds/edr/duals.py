@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, INTERIOR, MOVING, STEADY, TASKS
-from edgeopt.bounds.edr.evaluation import Constants, claim
-from edgeopt.bounds.named import one
+from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import INTERIOR, TASKS, Constants, Evaluation, claim
+from edgeopt.bounds.edr.instances import DRAWN, MOVING, STEADY
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
-    from edgeopt.bounds.edr.evaluation import Evaluation
+    from collections.abc import Iterator
 
 
-def _step_of_multipliers(view: Evaluation) -> Measurement:
+def _step_of_multipliers(view: Evaluation) -> Iterator[Measurement]:
     """Largest excess over (22) in any frame, which is to be at most 0."""
-    found = []
     for index, run in view.simulated.items():
         missing = view.problem.missing(run.points)
         before, after = run.multipliers[:-1], run.multipliers[1:]
@@ -31,44 +30,28 @@ def _step_of_multipliers(view: Evaluation) -> Measurement:
         excess = np.zeros(terms.size)
         np.divide(grown - linear - square, terms, out=excess, where=terms > 0)
         t = int(np.argmax(excess))
-        found.append(Measurement(excess[t], 0.0, {"frame": t, "index": index}, size=1.0))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(excess[t], 0.0, {"frame": t, "index": index}, size=1.0)
 
 
-def _largest_multiplier(view: Evaluation) -> Measurement:
+def _largest_multiplier(view: Evaluation) -> Iterator[Measurement]:
     promise = Constants.of(view.problem).multiplier
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(np.linalg.norm(run.multipliers, axis=1).max(), promise, {"index": index})
-            for index, run in view.simulated.items()
-        ),
-    )
+    for index, run in view.simulated.items():
+        yield Measurement(np.linalg.norm(run.multipliers, axis=1).max(), promise, {"index": index})
 
 
-def _fit_by_constants(view: Evaluation) -> Measurement:
+def _fit_by_constants(view: Evaluation) -> Iterator[Measurement]:
     promise = Constants.of(view.problem).fit
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(run.fit, promise, {"index": index, "points": run.points})
-            for index, run in view.simulated.items()
-        ),
-    )
+    for index, run in view.simulated.items():
+        yield Measurement(run.fit, promise, {"index": index, "points": run.points})
 
 
-def _fit_by_multipliers(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                run.fit,
-                float(np.linalg.norm(run.multipliers[-1])) / run.sizes.dual,
-                {"index": index, "multipliers": run.multipliers[-1]},
-            )
-            for index, run in view.simulated.items()
-        ),
-    )
+def _fit_by_multipliers(view: Evaluation) -> Iterator[Measurement]:
+    for index, run in view.simulated.items():
+        yield Measurement(
+            run.fit,
+            float(np.linalg.norm(run.multipliers[-1])) / run.sizes.dual,
+            {"index": index, "multipliers": run.multipliers[-1]},
+        )
 
 
 def _fit_by_reset_multipliers(view: Evaluation) -> Measurement:
@@ -85,26 +68,10 @@ def _signed_norm(view: Evaluation) -> Measurement:
     return Measurement(run.fit, float(np.linalg.norm(missing)), {"missing": missing})
 
 
-def _squared_by_bound(view: Evaluation) -> Measurement:
-    return Measurement(_most_missing(view) ** 2, view.problem.constraints**2)
-
-
-def _squared_by_frames(view: Evaluation) -> Measurement:
-    return Measurement(_most_missing(view) ** 2, float(view.problem.frames) ** 2)
-
-
 def _most_missing(view: Evaluation) -> float:
     """Largest norm of the constraints of a frame of the run."""
     missing = view.problem.missing(view.simulated["current"].points)
     return float(np.linalg.norm(missing, axis=1).max())
-
-
-def _first_by_bound(view: Evaluation) -> Measurement:
-    return Measurement(_first_multiplier(view), view.problem.constraints)
-
-
-def _first_by_gradient(view: Evaluation) -> Measurement:
-    return Measurement(_first_multiplier(view), view.problem.gradient)
 
 
 def _first_multiplier(view: Evaluation) -> float:
@@ -140,18 +107,18 @@ CLAIMS = (
         "equation27",
         r"$\|g^t(x^t)\|^2 \le U^2$.",
         "Lemma 3, proof, equation (27)",
-        _squared_by_bound,
+        lambda view: Measurement(_most_missing(view) ** 2, view.problem.constraints**2),
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.few_frames)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
         assumptions=(TASKS,),
     ),
     claim(
         "equation27.published",
         r"$\|g^t(x^t)\|^2 \le T^2$, the square of the horizon.",
         "Lemma 3, proof, equation (27)",
-        _squared_by_frames,
+        lambda view: Measurement(_most_missing(view) ** 2, float(view.problem.frames) ** 2),
         Relation.AT_MOST,
-        one(counterexamples.few_frames),
+        one(named.few_frames),
         assumptions=(TASKS,),
         corrected_by=("edr.equation27",),
     ),
@@ -159,9 +126,9 @@ CLAIMS = (
         "equation46",
         r"$\|\lambda^2\| \le \mu U$ after the first frame; both sides over $\mu$.",
         "Lemma 4, proof, equation (46)",
-        _first_by_bound,
+        lambda view: Measurement(_first_multiplier(view), view.problem.constraints),
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.few_frames)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.few_frames)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -169,9 +136,9 @@ CLAIMS = (
         r"$\|\lambda^2\| \le \mu F$ after the first frame, with the bound F of the cost gradients; "
         r"both sides over $\mu$.",
         "Lemma 4, proof, equation (46)",
-        _first_by_gradient,
+        lambda view: Measurement(_first_multiplier(view), view.problem.gradient),
         Relation.AT_MOST,
-        one(counterexamples.few_frames),
+        one(named.few_frames),
         assumptions=(TASKS,),
         corrected_by=("edr.equation46",),
     ),
@@ -191,17 +158,18 @@ CLAIMS = (
         "Theorem 2, equation (32)",
         _fit_by_multipliers,
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.departed)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.departed)},
         assumptions=(TASKS,),
     ),
     claim(
         "theorem2.reset",
-        r"$\widetilde{\mathrm{Fit}} \le \|\lambda^{T+1}\| / \mu$ if the multiplier of a task that "
-        "is over is set to 0, as a controller does that only looks at what it may still train.",
+        r"$\widetilde{\mathrm{Fit}} \le \|\lambda^{T+1}\| / \mu$ if the multiplier of a task "
+        "that is over is set to 0, as in a controller that tracks only the tasks that it may "
+        "still train.",
         "Theorem 2, equation (32)",
         _fit_by_reset_multipliers,
         Relation.AT_MOST,
-        one(counterexamples.departed),
+        one(named.departed),
         assumptions=(TASKS,),
         corrected_by=("edr.theorem2.multipliers",),
     ),
@@ -212,7 +180,7 @@ CLAIMS = (
         "Theorem 1, proof, equation (21)",
         _signed_norm,
         Relation.AT_MOST,
-        {**STEADY, **MOVING, **DRAWN, **one(counterexamples.overtrained)},
+        {**STEADY, **MOVING, **DRAWN, **one(named.overtrained)},
         assumptions=(TASKS,),
     ),
     claim(
@@ -222,7 +190,7 @@ CLAIMS = (
         "Theorem 1, proof, equation (21)",
         _signed_norm,
         Relation.EQUAL,
-        one(counterexamples.overtrained),
+        one(named.overtrained),
         assumptions=(TASKS,),
         corrected_by=("edr.equation21",),
     ),

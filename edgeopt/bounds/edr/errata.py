@@ -1,4 +1,4 @@
-"""What the paper on demand response prints wrong, beside what holds."""
+"""Errors in the paper on demand response, and their corrections."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.edr.cases import tiled
-from edgeopt.bounds.edr.counterexamples import arriving, late_start, no_room
 from edgeopt.bounds.edr.evaluation import erratum
+from edgeopt.bounds.edr.instances import arriving, late_start, no_room, three_alike, tiled
 from edgeopt.bounds.edr.relaxed import Relaxed
-from edgeopt.bounds.edr.rounded import Frame, product, three_alike
+from edgeopt.bounds.edr.rounded import Frame, product
 from edgeopt.bounds.edr.separation import parts, published_constant
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import named_instances, rounds_needed
@@ -77,14 +76,14 @@ def _more_rounds(bound: Literal["published", "corrected"]) -> float:
     return many - few
 
 
-def _room(problem: Relaxed) -> float:
-    """Return by how much Assumption 2 leaves room for Assumption 3."""
+def _margin(problem: Relaxed) -> float:
+    """Return by how much the slack of Assumption 2 exceeds the drift of Assumption 3."""
     return problem.slack - float(problem.drift.max(initial=0.0))
 
 
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
-    alike, lemma5, room = three_alike(), named_instances.lemma5(), no_room()
+    alike, lemma5, overloaded = three_alike(), named_instances.lemma5(), no_room()
     floored = max(float(product(alike.energy, x)) for x in alike.law("floor"))
     problem, least = Relaxed.of(lemma5), parts(lemma5)
     price = lemma5.energy_weight * lemma5.price[:, None]
@@ -94,8 +93,8 @@ def errata() -> tuple[Erratum, ...]:
     still = Relaxed.of(named_instances.theorem3())
     scaled = ScaledStep(still.frames, point=1.0, gradient=1.0).sizes(0).primal
     many = np.tile(problem.cost, COPIES)
-    load = float((room.points @ room.instance.round_work).max())
-    able = float((room.instance.capacity * room.instance.slots).max())
+    load = float((overloaded.points @ overloaded.instance.round_work).max())
+    able = float((overloaded.instance.capacity * overloaded.instance.slots).max())
     return (
         erratum(
             "rounds.published",
@@ -156,8 +155,8 @@ def errata() -> tuple[Erratum, ...]:
             "less the drift is given.",
             "arriving(), and the same task from the first frame on",
             (
-                _room(Relaxed.of(arriving())),
-                _room(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
+                _margin(Relaxed.of(arriving())),
+                _margin(Relaxed.of(arriving().replace(arrival=np.zeros(1, dtype=int)))),
                 0.0,
             ),
             Relation.AT_LEAST,
@@ -214,7 +213,7 @@ def errata() -> tuple[Erratum, ...]:
             "Problem P1",
             "A plan that keeps the constraints of P1 leaves to P2 a problem that can be solved.",
             r"It does with $z_k^t \le D C_k$.",
-            "P1 has no limit of computation. The training of a site in a frame is given, beside "
+            "P1 has no limit of computation. The training of a site in a frame is given, and "
             "what it can do.",
             "no_room()",
             (load, min(load, able), able),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from edgeopt.bounds.claim import NotApplicableError
+from edgeopt.bounds.claim import Assumption, NotApplicableError
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.bounds.edr.serving import Serving
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, hashed
 from edgeopt.instances.edr import EdrInstance
 from edgeopt.models.edr.training import take_step
 from edgeopt.online.primal_dual import (
@@ -26,6 +25,8 @@ from edgeopt.online.primal_dual import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -33,24 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """What is given, and what Algorithm 1 is taken to have decided.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    points
-        Fractional rounds of each frame, shape [T, I].
-    """
+    """An instance, and the rounds that Algorithm 1 is taken to have planned."""
 
     instance: EdrInstance
-    points: NDArray[np.float64]
+    points: NDArray[np.float64]  # fractional rounds of each frame, shape [T, I]
 
     def fingerprint(self) -> str:
         """Return a hash of instance and rounds."""
-        digest = hashlib.sha256(self.instance.fingerprint().encode())
-        digest.update(np.ascontiguousarray(self.points, dtype=float).tobytes())
-        return digest.hexdigest()[:16]
+        return hashed(self.instance.fingerprint(), self.points)
 
 
 Index = Literal["current", "stale"]
@@ -61,24 +52,13 @@ INDICES: tuple[Index, ...] = ("current", "stale")
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One run of the method.
-
-    Parameters
-    ----------
-    problem
-        What was played.
-    sizes
-        Sizes of its steps.
-    points
-        Rounds of each frame, fractional, shape [T, I].
-    multipliers
-        Multipliers before each frame and after the last one, shape [T + 1, I]. Those of a task
-        that is over stay what they were.
-    """
+    """One run of the method."""
 
     problem: Relaxed
     sizes: StepSizes
-    points: Floats
+    points: Floats  # rounds of each frame, fractional, shape [T, I]
+    # Multipliers before each frame and after the last one, shape [T + 1, I]. Those of a task
+    # that is over stay what they were.
     multipliers: Floats
 
     @property
@@ -156,37 +136,24 @@ def _within(point: Floats, problem: Relaxed, frame: int) -> Floats:
 
 @dataclass(frozen=True)
 class Constants:
-    r"""What the bounds of the analysis are made of.
+    """What the bounds of the analysis are made of."""
 
-    Parameters
-    ----------
-    frames
-        Length T of the horizon.
-    sizes
-        Sizes of the steps.
-    gradient, constraints, diameter
-        Largest norm F of a cost gradient, U of the constraints, and largest distance of two points.
-    slack
-        The :math:`\epsilon` of Assumption 2.
-    largest_drift, drift
-        Largest growth of the constraints from one frame to the next, and the sum of all.
-    path
-        Length of the path of the comparators.
-    """
-
-    frames: int
+    frames: int  # length T of the horizon
     sizes: StepSizes
+    # Largest norm F of a cost gradient, U of the constraints, and largest distance of two
+    # points
     gradient: float
     constraints: float
     diameter: float
-    slack: float
+    slack: float  # the \epsilon of Assumption 2
+    # Largest growth of the constraints from one frame to the next, and the sum of all
     largest_drift: float
     drift: float
-    path: float
+    path: float  # length of the path of the comparators
 
     @classmethod
     def of(cls, problem: Relaxed, horizon: int | None = None) -> Constants:
-        """Read them off a problem, for another horizon with the same frames if one is given."""
+        """Compute them from a problem, for another horizon with the same frames if one is given."""
         return cls(
             frames=horizon or problem.frames,
             sizes=theory_sizes(problem, horizon),
@@ -232,13 +199,7 @@ class Constants:
 
 
 class Evaluation:
-    """An instance, its relaxed training problem and the runs of Algorithm 1 on it.
-
-    Parameters
-    ----------
-    given
-        The instance, with or without rounds fixed in advance, or the training problem alone.
-    """
+    """An instance, its relaxed training problem and the runs of Algorithm 1 on it."""
 
     def __init__(self, given: EdrInstance | Planned | Relaxed) -> None:
         self.given = given
@@ -250,7 +211,7 @@ class Evaluation:
     def instance(self) -> EdrInstance:
         """The instance itself."""
         if not isinstance(self._whole, EdrInstance):
-            raise NotApplicableError("speaks about requests, and only training is given")
+            raise NotApplicableError("needs requests, and only the training problem is given")
         return self._whole
 
     @cached_property
@@ -271,16 +232,67 @@ class Evaluation:
         return self.simulated["current"].points if self.fixed is None else self.fixed
 
 
+Given = EdrInstance | Planned | Relaxed
+
+
+def whole(given: Given) -> EdrInstance | Relaxed:
+    """Return the instance itself, with or without rounds that are fixed."""
+    return given.instance if isinstance(given, Planned) else given
+
+
+def _of_problem(test: Callable[[Relaxed], bool]) -> Callable[[Given], bool]:
+    return lambda given: test(Relaxed.of(whole(given)))
+
+
+TASKS = Assumption("something to train", "there is a task", _of_problem(lambda one: one.tasks > 0))
+
+ALWAYS = Assumption(
+    "windows of all frames",
+    "all tasks may train in all frames",
+    _of_problem(lambda one: one.steady),
+)
+
+NONNEGATIVE = Assumption(
+    "no round earns money",
+    r"$c^t_i \ge 0$ for all tasks and frames, which no negative price is needed for",
+    _of_problem(lambda one: bool((one.cost >= 0).all())),
+)
+
+
+def _priced(given: Given) -> bool:
+    instance = whole(given)
+    return isinstance(instance, EdrInstance) and bool((instance.price >= 0).all())
+
+
+PRICED = Assumption("no negative price", r"$r^t \ge 0$ for all $t$", _priced)
+
+AFFORDABLE = Assumption(
+    "the even rates keep every cap",
+    r"$e^t \cdot a^t \le R^t$, without which a frame has no comparator",
+    _of_problem(lambda one: bool(one.affordable.all())),
+)
+
+INTERIOR = Assumption(
+    "Assumptions 2 and 3",
+    r"all tasks may train in all frames, and one point has $g^t \le -\epsilon$ in every frame with "
+    r"$\epsilon$ larger than $\max_t \|[a^{t+1} - a^t]^+\|$",
+    _of_problem(
+        lambda one: one.steady and np.isfinite(one.diameter)
+        and one.slack > float(one.drift.max(initial=0.0))
+    ),
+)  # fmt: skip
+
+CAPPED = Assumption(
+    "a cap in every frame",
+    r"$R^t < \infty$ for all $t$",
+    _of_problem(lambda one: bool(np.isfinite(one.cap).all())),
+)
+
+
 PAPER = (
     "Zhu, Wei, Wu, Jiao, Dong, Zhang: Scheduling Training-Inference Co-Location in Demand Response "
     "for Sustainable Edge AI"
 )
-
-EXACT = 1e-9
-"""Relative tolerance of identities and inequalities that solve no program."""
-
-SOLVED = 1e-6
-"""Relative tolerance where linear programs are solved."""
 
 _paper = Paper(
     "edr",
@@ -294,3 +306,6 @@ _paper = Paper(
 
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about the training problem alone."""
+
+about_requests = partial(claim, instance_type=(EdrInstance, Planned))
+"""Build a claim about the requests of an instance."""

@@ -1,4 +1,4 @@
-"""Single formulas that say less, or something else, than they are used for."""
+"""Constraints and formulas that mean something else than they are used for."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, STEADY, TASKS
-from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, about_requests
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.theorem1 import fractions_of
 from edgeopt.bounds.edr.value import FEW
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import EdrInstance
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.models.edr.routing import RoutingPlan
 
 
 def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
@@ -34,32 +30,32 @@ def _plans(view: Evaluation) -> Iterator[tuple[int, RoutingPlan]]:
         yield frame, solve_routing(routing_problem(instance, shown, price=price, budget=cap))
 
 
-def _room_of_routes(view: Evaluation) -> np.ndarray:
+def _spare_capacity(view: Evaluation) -> np.ndarray:
     """Capacity less load of every single route, over all frames."""
-    room = [
+    spare = [
         view.instance.capacity[plan.problem.site] - plan.flow * plan.problem.work[plan.problem.type]
         for _, plan in _plans(view)
     ]
-    routes = np.concatenate(room)
+    routes = np.concatenate(spare)
     if routes.size == 0:
         raise NotApplicableError("there are no requests")
     return routes
 
 
 def _h2(view: Evaluation) -> Measurement:
-    return Measurement(_room_of_routes(view).min(), 0.0, size=float(view.instance.capacity.max()))
+    return Measurement(_spare_capacity(view).min(), 0.0, size=float(view.instance.capacity.max()))
 
 
 def _h2_as_published(view: Evaluation) -> Measurement:
-    return Measurement(-_room_of_routes(view).max(), 0.0, size=float(view.instance.capacity.max()))
+    return Measurement(-_spare_capacity(view).max(), 0.0, size=float(view.instance.capacity.max()))
 
 
-def _spent(view: Evaluation, known: str) -> Measurement:
+def _spent(view: Evaluation, known: str) -> Iterator[Measurement]:
     """Find the outcome of rounding whose energy, less reported excess, is most above the cap.
 
     The budget of a slot counts the rounds that are trained, or the fractional ones.
     """
-    instance, found = view.instance, []
+    instance = view.instance
     for t, frame in fractions_of(view):
         if not np.isfinite(instance.cap[t]):
             continue
@@ -69,22 +65,22 @@ def _spent(view: Evaluation, known: str) -> Measurement:
             counted = rounds if known == "rounds" else [float(x) for x in frame.rounds]
             served = view.serving.slot_by_slot(t, counted)
             energy = trained + served.energy - sum(plan.excess for plan in served.plans)
-            found.append(Measurement(energy, float(instance.cap[t]), {"frame": t}))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(energy, float(instance.cap[t]), {"frame": t})
 
 
-def _unserved_work(view: Evaluation) -> Measurement:
+def _unserved_work(view: Evaluation) -> Measured:
     """Compare the work of unserved requests with what able sites cannot do, slot by slot."""
     instance, found = view.instance, []
     able = instance.capable.any(axis=1)
     for _, plan in _plans(view):
         lost = plan.unserved.sum(axis=1) @ plan.problem.work
-        asked = plan.problem.demand.sum(axis=1) @ plan.problem.work
-        room = float(instance.capacity[able].sum())
+        demand = plan.problem.demand.sum(axis=1) @ plan.problem.work
+        able_to = float(instance.capacity[able].sum())
         found += [
-            Measurement(a, b - room, size=float(b + room)) for a, b in zip(lost, asked, strict=True)
+            Measurement(a, b - able_to, size=float(b + able_to))
+            for a, b in zip(lost, demand, strict=True)
         ]
-    return worst(Relation.AT_LEAST, found)
+    return found
 
 
 def _unserved(view: Evaluation) -> Measurement:
@@ -110,11 +106,10 @@ def _compliance(view: Evaluation) -> Measurement:
     return Measurement(met / all_served, 1.0)
 
 
-_INSTANCES = {"instance_type": (EdrInstance, Planned)}
-_DEAR = one(counterexamples.dear_requests)
+_DEAR = one(named.dear_requests)
 
 CLAIMS = (
-    claim(
+    about_requests(
         "h2",
         r"$\beta C - S y \ge 0$ on every route that may be taken; the total load of a site implies "
         "it, so that (1c) only rules out sites that are not capable.",
@@ -122,9 +117,8 @@ CLAIMS = (
         _h2,
         Relation.AT_LEAST,
         {**_DEAR, **STEADY, **DRAWN},
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "h2.published",
         r"$h_2 = S y - \beta C \ge 0$.",
         "Equation (12j)",
@@ -132,63 +126,57 @@ CLAIMS = (
         Relation.AT_LEAST,
         _DEAR,
         corrected_by=("edr.h2",),
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "equation8",
         r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
         "slots counts the rounds that are trained.",
         "Equation (8), corrected",
         lambda view: _spent(view, "rounds"),
         Relation.AT_MOST,
-        {**one(counterexamples.rounded_up), **STEADY, **DRAWN},
+        {**one(named.rounded_up), **STEADY, **DRAWN},
         assumptions=(TASKS,),
         tolerance=SOLVED,
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "equation8.published",
         r"$e \cdot \bar x + \sum d y \le R$, less what is reported as excess, if the budget of the "
         "slots counts the fractional rounds.",
         "Equation (8)",
         lambda view: _spent(view, "fractions"),
         Relation.AT_MOST,
-        one(counterexamples.rounded_up),
+        one(named.rounded_up),
         assumptions=(TASKS,),
         tolerance=SOLVED,
         corrected_by=("edr.equation8",),
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "capacity",
         "At least the work beyond the capacity of all sites that serve anything stays undone.",
         "Section 4.1, capacities",
         _unserved_work,
         Relation.AT_LEAST,
-        {**one(counterexamples.local_peaks), **STEADY, **DRAWN},
+        {**one(named.local_peaks), **STEADY, **DRAWN},
         tolerance=SOLVED,
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "capacity.published",
-        "All requests can be served if every site has the capacity that its own requests need at "
-        "most. Sites that serve nothing have some of it.",
+        "All requests can be served if every site has the capacity that its own requests need "
+        "at most. Some of that capacity is at sites that serve nothing.",
         "Section 4.1, capacities",
         _unserved,
         Relation.AT_MOST,
-        one(counterexamples.local_peaks),
+        one(named.local_peaks),
         corrected_by=("edr.capacity",),
         tolerance=SOLVED,
-        **_INSTANCES,
     ),
-    claim(
+    about_requests(
         "compliance",
         "All served requests meet their objective, by whatever policy: routes that do not are "
-        "never offered. As a figure of merit it says nothing.",
+        "never offered. As a metric it carries no information.",
         "Constraint (9)",
         _compliance,
         Relation.EQUAL,
         {**STEADY, **DRAWN},
-        **_INSTANCES,
     ),
 )

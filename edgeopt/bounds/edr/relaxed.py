@@ -1,4 +1,4 @@
-r"""The relaxed training problem that Algorithm 1 plays, and the constants of its analysis.
+r"""The relaxed training problem that Algorithm 1 solves, and the constants of its analysis.
 
 .. math:: \min \sum_t c^t \cdot x^t \quad \text{s.t.} \quad \sum_t g^t(x^t) \le 0, \quad
     e^t \cdot x^t \le R^t, \quad 0 \le x^t \le u, \qquad g^t_i(x) = a^t_i - x_i
@@ -8,12 +8,13 @@ for the tasks that may train in a frame, and 0 for the others.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from edgeopt.bounds.paper import hashed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,30 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    r"""Costs, energies and rates of the training tasks, frame by frame.
+    """Costs, energies and rates of the training tasks, frame by frame."""
 
-    Parameters
-    ----------
-    cost
-        Cost of a round :math:`c`, shape [T, I].
-    energy
-        Energy of a round :math:`e \ge 0`, Wh, shape [T, I].
-    cap
-        Energy :math:`R` of each frame, Wh, infinity where there is none, shape [T].
-    rate
-        Rounds per frame that are wanted on average, :math:`a`, shape [T, I].
-    active
-        Whether a task may train in a frame, shape [T, I].
-    upper
-        Most rounds of a task in a frame, :math:`u`, shape [I].
-    """
-
-    cost: Floats
-    energy: Floats
-    cap: Floats
-    rate: Floats
-    active: NDArray[np.bool_]
-    upper: Floats
+    cost: Floats  # cost of a round c, shape [T, I]
+    energy: Floats  # energy of a round e \ge 0, Wh, shape [T, I]
+    cap: Floats  # energy R of each frame, Wh, infinity where there is none, shape [T]
+    rate: Floats  # rounds per frame that are wanted on average, a, shape [T, I]
+    active: NDArray[np.bool_]  # whether a task may train in a frame, shape [T, I]
+    upper: Floats  # most rounds of a task in a frame, u, shape [I]
 
     @classmethod
     def of(cls, given: EdrInstance | Relaxed) -> Relaxed:
@@ -66,10 +51,7 @@ class Relaxed:
 
     def fingerprint(self) -> str:
         """Return a hash of all numbers."""
-        digest = hashlib.sha256()
-        for name in ("cost", "energy", "cap", "rate", "active", "upper"):
-            digest.update(np.ascontiguousarray(getattr(self, name), dtype=float).tobytes())
-        return digest.hexdigest()[:16]
+        return hashed(self.cost, self.energy, self.cap, self.rate, self.active, self.upper)
 
     @property
     def frames(self) -> int:
@@ -155,5 +137,5 @@ class Relaxed:
         left = self.cap - self.energy @ wanted
         per_unit = self.energy.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(per_unit > 0, left / per_unit, np.inf)
-        return float(min((self.upper - wanted).min(), room.min()))
+            spare = np.where(per_unit > 0, left / per_unit, np.inf)
+        return float(min((self.upper - wanted).min(), spare.min()))

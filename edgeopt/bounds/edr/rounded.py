@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, NotApplicableError
-from edgeopt.bounds.edr.cases import TASKS
-from edgeopt.bounds.edr.evaluation import Evaluation, Planned
+from edgeopt.bounds.edr.evaluation import TASKS, Evaluation, Planned, claim
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.instances.edr import EdrInstance
-from edgeopt.rounding import pairwise_law
+from edgeopt.rounding import Law, pairwise_law
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from edgeopt.rounding import Law
 
 WIDEST = 8
 """Most fractional entries whose exact law is found."""
@@ -28,26 +26,16 @@ SMALLEST = 10**6
 """Largest denominator of rounds; theirs would be a power of two and long, if they were floats."""
 
 FEW = 6
-"""Frames of an instance that are looked at."""
+"""Most frames of an instance that are rounded."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Fractional rounds with the energy and the cost of each.
+    """Fractional rounds with the energy and the cost of each."""
 
-    Parameters
-    ----------
-    rounds
-        Fractional rounds, shape [I].
-    energy
-        Energy of a round, shape [I].
-    cost
-        Cost of a round, shape [I]; the energy by default.
-    """
-
-    rounds: tuple[Fraction, ...]
-    energy: tuple[Fraction, ...]
-    cost: tuple[Fraction, ...] = ()
+    rounds: tuple[Fraction, ...]  # fractional rounds, shape [I]
+    energy: tuple[Fraction, ...]  # energy of a round, shape [I]
+    cost: tuple[Fraction, ...] = ()  # cost of a round, shape [I]; the energy by default
 
     @classmethod
     def of(
@@ -122,43 +110,14 @@ def frames_of(given: EdrInstance | Planned | Relaxed | Frame) -> list[Frame]:
     return found
 
 
-@cache
-def half() -> Frame:
-    """Plan half a round of 1 Wh."""
-    return Frame.of([Fraction(1, 2)], [1])
-
-
-@cache
-def two() -> Frame:
-    """Plan 1/2 round of 1 Wh and 2/5 of 2 Wh."""
-    return Frame.of([Fraction(1, 2), Fraction(2, 5)], [1, 2])
-
-
-@cache
-def three() -> Frame:
-    """Plan 3/10, 3/5 and 7/10 rounds of 1, 3/2 and 4/5 Wh."""
-    tenth = Fraction(1, 10)
-    return Frame.of([3 * tenth, 6 * tenth, 7 * tenth], [1, Fraction(3, 2), Fraction(4, 5)])
-
-
-@cache
-def three_alike() -> Frame:
-    """Plan 3/5 of a round of each of three tasks, 1 Wh each."""
-    return Frame.of([Fraction(3, 5)] * 3, [1, 1, 1])
-
-
-HAND: dict[str, Callable[[], Frame]] = {"half()": half, "two()": two, "three()": three}
-"""Frames whose laws are found with a pencil."""
-
-ALIKE: dict[str, Callable[[], Frame]] = {"three_alike()": three_alike}
-"""Where Algorithm 2 to the letter goes wrong."""
-
-ON_FRAMES: dict[str, Any] = {
-    "instance_type": (EdrInstance, Planned, Relaxed, Frame),
-    "view": frames_of,
-}
-"""Fields of claims about single frames."""
-
 ROUNDED = Assumption(
     TASKS.name, TASKS.statement, lambda given: isinstance(given, Frame) or TASKS.holds(given)
 )
+
+about_frames = partial(
+    claim,
+    instance_type=(EdrInstance, Planned, Relaxed, Frame),
+    view=frames_of,
+    assumptions=(ROUNDED,),
+)
+"""Build a claim about fractional rounds of single frames."""

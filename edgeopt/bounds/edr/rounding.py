@@ -3,85 +3,72 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import rounded
-from edgeopt.bounds.edr.cases import STEADY, whole
-from edgeopt.bounds.edr.counterexamples import always_dropped
-from edgeopt.bounds.edr.evaluation import claim
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import Evaluation, claim, whole
+from edgeopt.bounds.edr.instances import HAND, STEADY, always_dropped
 from edgeopt.bounds.edr.relaxed import Relaxed
-from edgeopt.bounds.edr.rounded import HAND, ON_FRAMES, ROUNDED, Frame, mean, product
-from edgeopt.bounds.named import one
+from edgeopt.bounds.edr.rounded import Frame, about_frames, mean, product
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from edgeopt.bounds.edr.evaluation import Evaluation
     from edgeopt.rounding import Law
 
 
-def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Measurement:
+def _means(frames: Sequence[Frame], residual: str, margin: bool = False) -> Iterator[Measurement]:
     """Compare the expected rounds with the fractional ones, at the task where they differ most."""
-    found = []
     for frame in frames:
         means = mean(frame.law(residual, frame.hungriest if margin else None))
         i = max(range(len(means)), key=lambda i: abs(means[i] - frame.rounds[i]))
         proof = {"task": i, "means": means, "frame": frame}
-        found.append(Measurement(float(means[i]), float(frame.rounds[i]), proof))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(means[i]), float(frame.rounds[i]), proof)
 
 
 def _energies(frame: Frame, law: Law) -> list[Fraction]:
     return [product(frame.energy, outcome) for outcome in law]
 
 
-def _most_energy(frames: Sequence[Frame], residual: str, room: int) -> Measurement:
-    """Compare the most energy of an outcome with what was planned and `room` rounds more."""
-    found = []
+def _most_energy(frames: Sequence[Frame], residual: str, more: int) -> Iterator[Measurement]:
+    """Compare the most energy of an outcome with what was planned and so many rounds more."""
     for frame in frames:
         law = frame.law(residual)
-        limit = frame.spent + room * frame.hungriest
-        found.append(Measurement(float(max(_energies(frame, law))), float(limit), {"law": law}))
-    return worst(Relation.AT_MOST, found)
+        limit = frame.spent + more * frame.hungriest
+        yield Measurement(float(max(_energies(frame, law))), float(limit), {"law": law})
 
 
-def _most_energy_with_margin(frames: Sequence[Frame]) -> Measurement:
+def _most_energy_with_margin(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Compare the most energy of an outcome with the plan and margins of half and a whole round."""
-    found = []
     for frame in frames:
         for margin in (frame.hungriest / 2, frame.hungriest):
             most = max(_energies(frame, frame.law("bernoulli", margin)))
             proof = {"frame": frame, "margin": margin}
-            found.append(Measurement(float(most), float(frame.spent + margin), proof))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(float(most), float(frame.spent + margin), proof)
 
 
-def _least_energy(frames: Sequence[Frame]) -> Measurement:
-    found = []
+def _least_energy(frames: Sequence[Frame]) -> Iterator[Measurement]:
     for frame in frames:
         law = frame.law("floor")
         limit = frame.spent - frame.hungriest
-        found.append(Measurement(float(min(_energies(frame, law))), float(limit), {"law": law}))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(float(min(_energies(frame, law))), float(limit), {"law": law})
 
 
-def _lost(frames: Sequence[Frame]) -> Measurement:
+def _lost(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Sum what rounding down takes from all tasks that need energy, in expectation."""
-    found = []
     for frame in frames:
         means = mean(frame.law("floor"))
         lost = sum((frame.rounds[i] - means[i] for i in frame.mixed), Fraction(0))
-        found.append(Measurement(float(lost), 1.0, {"means": means}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(float(lost), 1.0, {"means": means})
 
 
-def _either(frames: Sequence[Frame]) -> Measurement:
+def _either(frames: Sequence[Frame]) -> Iterator[Measurement]:
     """Compare the expected energy above the plan with e v (1 - v), for a single fraction v."""
-    found = []
     for frame in frames:
         law, [i] = frame.law("bernoulli"), frame.mixed
         above = sum(
@@ -89,17 +76,14 @@ def _either(frames: Sequence[Frame]) -> Measurement:
             Fraction(0),
         )
         v = frame.rounds[i] % 1
-        found.append(Measurement(float(above), float(frame.energy[i] * v * (1 - v))))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(above), float(frame.energy[i] * v * (1 - v)))
 
 
-def _expected_cost(frames: Sequence[Frame], residual: str) -> Measurement:
-    found = []
+def _expected_cost(frames: Sequence[Frame], residual: str) -> Iterator[Measurement]:
     for frame in frames:
         after = product(frame.cost, mean(frame.law(residual)))
         before = product(frame.cost, frame.rounds)
-        found.append(Measurement(float(after), float(before), {"frame": frame}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(after), float(before), {"frame": frame})
 
 
 def _carried(view: Evaluation) -> Measurement:
@@ -117,7 +101,7 @@ def _carried(view: Evaluation) -> Measurement:
     return Measurement(float(points.sum()) - total, 1.0, {"carry": carry})
 
 
-_INSTANCES: dict[str, Callable[[], Any]] = {**HAND, **STEADY}
+_INSTANCES = {**HAND, **STEADY}
 SINGLE = Assumption(
     "a single fraction",
     "one frame with one task whose rounds are not whole",
@@ -131,51 +115,43 @@ ALONE = Assumption(
 )
 
 CLAIMS = (
-    claim(
+    about_frames(
         "lemma1.mean",
         r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn.",
         "Lemma 1, requirement (3)",
         lambda frames: _means(frames, "bernoulli"),
         Relation.EQUAL,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.energy",
         r"$e \cdot \bar x \le e \cdot x$ surely if the last fraction is rounded down.",
         "Lemma 1, requirement (2)",
         lambda frames: _most_energy(frames, "floor", 0),
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.published",
         r"$\mathbb{E} \bar x_i = x_i$ with Algorithm 2 as printed, which rounds the last fraction "
         "down.",
         "Lemma 1, requirement (3)",
         lambda frames: _means(frames, "floor"),
         Relation.EQUAL,
-        {"half()": rounded.half},
-        assumptions=(ROUNDED,),
+        one(named.half),
         corrected_by=("edr.lemma1.mean", "edr.lemma1.energy", "edr.lemma1.lost"),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.drawn",
         r"$e \cdot \bar x \le e \cdot x$ surely although the last fraction is drawn, as "
         "requirement (3) needs.",
         "Lemma 1, requirement (2)",
         lambda frames: _most_energy(frames, "bernoulli", 0),
         Relation.AT_MOST,
-        {"half()": rounded.half},
-        assumptions=(ROUNDED,),
+        one(named.half),
         corrected_by=("edr.lemma1.near", "edr.margin.energy", "edr.lemma1.either"),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.near",
         r"$e \cdot \bar x \le e \cdot x + \max_i e_i$ over the tasks with fractions, surely, if "
         "the last fraction is drawn.",
@@ -183,10 +159,8 @@ CLAIMS = (
         lambda frames: _most_energy(frames, "bernoulli", 1),
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.kept",
         r"$e \cdot \bar x \ge e \cdot x - \max_i e_i$ over the tasks with fractions, surely, if "
         "the last fraction is rounded down.",
@@ -194,10 +168,8 @@ CLAIMS = (
         _least_energy,
         Relation.AT_LEAST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.lost",
         r"$\sum_i (x_i - \mathbb{E} \bar x_i) \le 1$ in a frame if the last fraction is rounded "
         "down.",
@@ -205,32 +177,27 @@ CLAIMS = (
         _lost,
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma1.either",
         r"A single fraction v that keeps its mean exceeds its energy by $e v (1 - v) > 0$ in "
         "expectation: no rounding fulfils both requirements.",
         "Lemma 1",
         _either,
         Relation.EQUAL,
-        {"half()": rounded.half},
+        one(named.half),
         assumptions=(SINGLE,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "margin.mean",
-        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of "
-        r"$\max_i e_i$ has room for it.",
+        r"$\mathbb{E} \bar x_i = x_i$ if the last fraction is drawn wherever a margin of $\max_i "
+        "e_i$ allows it.",
         "Lemma 1, with a margin",
         lambda frames: _means(frames, "bernoulli", margin=True),
         Relation.EQUAL,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "margin.energy",
         r"$e \cdot \bar x \le e \cdot x + m$ surely with a margin m, so that a point planned under "
         r"$R - m$ keeps R; measured for $m = \max_i e_i$ and half of it.",
@@ -238,8 +205,6 @@ CLAIMS = (
         _most_energy_with_margin,
         Relation.AT_MOST,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
     claim(
         "carry",
@@ -251,7 +216,7 @@ CLAIMS = (
         {**STEADY, **one(always_dropped, 100)},
         assumptions=(ALONE,),
     ),
-    claim(
+    about_frames(
         "lemma2",
         r"$\mathbb{E} f(\bar x) = f(x)$, and with it $\mathbb{E} g(\bar x) = g(x)$, if the last "
         "fraction is drawn.",
@@ -259,19 +224,15 @@ CLAIMS = (
         lambda frames: _expected_cost(frames, "bernoulli"),
         Relation.EQUAL,
         _INSTANCES,
-        assumptions=(ROUNDED,),
-        **ON_FRAMES,
     ),
-    claim(
+    about_frames(
         "lemma2.published",
         r"$\mathbb{E} f(\bar x) = f(x)$ with Algorithm 2 as printed, which rounds the last "
         "fraction down.",
         "Lemma 2",
         lambda frames: _expected_cost(frames, "floor"),
         Relation.EQUAL,
-        {"half()": rounded.half},
-        assumptions=(ROUNDED,),
+        one(named.half),
         corrected_by=("edr.lemma2",),
-        **ON_FRAMES,
     ),
 )

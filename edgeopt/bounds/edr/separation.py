@@ -1,4 +1,4 @@
-"""What taking the problem apart may cost: the constant of Lemma 5, as printed and as it can be.
+"""What separating training and serving may cost: the constant of Lemma 5, printed and corrected.
 
 All take the instance as given: costs are weighted, and the paper's letters stand for
 :math:`r^t` the cost of a Wh, :math:`E_{ij}` the energy of a round on a client and
@@ -7,64 +7,41 @@ All take the instance as given: costs are weighted, and the paper's letters stan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import AFFORDABLE, CAPPED, DRAWN, PRICED, STEADY
-from edgeopt.bounds.edr.evaluation import SOLVED, claim
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import AFFORDABLE, CAPPED, PRICED, Evaluation, claim
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.serving import require_whole
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.edr import named_instances
+from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import conditions, find_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.instances.edr import EdrInstance
 
     Floats = NDArray[np.float64]
 
 
 class Parts(NamedTuple):
-    """Maxima and minima that the constants are made of.
+    """Maxima and minima that the constants are made of."""
 
-    Attributes
-    ----------
-    energy_cost
-        Largest cost of all energy under a cap, max over t of r R.
-    delay_per_energy
-        Largest delay cost of a client's round per cost of its energy.
-    round_energy
-        Least over tasks, clients and frames of r E Q.
-    task_energy
-        Sum over the tasks of their least r e Q.
-    serving_energy, serving_energy_priced
-        Largest d C / min S over sites and types, without the price and with it.
-    serving_delay
-        Largest delay cost times C / min S over routes.
-    asked_energy, asked_energy_priced
-        Least d w, without the price and with it.
-    asked_delay
-        Least delay cost times w over routes.
-    """
-
-    energy_cost: float
-    delay_per_energy: float
-    round_energy: float
-    task_energy: float
+    energy_cost: float  # largest cost of all energy under a cap, max over t of r R
+    delay_per_energy: float  # largest delay cost of a client's round per cost of its energy
+    round_energy: float  # least over tasks, clients and frames of r E Q
+    task_energy: float  # sum over the tasks of their least r e Q
+    # Largest d C / min S over sites and types, without the price and with it
     serving_energy: float
     serving_energy_priced: float
-    serving_delay: float
+    serving_delay: float  # largest delay cost times C / min S over routes
+    # Least d w, without the price and with it
     asked_energy: float
     asked_energy_priced: float
-    asked_delay: float
+    asked_delay: float  # least delay cost times w over routes
 
 
 def parts(instance: EdrInstance) -> Parts:
@@ -173,22 +150,22 @@ def route_spread(instance: EdrInstance) -> float:
 BOUNDED = (PRICED, AFFORDABLE, CAPPED)
 """What the constants of Lemma 5 assume."""
 
-CAPPED_INSTANCES: dict[str, Callable[[], Any]] = {
+CAPPED_INSTANCES = {
     **one(named_instances.lemma5),
     **one(named_instances.theorem3),
-    **one(counterexamples.dear_requests),
-    **one(counterexamples.cheap_requests),
+    **one(named.dear_requests),
+    **one(named.cheap_requests),
     **STEADY,
     **DRAWN,
 }
 """Instances with caps in all or some frames."""
 
-SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(counterexamples.alternating_price, 16)}
+SEPARATE_INSTANCES = {**CAPPED_INSTANCES, **one(named.alternating_price, 16)}
 """Instances on which training and serving apart is compared with both together."""
 
 
 def _served_energy(view: Evaluation) -> float:
-    """Cost of the energy of the requests, served together beside the even rates."""
+    """Cost of the energy of the requests, served together with the even rates trained."""
     total = 0.0
     for t in range(view.problem.frames):
         found = require_whole(view.serving.together(t, view.problem.rate[t]), t)
@@ -226,12 +203,12 @@ CLAIMS = (
     ),
     claim(
         "equation55.published",
-        r"$\sum r d y \le T D J \max_{kn} (d_{kn} C_k) / \min_n S_n$, where the proof forgets that "
-        "a cost of energy has a price.",
+        r"$\sum r d y \le T D J \max_{kn} (d_{kn} C_k) / \min_n S_n$; the proof omits the price "
+        "of energy.",
         "Lemma 5, proof, equations (49) and (55)",
         lambda view: _equation55(view, published=True),
         Relation.AT_MOST,
-        one(counterexamples.dear_requests),
+        one(named.dear_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
         corrected_by=("edr.equation55",),
@@ -248,11 +225,11 @@ CLAIMS = (
     ),
     claim(
         "equation57.published",
-        r"$\sum r d y^* \ge T D N J \min (d w)$, where the proof forgets the price.",
+        r"$\sum r d y^* \ge T D N J \min (d w)$; the proof omits the price.",
         "Lemma 5, proof, equations (49) and (57)",
         lambda view: _equation57(view, published=True),
         Relation.AT_LEAST,
-        one(counterexamples.cheap_requests),
+        one(named.cheap_requests),
         assumptions=BOUNDED,
         tolerance=SOLVED,
         corrected_by=("edr.equation57",),

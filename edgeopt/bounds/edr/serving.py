@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.models.edr.routing import conditions, routing_problem, solve_routing
+from edgeopt.bounds.paper import once
+from edgeopt.models.edr.routing import RoutingPlan, conditions, routing_problem, solve_routing
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.models.edr.routing import RoutingPlan, RoutingProblem
-
-    Floats = NDArray[np.float64]
 
 MOST_ROUTES = 20_000
 """Routes of a frame beyond which nothing is compared."""
@@ -24,18 +22,10 @@ MOST_ROUTES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """How the requests of a frame are served.
+    """How the requests of a frame are served."""
 
-    Parameters
-    ----------
-    plans
-        One plan per slot, or one for all slots together.
-    price
-        Cost of a Wh at the price of the frame.
-    """
-
-    plans: tuple[RoutingPlan, ...]
-    price: float
+    plans: tuple[RoutingPlan, ...]  # one plan per slot, or one for all slots together
+    price: float  # cost of a Wh at the price of the frame
 
     @property
     def whole(self) -> bool:
@@ -57,7 +47,7 @@ class Served:
 
     @property
     def objective(self) -> float:
-        """What was minimised, with the prices of what must not happen."""
+        """What was minimised, penalties included."""
         return float(sum(plan.objective for plan in self.plans))
 
     def cost(self, delay_weight: float) -> float:
@@ -67,68 +57,54 @@ class Served:
 
 
 class Serving:
-    """Serves the frames of an instance, each question once.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    """
+    """Serves the requests of an instance, frame by frame."""
 
     def __init__(self, instance: EdrInstance) -> None:
         self.instance = instance
-        self._known: dict[object, Served] = {}
 
     def slot_by_slot(self, frame: int, rounds: ArrayLike, *, price: float | None = None) -> Served:
         """Serve each slot with its part of energy and computation, as Algorithm 3 does."""
-        energy, load = self._trained(frame, rounds)
         chosen = float(self.instance.price[frame]) if price is None else price
-        key = ("slots", frame, energy, load.tobytes(), chosen)
-        if key not in self._known:
-            count = self.instance.slots
-            budget = (float(self.instance.cap[frame]) - energy) / count
-            problems = [
-                self._problem(frame, [slot], load, budget, chosen, "even") for slot in range(count)
-            ]
-            self._keep(key, frame, problems)
-        return self._known[key]
+        return self._served(frame, *self._trained(frame, rounds), chosen, "even")
 
     def together(self, frame: int, rounds: ArrayLike) -> Served:
         """Serve all slots of a frame together at its price, the best that can be done."""
-        energy, load = self._trained(frame, rounds)
-        key = ("frame", frame, energy, load.tobytes())
-        if key not in self._known:
-            budget = float(self.instance.cap[frame]) - energy
-            price = float(self.instance.price[frame])
-            slots = list(range(self.instance.slots))
-            self._keep(key, frame, [self._problem(frame, slots, load, budget, price, "free")])
-        return self._known[key]
+        price = float(self.instance.price[frame])
+        return self._served(frame, *self._trained(frame, rounds), price, "free")
 
-    def _trained(self, frame: int, rounds: ArrayLike) -> tuple[float, Floats]:
+    def _trained(self, frame: int, rounds: ArrayLike) -> tuple[float, tuple[float, ...]]:
+        """Return the energy and the load of every site that training takes."""
         done = np.asarray(rounds, dtype=float)
         energy = float(self.instance.round_energy[frame] @ done)
-        return energy, done @ self.instance.round_work
+        return energy, tuple((done @ self.instance.round_work).tolist())
 
-    def _problem(
-        self, frame: int, slots: list[int], load: Floats, budget: float, price: float, split: str
-    ) -> RoutingProblem:
-        shown = [conditions(self.instance, frame, slot) for slot in slots]
-        problem = routing_problem(
-            self.instance,
-            shown,
-            price=price,
-            training=load,
-            budget=budget,
-            split=split,  # type: ignore[arg-type]
-        )
-        if problem.routes > MOST_ROUTES:
-            raise NotApplicableError(f"has {problem.routes} routes, too many to compare")
-        return problem
-
-    def _keep(self, key: object, frame: int, problems: list[RoutingProblem]) -> None:
-        plans = tuple(solve_routing(problem) for problem in problems)
-        price = self.instance.energy_weight * float(self.instance.price[frame])
-        self._known[key] = Served(plans, price)
+    @once
+    def _served(
+        self,
+        frame: int,
+        energy: float,
+        load: tuple[float, ...],
+        price: float,
+        split: Literal["even", "free"],
+    ) -> Served:
+        """Serve the slots of a frame, each with an even part of what training leaves, or freely."""
+        instance, count = self.instance, self.instance.slots
+        left = float(instance.cap[frame]) - energy
+        parts = [[slot] for slot in range(count)] if split == "even" else [list(range(count))]
+        plans = []
+        for slots in parts:
+            problem = routing_problem(
+                instance,
+                [conditions(instance, frame, slot) for slot in slots],
+                price=price,
+                training=np.array(load),
+                budget=left / len(parts),
+                split=split,
+            )
+            if problem.routes > MOST_ROUTES:
+                raise NotApplicableError(f"has {problem.routes} routes, too many to compare")
+            plans.append(solve_routing(problem))
+        return Served(tuple(plans), instance.energy_weight * float(instance.price[frame]))
 
 
 def require_whole(served: Served, frame: int) -> Served:

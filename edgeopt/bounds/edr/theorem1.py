@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, NONNEGATIVE, STEADY, TASKS
-from edgeopt.bounds.edr.evaluation import SOLVED, claim
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import NONNEGATIVE, TASKS, Evaluation, claim
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
 from edgeopt.bounds.edr.rounded import SMALLEST, WIDEST, Frame, mean
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.edr.evaluation import Evaluation
 
 LONGEST = 120
 """Most frames whose laws are found."""
@@ -44,7 +43,7 @@ def _floats(rounds: tuple[Fraction, ...]) -> list[float]:
 
 
 def _cost(view: Evaluation, frame: int, rounds: list[float]) -> float:
-    """Cost of training and of serving, with the prices of what must not happen."""
+    """Cost of training and of serving, penalties included."""
     instance = view.instance
     if (rounds @ instance.round_work > instance.capacity * instance.slots * (1 + 1e-12)).any():
         raise NotApplicableError(f"frame {frame}: more may be trained than a site can do")
@@ -62,14 +61,9 @@ def _before_and_after(view: Evaluation) -> Iterator[tuple[int, Frame, float, flo
         yield t, frame, after, _cost(view, t, _floats(frame.rounds))
 
 
-def _expected_cost(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(after, before, {"frame": t, "rounds": frame.rounds})
-            for t, frame, after, before in _before_and_after(view)
-        ),
-    )
+def _expected_cost(view: Evaluation) -> Iterator[Measurement]:
+    for t, frame, after, before in _before_and_after(view):
+        yield Measurement(after, before, {"frame": t, "rounds": frame.rounds})
 
 
 def _regrets(view: Evaluation) -> Measurement:
@@ -120,14 +114,6 @@ def _fits(view: Evaluation, residual: str) -> tuple[float, float]:
     return tuple(float(np.linalg.norm(np.maximum(m, 0.0))) for m in (after, before))  # type: ignore[return-value]
 
 
-def _fit_drawn(view: Evaluation) -> Measurement:
-    return Measurement(*_fits(view, "bernoulli"))
-
-
-def _fit_down(view: Evaluation) -> Measurement:
-    return Measurement(*_fits(view, "floor"))
-
-
 def _fit_down_plus_horizon(view: Evaluation) -> Measurement:
     after, before = _fits(view, "floor")
     return Measurement(after, before + view.problem.frames)
@@ -136,14 +122,14 @@ def _fit_down_plus_horizon(view: Evaluation) -> Measurement:
 CLAIMS = (
     claim(
         "theorem1",
-        r"$\mathbb{E}[c \cdot \bar x + V(\bar x)] \ge c \cdot x + V(x)$ in every frame if the last "
-        "fraction is drawn: the cost V of serving is convex in what is trained (Jensen), so that "
-        "rounding raises it if anything. Prices of what must not happen are counted in, and no "
-        "site is to train more than it can do.",
+        r"$\mathbb{E}[c \cdot \bar x + V(\bar x)] \ge c \cdot x + V(x)$ in every frame if the "
+        "last fraction is drawn: the cost V of serving is convex in what is trained (Jensen), "
+        "so that rounding raises it if anything. Penalties are included, and no site may train "
+        "more than it can do.",
         "Theorem 1, corrected",
         _expected_cost,
         Relation.AT_LEAST,
-        {**one(counterexamples.jensen_half), **STEADY, **DRAWN},
+        {**one(named.jensen_half), **STEADY, **DRAWN},
         assumptions=(TASKS,),
         tolerance=SOLVED,
     ),
@@ -154,7 +140,7 @@ CLAIMS = (
         "Theorem 1, corrected",
         _regrets_apart,
         Relation.AT_MOST,
-        {**STEADY, **one(counterexamples.uncapped)},
+        {**STEADY, **one(named.uncapped)},
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
     ),
@@ -165,7 +151,7 @@ CLAIMS = (
         "Theorem 1",
         _regrets,
         Relation.AT_MOST,
-        one(counterexamples.jensen_half),
+        one(named.jensen_half),
         assumptions=(TASKS, NONNEGATIVE),
         tolerance=SOLVED,
         corrected_by=("edr.theorem1", "edr.theorem1.apart"),
@@ -175,9 +161,9 @@ CLAIMS = (
         r"$\mathrm{Fit} = \widetilde{\mathrm{Fit}}$ if the last fraction is drawn; the constants "
         r"M, K and $\varkappa$ of the paper are not needed.",
         "Theorem 1, equation (21)",
-        _fit_drawn,
+        lambda view: Measurement(*_fits(view, "bernoulli")),
         Relation.EQUAL,
-        {**one(counterexamples.always_dropped, 100), **STEADY, **DRAWN},
+        {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
     ),
     claim(
@@ -187,7 +173,7 @@ CLAIMS = (
         "Theorem 1, corrected for Algorithm 2 as printed",
         _fit_down_plus_horizon,
         Relation.AT_MOST,
-        {**one(counterexamples.always_dropped, 100), **STEADY, **DRAWN},
+        {**one(named.always_dropped, 100), **STEADY, **DRAWN},
         assumptions=(TASKS,),
     ),
     claim(
@@ -196,9 +182,9 @@ CLAIMS = (
         "the last fraction down: a task whose fraction is the same in every frame is never "
         "trained.",
         "Theorem 1, equation (21)",
-        _fit_down,
+        lambda view: Measurement(*_fits(view, "floor")),
         Relation.AT_MOST,
-        one(counterexamples.always_dropped, 100),
+        one(named.always_dropped, 100),
         assumptions=(TASKS,),
         corrected_by=("edr.fit", "edr.fit.down", "edr.carry"),
     ),

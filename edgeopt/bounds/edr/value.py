@@ -1,19 +1,22 @@
-"""What training does to the cost of serving: convex, monotone, and no matter of how it is split."""
+"""The cost of serving as training grows: convexity, monotony, and the split over slots."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.edr import counterexamples
-from edgeopt.bounds.edr.cases import DRAWN, STEADY
-from edgeopt.bounds.edr.evaluation import SOLVED, Planned, claim
-from edgeopt.bounds.named import one
+from edgeopt.bounds.claim import Measurement
+from edgeopt.bounds.edr import instances as named
+from edgeopt.bounds.edr.evaluation import Evaluation, about_requests
+from edgeopt.bounds.edr.instances import DRAWN, STEADY
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edr import EdrInstance, named_instances
 from edgeopt.models.edr.routing import (
+    RoutingPlan,
+    RoutingProblem,
     conditions,
     dual_bound,
     routing_problem,
@@ -26,13 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.edr.evaluation import Evaluation
-    from edgeopt.models.edr.routing import RoutingPlan, RoutingProblem
-
     Floats = NDArray[np.float64]
 
 FEW = 3
-"""Frames that are looked at."""
+"""Most frames that are measured."""
 
 LARGEST = 4000
 """Routes of a frame up to which a program is written out in full."""
@@ -47,7 +47,7 @@ def compared(objective: float, best: RoutingPlan) -> Measurement:
 
 
 def _value(instance: EdrInstance, frame: int, load: Floats, budget: float) -> float:
-    """Cost of serving the first slot, with the prices of what must not happen."""
+    """Cost of serving the first slot, penalties included."""
     problem = routing_problem(
         instance,
         conditions(instance, frame, 0),
@@ -71,27 +71,23 @@ def _pairs(view: Evaluation) -> Iterator[tuple[int, tuple[Floats, float], tuple[
             yield frame, (first, float(low)), (second, float(high))
 
 
-def _convex(view: Evaluation) -> Measurement:
-    found = []
+def _convex(view: Evaluation) -> Iterator[Measurement]:
     for frame, (load, budget), (other, more) in _pairs(view):
         middle = _value(view.instance, frame, (load + other) / 2, (budget + more) / 2)
         ends = _value(view.instance, frame, load, budget)
         ends += _value(view.instance, frame, other, more)
-        found.append(Measurement(middle, ends / 2, {"frame": frame}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(middle, ends / 2, {"frame": frame})
 
 
-def _monotone(view: Evaluation) -> Measurement:
-    found = []
+def _monotone(view: Evaluation) -> Iterator[Measurement]:
     for frame, (load, budget), (other, more) in _pairs(view):
         best = _value(view.instance, frame, load, more)
         worse = _value(view.instance, frame, other, budget)
-        found.append(Measurement(best, worse, {"frame": frame}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(best, worse, {"frame": frame})
 
 
 def frame_problem(view: Evaluation, frame: int, split: str) -> RoutingProblem:
-    """Return all slots of a frame together, beside its fractional rounds."""
+    """Return all slots of a frame together, with its fractional rounds trained."""
     instance = view.instance
     rounds = view.points[frame] if instance.tasks else np.zeros(0)
     return routing_problem(
@@ -149,8 +145,8 @@ def _explicit_optimum(problem: RoutingProblem, training: Floats) -> float:
     return unit * float(answer.fun) if answer.status == 0 else np.inf
 
 
-def _eliminated(view: Evaluation) -> Measurement:
-    instance, found = view.instance, []
+def _eliminated(view: Evaluation) -> Iterator[Measurement]:
+    instance = view.instance
     for frame in range(min(FEW, instance.frames)):
         problem = frame_problem(view, frame, "free")
         rounds = view.points[frame] if instance.tasks else np.zeros(0)
@@ -159,8 +155,7 @@ def _eliminated(view: Evaluation) -> Measurement:
         if problem.routes <= LARGEST and fits:
             explicit = _explicit_optimum(problem, training)
             plan = solve_routing(problem)
-            found.append(Measurement(plan.objective, explicit, {"frame": frame}, size=plan.size))
-    return worst(Relation.EQUAL, found)
+            yield Measurement(plan.objective, explicit, {"frame": frame}, size=plan.size)
 
 
 def _splits(view: Evaluation) -> Iterator[tuple[RoutingPlan, RoutingPlan]]:
@@ -170,26 +165,22 @@ def _splits(view: Evaluation) -> Iterator[tuple[RoutingPlan, RoutingPlan]]:
         yield solve_routing(even), solve_routing(free)
 
 
-def _even_split(view: Evaluation) -> Measurement:
+def _even_split(view: Evaluation) -> Iterator[Measurement]:
     pairs = _splits(view)
-    return worst(Relation.AT_LEAST, (compared(even.objective, free) for even, free in pairs))
+    for even, free in pairs:
+        yield compared(even.objective, free)
 
 
-def _left_out(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                float(even.unserved.sum()),
-                float(free.unserved.sum()),
-                size=float(free.problem.demand.sum()),
-            )
-            for even, free in _splits(view)
-        ),
-    )
+def _left_out(view: Evaluation) -> Iterator[Measurement]:
+    for even, free in _splits(view):
+        yield Measurement(
+            float(even.unserved.sum()),
+            float(free.unserved.sum()),
+            size=float(free.problem.demand.sum()),
+        )
 
 
-_VALUE_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": SOLVED}
+about_serving = partial(about_requests, tolerance=SOLVED)
 
 _INSTANCES = {
     **DRAWN,
@@ -207,19 +198,16 @@ def _problems(view: Evaluation) -> Iterator[RoutingProblem]:
         yield frame_problem(view, frame, "even")
 
 
-def _mixed(view: Evaluation) -> Measurement:
+def _mixed(view: Evaluation) -> Iterator[Measurement]:
     """Compare slots with one price, both sides of it mixed, with what that price proves."""
-    found = []
     for problem in _problems(view):
         plan = solve_frame(problem, budget="price")
         proven = dual_bound(problem, plan.prices, plan.penalties)
-        found.append(Measurement(plan.objective, proven, size=plan.size))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(plan.objective, proven, size=plan.size)
 
 
-def _one_side(view: Evaluation) -> Measurement:
+def _one_side(view: Evaluation) -> Iterator[Measurement]:
     """Compare the plan at the least price that keeps the budget with the best plan."""
-    found = []
     for problem in _problems(view):
         best = solve_routing(problem)
         if best.excess > 0 or best.unserved.sum() > 0 or np.isinf(problem.budget):
@@ -232,24 +220,22 @@ def _one_side(view: Evaluation) -> Measurement:
             low, high = (low, middle) if kept else (middle, high)
         plan = solve_routing(free.with_price(high))
         cost = float(plan.flow @ problem.cost)
-        found.append(Measurement(cost, best.cost, {"price": high}, size=best.size))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(cost, best.cost, {"price": high}, size=best.size)
 
 
-_PARTED_INSTANCES = {"instance_type": (EdrInstance, Planned), "tolerance": 10 * SOLVED}
+about_prices = partial(about_serving, tolerance=10 * SOLVED)
 
 CLAIMS = (
-    claim(
+    about_serving(
         "value.convex",
-        "The cost of serving a slot is convex in the training load and the budget together, the "
-        "prices of what must not happen counted in.",
+        "The cost of serving a slot is convex in the training load and the budget together, "
+        "penalties included.",
         "Algorithm 3",
         _convex,
         Relation.AT_MOST,
         _INSTANCES,
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "value.monotone",
         "The cost of serving a slot does not grow with the budget, nor fall with the training "
         "load.",
@@ -257,9 +243,8 @@ CLAIMS = (
         _monotone,
         Relation.AT_MOST,
         _INSTANCES,
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "elimination",
         r"$z_k = \sum_\tau z_{k\tau}$ and $z_{k\tau} + \mathrm{load}_{k\tau} \le C_k$ hold for "
         r"some $z_{k\tau} \ge 0$ if and only if every $\mathrm{load}_{k\tau} \le C_k$ and $z_k + "
@@ -268,30 +253,27 @@ CLAIMS = (
         _eliminated,
         Relation.EQUAL,
         _INSTANCES,
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_serving(
         "even_split",
         "Serving costs at least as much if training takes the same part of every slot as if it "
         "takes what requests leave of the frame, under one budget of energy for the frame.",
         "Equation (10)",
         _even_split,
         Relation.AT_LEAST,
-        {**_INSTANCES, **one(counterexamples.spread_training)},
-        **_VALUE_INSTANCES,
+        {**_INSTANCES, **one(named.spread_training)},
     ),
-    claim(
+    about_serving(
         "even_split.published",
         "No request is left out that could be served if training took what requests leave of the "
         "frame.",
         "Equation (10)",
         _left_out,
         Relation.AT_MOST,
-        one(counterexamples.spread_training),
+        one(named.spread_training),
         corrected_by=("edr.even_split", "edr.elimination"),
-        **_VALUE_INSTANCES,
     ),
-    claim(
+    about_prices(
         "price.mix",
         "With one price of energy for all slots of a frame, the mix of the plans just below and "
         "just above it that meets the budget is optimal for the frame.",
@@ -299,9 +281,8 @@ CLAIMS = (
         _mixed,
         Relation.EQUAL,
         {**one(named_instances.mixed_price), **DRAWN, **STEADY},
-        **_PARTED_INSTANCES,
     ),
-    claim(
+    about_prices(
         "price.one_side",
         "With one price of energy for all slots of a frame, the plan at the least price that keeps "
         "the budget is optimal for the frame.",
@@ -310,6 +291,5 @@ CLAIMS = (
         Relation.EQUAL,
         one(named_instances.mixed_price),
         corrected_by=("edr.price.mix",),
-        **_PARTED_INSTANCES,
     ),
 )

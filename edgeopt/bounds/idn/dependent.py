@@ -5,15 +5,25 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import CHOICE, COVERED, DRAWN, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, Adversary, Evaluation, alike, claim, free
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError, worst
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    COVERED,
+    NOISE,
+    WHOLE,
+    Adversary,
+    Evaluation,
+    alike,
+    claim,
+    free,
+)
+from edgeopt.bounds.idn.instances import DRAWN
 from edgeopt.bounds.idn.law import (
     WIDEST,
     Knapsack,
@@ -23,13 +33,13 @@ from edgeopt.bounds.idn.law import (
     mean,
     node_law,
 )
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,25 +54,22 @@ def _sandwich(
     view: Evaluation,
     gain: Callable[[Slot, NDArray[np.float64]], NDArray[np.float64]],
     bounding: Callable[[Slot, NDArray[np.float64]], NDArray[np.float64]],
-) -> Measurement:
-    """Return the smallest room in Lambda <= G <= Lambda / psi, as an excess over 0."""
-    found = []
+) -> Iterator[Measurement]:
+    """Measure by how much Lambda <= G <= Lambda / psi is violated, slot by slot."""
     for slot in view.slots:
-        scale = sum(kind.cost[-1] * kind.requests for kind in slot.types)
         g, product = gain(slot, view.allocations), bounding(slot, view.allocations)
         excess = np.maximum(product - g, g - product / PSI)
         row = int(np.argmax(excess))
-        largest = _near(float(excess[row]), 0.0, scale)
+        largest = _near(float(excess[row]), 0.0, slot.scale)
         proof = {"gain": g[row], "bounding": product[row], "allocation": row}
-        found.append(Measurement(largest, 0.0, proof))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(largest, 0.0, proof)
 
 
-def _published(view: Evaluation) -> Measurement:
+def _published(view: Evaluation) -> Measured:
     return _sandwich(view, lambda slot, x: slot.ranked(x), lambda slot, x: slot.bounding(x))
 
 
-def _capped(view: Evaluation) -> Measurement:
+def _capped(view: Evaluation) -> Measured:
     """Caps leave the gain of whole models as it is; elsewhere they belong to the statement."""
 
     def gain(slot: Slot, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -72,37 +79,15 @@ def _capped(view: Evaluation) -> Measurement:
     return _sandwich(view, gain, lambda slot, x: slot.capped_bounding(x))
 
 
-def _capped_is_gain(view: Evaluation) -> Measurement:
+def _capped_is_gain(view: Evaluation) -> Iterator[Measurement]:
     whole = view.integral.reshape(len(view.integral), -1)
     whole = whole[((whole == 0) | (whole == 1)).all(axis=1)]
-    return worst(
-        Relation.EQUAL,
-        (
-            alike(
-                slot.capped(whole),
-                slot.ranked(whole),
-                sum(kind.cost[-1] * kind.requests for kind in slot.types),
-            )
-            for slot in view.slots
-        ),
-    )
-
-
-@cache
-def hand_checked() -> Knapsack:
-    """Three entries whose law is easily found with a pencil: (1/2, 1/3, 3/4), sizes 2, 3, 4."""
-    return Knapsack.of([Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4])
-
-
-@cache
-def thirds() -> Knapsack:
-    """Three entries 2/3 of unit size, which fill a budget of 2.
-
-    With one uniform per item the uniform of item 0 decides twice: items 0 and 1 go to (1, 1/3) or
-    (1/3, 1) as it is below 1/2 or not, and in the second case it is never below 1/3 again. So the
-    marginals become 1/2, 2/3 and 5/6.
-    """
-    return Knapsack.of([Fraction(2, 3)] * 3, [1, 1, 1])
+    for slot in view.slots:
+        yield alike(
+            slot.capped(whole),
+            slot.ranked(whole),
+            slot.scale,
+        )
 
 
 def _nodes(given: IdnInstance | Adversary | Knapsack) -> list[Knapsack]:
@@ -125,31 +110,27 @@ def _shipped(case: Knapsack) -> dict[tuple[int, ...], Fraction]:
     return node_law(case.point, case.size)
 
 
-def _marginals(cases: list[Knapsack]) -> Measurement:
-    found = []
+def _marginals(cases: list[Knapsack]) -> Iterator[Measurement]:
     for case in cases:
         means = mean(_shipped(case))
         m = max(range(len(means)), key=lambda m: abs(means[m] - case.point[m]))
-        found.append(Measurement(float(means[m]), float(case.point[m]), {"marginals": means}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(means[m]), float(case.point[m]), {"marginals": means})
 
 
-def _overshoot(cases: list[Knapsack]) -> Measurement:
+def _overshoot(cases: list[Knapsack]) -> Iterator[Measurement]:
     """Compare the largest size of an outcome with the fractional size plus the largest model."""
-    found = []
     for case in cases:
         budget = float(_total(case.point, case.size))
         mixed = [s for y, s in zip(case.point, case.size, strict=True) if 0 < y < 1]
         largest = max(float(_total(outcome, case.size)) for outcome in _shipped(case))
-        found.append(Measurement(largest, budget + float(max(mixed, default=0))))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(largest, budget + float(max(mixed, default=0)))
 
 
 def _total(entries: Sequence[Fraction | int], size: Sequence[Fraction]) -> Fraction:
     return sum((y * s for y, s in zip(entries, size, strict=True)), Fraction(0))
 
 
-def _first_pair(cases: list[Knapsack]) -> Measurement:
+def _first_pair(cases: list[Knapsack]) -> Measured:
     """Round two entries alone and compare their product moment with the formula."""
     found = []
     for case in cases:
@@ -163,7 +144,7 @@ def _first_pair(cases: list[Knapsack]) -> Measurement:
         found.append(Measurement(float(both), float(y * z - s / u * up * down)))
     if not found:
         raise NotApplicableError("no two fractional entries at one node")
-    return worst(Relation.EQUAL, found)
+    return found
 
 
 def _all_subsets(cases: list[Knapsack]) -> Measurement:
@@ -187,19 +168,14 @@ def _all_subsets(cases: list[Knapsack]) -> Measurement:
     return Measurement(float(excess), 0.0, {"subset": chosen, "point": case.point})
 
 
-def _expected_product(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(found.mean(slot.bounding), float(slot.bounding(found.flat)[0]))
-            for found, slot in expectations(view)
-        ),
-    )
+def _expected_product(view: Evaluation) -> Iterator[Measurement]:
+    for found, slot in expectations(view):
+        yield Measurement(found.mean(slot.bounding), float(slot.bounding(found.flat)[0]))
 
 
 def _strict(view: Evaluation) -> Measurement:
     """Smallest gain of the expectation over the bounding function, which is to be positive."""
-    least = _expected_product(view)
+    least = worst(Relation.AT_LEAST, _expected_product(view))
     size = max(abs(least.measured), abs(least.guaranteed))
     excess = (least.measured - least.guaranteed) / size if size > 0.0 else 0.0
     if abs(excess) <= STRICT:
@@ -211,10 +187,9 @@ STRICT = 1e-9
 """Smallest share of the expectation that counts as positive."""
 
 
-def _shared_coins(view: Evaluation) -> Measurement:
+def _shared_coins(view: Evaluation) -> Iterator[Measurement]:
     """Compare the expected gain under coins that all nodes share with psi times the fractional."""
     choice = np.flatnonzero(free(view.instance))
-    found = []
     for y in view.fractional[:3]:
         nodes = [Knapsack.of(y[v].tolist(), view.instance.size[v].tolist()) for v in choice]
         if sum(0 < entry < 1 for node in nodes for entry in node.point) > WIDEST:
@@ -226,13 +201,12 @@ def _shared_coins(view: Evaluation) -> Measurement:
         chance = np.array([float(p) for p in law.values()])
         for slot in view.slots:
             measured = float(chance @ slot.ranked(rows.reshape(len(rows), -1)))
-            found.append(Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0])))
-    return worst(Relation.AT_LEAST, found)
+            yield Measurement(measured, PSI * float(slot.ranked(y.reshape(1, -1))[0]))
 
 
-_NODES: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Knapsack), "view": _nodes}
+about_nodes = partial(claim, instance_type=(IdnInstance, Adversary, Knapsack), view=_nodes)
 
-_HAND = {"hand_checked()": hand_checked, "thirds()": thirds}
+_HAND = {**one(named.hand_checked), **one(named.thirds)}
 
 CLAIMS = (
     claim(
@@ -254,8 +228,8 @@ CLAIMS = (
         Relation.AT_MOST,
         {
             **DRAWN,
-            **one(counterexamples.two_half_repositories),
-            **one(counterexamples.cheap_half_repository),
+            **one(named.two_half_repositories),
+            **one(named.cheap_half_repository),
         },
         assumptions=(COVERED,),
     ),
@@ -267,41 +241,39 @@ CLAIMS = (
         Relation.EQUAL,
         {
             **DRAWN,
-            **one(counterexamples.two_half_repositories),
-            **one(counterexamples.cheap_half_repository),
+            **one(named.two_half_repositories),
+            **one(named.cheap_half_repository),
         },
         assumptions=(COVERED,),
     ),
     claim(
         "lemma_f9.published",
         r"$\Lambda \le G \le \Lambda / (1 - 1/e)$ as soon as repositories together can serve "
-        r"everything, as (9) asks; the bounding function ignores ranks behind a partial one.",
+        "everything, as (9) requires; the bounding function ignores ranks behind a partial one.",
         "Lemma F.9",
         _published,
         Relation.AT_MOST,
-        one(counterexamples.cheap_half_repository),
+        one(named.cheap_half_repository),
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f9", "idn.lemma_f9.capped"),
     ),
-    claim(
+    about_nodes(
         "marginals",
         r"DepRound keeps marginals, $\mathbb{E}[x_m] = y_m$, exactly.",
         "Section IV-C",
         _marginals,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
-    claim(
+    about_nodes(
         "overshoot",
         "DepRound exceeds the budget by less than the size of one model.",
         "Section IV-C",
         _overshoot,
         Relation.AT_MOST,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
-    claim(
+    about_nodes(
         "equation149",
         r"$\mathbb{E}[x_i x_j] = y_i y_j - \frac{s_i}{s_j} d_1 d_2 \le y_i y_j$ after the step "
         "that pairs i with j.",
@@ -309,9 +281,8 @@ CLAIMS = (
         _first_pair,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
-    claim(
+    about_nodes(
         "lemma_f10",
         r"$\mathbb{E} \prod_{m \in S} (1 - c_m x_m) \le \prod_{m \in S} (1 - c_m y_m)$ for every S "
         "and all c in [0, 1]; the largest excess is measured exactly.",
@@ -319,7 +290,6 @@ CLAIMS = (
         _all_subsets,
         Relation.AT_MOST,
         {**_HAND, **DRAWN},
-        **_NODES,
     ),
     claim(
         "lemma_f11",
@@ -337,7 +307,7 @@ CLAIMS = (
         "Lemma F.11, equation (154)",
         _strict,
         Relation.AT_LEAST,
-        one(counterexamples.one_model),
+        one(named.one_model),
         assumptions=(WHOLE,),
         tolerance=0.0,
         corrected_by=("idn.lemma_f11",),
@@ -348,7 +318,7 @@ CLAIMS = (
         "Section IV-C, with common random numbers",
         _shared_coins,
         Relation.AT_LEAST,
-        one(counterexamples.two_shelves),
+        one(named.two_shelves),
         assumptions=(CHOICE,),
         corrected_by=("idn.lemma_f11",),
     ),

@@ -1,4 +1,4 @@
-"""What the paper on inference delivery networks prints wrong, beside what holds."""
+"""Errors in the paper on inference delivery networks, and their corrections."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.idn.counterexamples import (
+from edgeopt.bounds.idn.evaluation import Evaluation, erratum, free
+from edgeopt.bounds.idn.instances import (
+    Projection,
     one_model,
     one_model_whole,
     roomy_node,
+    thirds,
+    tied,
     tight_repository,
+    whole_catalogue,
 )
-from edgeopt.bounds.idn.dependent import thirds
-from edgeopt.bounds.idn.evaluation import Evaluation, erratum, free
 from edgeopt.bounds.idn.law import by_item, by_step, law_of_coins, mean, node_law
-from edgeopt.bounds.idn.mirror_map import Projection, tied, whole_catalogue
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.idn import Infida

@@ -1,18 +1,16 @@
-"""What the claims read off a network: slots of an adversary and allocations to try."""
+"""What the claims read of a network: slots of an adversary, and allocations to try."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.idn import evaluation as points
+from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
 from edgeopt.bounds.idn.slot import Constants, Slot
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, hashed, once
 from edgeopt.instances.idn import IdnInstance
 
 if TYPE_CHECKING:
@@ -21,30 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Adversary:
-    """Requests and potential capacities of all slots, fixed before any allocation is drawn.
+    """Requests and potential capacities of all slots, fixed before any allocation is drawn."""
 
-    Parameters
-    ----------
-    instance
-        The network with its requests.
-    potential
-        Potential capacity of each option of the ranking, requests, shape [T, P]. Entries of
-        repository models may fall short of the requests, as equation (10) lets them.
-    allocations
-        Allocations of interest, integral or fractional, shape [N, V, M]; drawn where left out.
-    """
-
-    instance: IdnInstance
+    instance: IdnInstance  # the network with its requests
+    # Potential capacity of each option of the ranking, requests, shape [T, P]. Entries of
+    # repository models may fall short of the requests, as equation (10) lets them.
     potential: NDArray[np.float64]
+    # Allocations of interest, integral or fractional, shape [N, V, M]; drawn where left out
     allocations: NDArray[np.float64] | None = field(default=None)
 
     def fingerprint(self) -> str:
         """Return a hash of network, capacities and allocations."""
-        digest = hashlib.sha256(self.instance.fingerprint().encode())
-        digest.update(np.ascontiguousarray(self.potential, dtype=float).tobytes())
-        if self.allocations is not None:
-            digest.update(np.ascontiguousarray(self.allocations, dtype=float).tobytes())
-        return digest.hexdigest()[:16]
+        chosen = () if self.allocations is None else (self.allocations,)
+        return hashed(self.instance.fingerprint(), self.potential, *chosen)
 
 
 def adversary(instance: IdnInstance, *, rng: int | np.random.Generator = 0) -> Adversary:
@@ -68,7 +55,7 @@ HALVINGS = 70
 
 
 def free(instance: IdnInstance) -> NDArray[np.bool_]:
-    """Return the nodes with a choice: neither pinned nor without budget nor room for all, [V]."""
+    """Return the nodes with a choice, [V]: not pinned, with a budget for some models, not all."""
     return np.asarray(instance.active & ~instance.saturated)
 
 
@@ -139,19 +126,12 @@ NOISE = 1e-12
 
 
 class Evaluation:
-    """Quantities of one network, computed when first read and shared by all claims.
-
-    Parameters
-    ----------
-    given
-        A network, for which capacities are drawn, or a network with its adversary.
-    """
+    """A network with an adversary, whose capacities are drawn where only the network is given."""
 
     def __init__(self, given: IdnInstance | Adversary) -> None:
         self.adversary = given if isinstance(given, Adversary) else adversary(given)
         self.instance = self.adversary.instance
         self.small = len(self.instance.ranking) <= SMALL
-        self._made: dict[int, Slot] = {}
 
     @cached_property
     def constants(self) -> Constants:
@@ -166,11 +146,12 @@ class Evaluation:
 
     def slot(self, index: int) -> Slot:
         """Return a slot with the adversary's capacities; equal slots are one object."""
-        first = int(self._kind[index])
-        if first not in self._made:
-            requests = self.instance.requests[first].astype(float)
-            self._made[first] = Slot(self.instance, requests, self.adversary.potential[first])
-        return self._made[first]
+        return self._first_slot(int(self._kind[index]))
+
+    @once
+    def _first_slot(self, index: int) -> Slot:
+        requests = self.instance.requests[index].astype(float)
+        return Slot(self.instance, requests, self.adversary.potential[index])
 
     @cached_property
     def _kind(self) -> NDArray[np.int64]:
@@ -201,9 +182,9 @@ class Evaluation:
         if self.adversary.allocations is not None:
             return self.adversary.allocations
         draw, count = np.random.default_rng(1), 6 if self.small else 1
-        start = points.centre(self.instance)[None]
-        inner = points.fractional(self.instance, count, draw)
-        outer = points.vertices(self.instance, count, draw)
+        start = centre(self.instance)[None]
+        inner = fractional(self.instance, count, draw)
+        outer = vertices(self.instance, count, draw)
         return np.concatenate([start, inner, outer])
 
     @cached_property
@@ -212,7 +193,7 @@ class Evaluation:
         if self.adversary.allocations is not None:
             return self.adversary.allocations
         draw, count = np.random.default_rng(2), 8 if self.small else 2
-        return points.integral(self.instance, count, draw)
+        return integral(self.instance, count, draw)
 
     @cached_property
     def allocations(self) -> NDArray[np.float64]:
@@ -221,6 +202,74 @@ class Evaluation:
             return self.adversary.allocations.reshape(len(self.adversary.allocations), -1)
         both = np.concatenate([self.integral, self.fractional])
         return both.reshape(len(both), -1)
+
+
+def network(given: IdnInstance | Adversary) -> IdnInstance:
+    """Return the network itself, with or without an adversary."""
+    return given.instance if isinstance(given, Adversary) else given
+
+
+def _permanent(given: IdnInstance | Adversary) -> tuple[np.ndarray, np.ndarray]:
+    """Potential of the repository models and requests of their types, [T, P] each, and 0 else."""
+    assert isinstance(given, Adversary)
+    ranking = given.instance.ranking
+    return given.potential * ranking.permanent, given.instance.requests[:, ranking.type]
+
+
+def _covered(given: IdnInstance | Adversary) -> bool:
+    if not isinstance(given, Adversary):
+        return True
+    potential, _ = _permanent(given)
+    served = np.add.reduceat(potential, given.instance.ranking.first[:-1], axis=1)
+    return bool((served >= given.instance.requests).all())
+
+
+def _whole(given: IdnInstance | Adversary) -> bool:
+    if not isinstance(given, Adversary):
+        return True
+    potential, requests = _permanent(given)
+    return bool((potential == requests)[:, given.instance.ranking.permanent].all())
+
+
+def _in_set(given: IdnInstance | Adversary) -> bool:
+    """Test the printed set (10): potential capacities between 0 and min(L, r)."""
+    if not isinstance(given, Adversary):
+        return True
+    ranking = given.instance.ranking
+    most = np.minimum(ranking.capacity, given.instance.requests[:, ranking.type])
+    return bool(((given.potential >= 0) & (given.potential <= most)).all())
+
+
+COVERED = Assumption(
+    "repositories can serve everything",
+    r"the potential capacities of a type's repository models sum to at least $r_\rho$",
+    _covered,
+)
+
+WHOLE = Assumption(
+    "every repository model can serve everything",
+    r"$l = r$ for every repository model on the path",
+    _whole,
+)
+
+IN_SET = Assumption(
+    "requests and capacities from the printed set",
+    r"$0 \le l \le \min\{L, r\}$, equation (10)",
+    _in_set,
+)
+
+CHOICE = Assumption(
+    "a node with a choice",
+    "some node has a budget for something but not for everything",
+    lambda given: bool(free(network(given)).any()),
+)
+
+ONE_CHOICE = Assumption(
+    "one node with a choice",
+    "exactly one node has a budget for something but not for everything, and no other hosts more "
+    "than its repository models",
+    lambda given: free(network(given)).sum() == 1 and not network(given).saturated.any(),
+)
 
 
 def alike(
@@ -237,9 +286,6 @@ def alike(
 
 
 PAPER = "Si Salem et al.: Toward Inference Delivery Networks"
-
-EXACT = 1e-9
-"""Relative tolerance of identities and inequalities that solve no program."""
 
 _paper = Paper(
     "idn",

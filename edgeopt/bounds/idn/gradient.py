@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import COVERED, DRAWN, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
-from edgeopt.bounds.named import one
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import COVERED, NOISE, WHOLE, Evaluation, alike, claim
+from edgeopt.bounds.idn.instances import DRAWN
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
 
@@ -26,42 +25,38 @@ def _flat(view: Evaluation) -> NDArray[np.float64]:
     return view.fractional.reshape(len(view.fractional), -1)
 
 
-def _concave(view: Evaluation) -> Measurement:
+def _concave(view: Evaluation) -> Iterator[Measurement]:
     """Compare the gain half way between two allocations with the mean of both gains."""
-    found, points = [], view.allocations
+    points = view.allocations
     for slot in view.slots:
         gain = slot.ranked(points)
         for n in range(1, len(points)):
             half = slot.ranked((points[:n] + points[n]) / 2)
             mean = (gain[:n] + gain[n]) / 2
             row = int(np.argmin(half - mean))
-            found.append(_snapped(half[row], mean[row], slot))
-    return worst(Relation.AT_LEAST, found)
+            yield _snapped(half[row], mean[row], slot)
 
 
 def _snapped(measured: float, guaranteed: float, slot: Slot) -> Measurement:
     """Count differences as equal that rounding errors of the costs explain."""
-    scale = sum(one.cost[-1] * one.requests for one in slot.types)
-    near = abs(measured - guaranteed) <= NOISE * scale
+    near = abs(measured - guaranteed) <= NOISE * slot.scale
     return Measurement(guaranteed if near else measured, guaranteed)
 
 
-def _supergradient(view: Evaluation) -> Measurement:
+def _supergradient(view: Evaluation) -> Iterator[Measurement]:
     """Compare gains with the tangents at all other allocations; the smallest excess is measured."""
-    found, points = [], view.allocations
+    points = view.allocations
     for slot in view.slots:
         gain = slot.ranked(points)
         for n, point in enumerate(points):
             slope = slot.supergradient(point)
             tangent = gain[n] + (points - point) @ slope
             row = int(np.argmax(gain - tangent))
-            found.append(_snapped(gain[row], tangent[row], slot))
-    return worst(Relation.AT_MOST, found)
+            yield _snapped(gain[row], tangent[row], slot)
 
 
-def _without_indicator(view: Evaluation) -> Measurement:
+def _without_indicator(view: Evaluation) -> Iterator[Measurement]:
     """Compare (18) with the sum of (19) over the types, as the nodes are told to compute it."""
-    found = []
     for slot in view.slots:
         for point in _flat(view):
             total = np.zeros(len(point))
@@ -71,14 +66,12 @@ def _without_indicator(view: Evaluation) -> Measurement:
                     np.add.at(total, kind.cell, credit)
             usable = np.repeat(~view.instance.pinned, view.instance.models)
             exact = slot.supergradient(point)
-            found.append(alike(total[usable], exact[usable], float(np.abs(total).max())))
-    return worst(Relation.EQUAL, found)
+            yield alike(total[usable], exact[usable], float(np.abs(total).max()))
 
 
-def _messages(view: Evaluation) -> Measurement:
+def _messages(view: Evaluation) -> Iterator[Measurement]:
     from edgeopt.models.idn import supergradient_by_messages
 
-    found = []
     usable = ~view.instance.pinned
     # Multiples of 1/64 add up exactly, so that both agree on which rank closes the demand.
     points = np.round(64 * view.fractional) / 64
@@ -89,8 +82,7 @@ def _messages(view: Evaluation) -> Measurement:
             ).gradient
             exact = slot.supergradient(point.ravel()).reshape(point.shape)
             scale = float(np.abs(exact).max(initial=1))
-            found.append(alike(sent[usable].ravel(), exact[usable].ravel(), 1e3 * scale))
-    return worst(Relation.EQUAL, found)
+            yield alike(sent[usable].ravel(), exact[usable].ravel(), 1e3 * scale)
 
 
 def _densities(view: Evaluation) -> Iterator[NDArray[np.float64]]:
@@ -111,16 +103,14 @@ def _largest(view: Evaluation) -> Measurement:
     return Measurement(largest, bound)
 
 
-def _largest_per_node(view: Evaluation) -> Measurement:
+def _largest_per_node(view: Evaluation) -> Iterator[Measurement]:
     """Find the node and allocation where the supergradient comes closest to its bound."""
     bound = view.constants.node_bound
-    found = []
     for density in _densities(view):
         largest = density.max(axis=1)
         share = largest - bound * (1 + NOISE)
         v = int(np.argmax(share))
-        found.append(Measurement(largest[v], bound[v], {"node": v}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(largest[v], bound[v], {"node": v})
 
 
 def _spread(view: Evaluation) -> Measurement:
@@ -141,14 +131,13 @@ def _spread_to_repository(view: Evaluation) -> Measurement:
     return Measurement(max(found, default=0.0), view.constants.paper.cost_gap)
 
 
-def _dual_norm(view: Evaluation) -> Measurement:
+def _dual_norm(view: Evaluation) -> Iterator[Measurement]:
     """Compare the largest g y over corners of the unit ball with the printed dual norm."""
-    size, found = view.instance.size.ravel(), []
+    size = view.instance.size.ravel()
     for density in _densities(view):
         slope = density.ravel() * size
         corners = np.concatenate([slope / size, -slope / size])
-        found.append(Measurement(float(corners.max()), float(np.abs(slope / size).max())))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float(corners.max()), float(np.abs(slope / size).max()))
 
 
 CLAIMS = (
@@ -188,7 +177,7 @@ CLAIMS = (
         "Section IV-B, equation (19)",
         _without_indicator,
         Relation.EQUAL,
-        one(counterexamples.unneeded_model),
+        one(named.unneeded_model),
         assumptions=(COVERED,),
         corrected_by=("idn.message_passing",),
     ),
@@ -229,7 +218,7 @@ CLAIMS = (
         "Lemma F.3, equation (103)",
         _spread,
         Relation.AT_MOST,
-        one(counterexamples.dear_model),
+        one(named.dear_model),
         assumptions=(WHOLE,),
         corrected_by=("idn.equation103", "idn.lemma_f3"),
     ),

@@ -6,53 +6,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import COVERED, DRAWN, IN_SET, WHOLE
-from edgeopt.bounds.idn.evaluation import NOISE, alike, claim
-from edgeopt.bounds.named import one
+from edgeopt.bounds.claim import Measured, Measurement
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import COVERED, IN_SET, NOISE, WHOLE, Evaluation, alike, claim
+from edgeopt.bounds.idn.instances import DRAWN
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named_instances import shared_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
     Form = Callable[[Slot], NDArray[np.float64]]
 
 
-def _scale(slot: Slot) -> float:
-    """Magnitude of the costs that cancel when gains are formed, ms."""
-    return float(sum(one.cost[-1] * one.requests for one in slot.types))
+def _equal(view: Evaluation, left: Form, right: Form) -> Iterator[Measurement]:
+    for slot in view.slots:
+        yield alike(left(slot), right(slot), slot.scale)
 
 
-def _equal(view: Evaluation, left: Form, right: Form) -> Measurement:
-    return worst(
-        Relation.EQUAL,
-        (alike(left(slot), right(slot), _scale(slot)) for slot in view.slots),
-    )
-
-
-def _cost(view: Evaluation) -> Measurement:
+def _cost(view: Evaluation) -> Measured:
     x = view.allocations
     return _equal(view, lambda slot: slot.telescoped_cost(x), lambda slot: slot.serving_cost(x))
 
 
-def _gain(view: Evaluation) -> Measurement:
+def _gain(view: Evaluation) -> Measured:
     x = view.allocations
     return _equal(view, lambda slot: slot.ranked(x), lambda slot: slot.difference(x))
 
 
-def _uncovered(view: Evaluation) -> Measurement:
+def _uncovered(view: Evaluation) -> Measured:
     x = view.allocations
     return _equal(view, lambda slot: slot.uncovered(x), lambda slot: slot.ranked(x))
 
 
-def _simulated(view: Evaluation) -> Measurement:
+def _simulated(view: Evaluation) -> Iterator[Measurement]:
     """Serve in every order; compare the cost with (12) at the capacities that were left over."""
     from edgeopt.bounds.idn.slot import Slot
     from edgeopt.online.idn import serve
@@ -60,7 +52,6 @@ def _simulated(view: Evaluation) -> Measurement:
     draw = np.random.default_rng(3)
     units = view.instance.requests[: len(view.slots)].sum()
     orders: list[Any] = ["sequential", "fluid"] + ["random"] * int(units <= MOST_UNITS)
-    found = []
     for slot in view.slots:
         for x in view.integral[:4]:
             for order in orders:
@@ -70,8 +61,7 @@ def _simulated(view: Evaluation) -> Measurement:
                 served = serve(view.instance, requests, x > 0, order=order, draw=seed)
                 again = Slot(view.instance, slot.requests, served.potential)
                 cost = again.serving_cost(x.reshape(1, -1))
-                found.append(alike(np.array([served.cost]), cost, 1e3 * _scale(slot)))
-    return worst(Relation.EQUAL, found)
+                yield alike(np.array([served.cost]), cost, 1e3 * slot.scale)
 
 
 MOST_UNITS = 10_000
@@ -147,8 +137,9 @@ def _judge(values: NDArray[np.float64], cells: NDArray[np.int64]) -> Measurement
     return Measurement(0.0 if abs(largest) <= NOISE * scale else largest, 0.0, proof)
 
 
-def _each_slot(view: Evaluation) -> Measurement:
-    return worst(Relation.AT_MOST, (_judge(*_all_values(view, s.ranked)) for s in view.slots))
+def _each_slot(view: Evaluation) -> Iterator[Measurement]:
+    for s in view.slots:
+        yield _judge(*_all_values(view, s.ranked))
 
 
 def _average(view: Evaluation) -> Measurement:
@@ -200,7 +191,7 @@ CLAIMS = (
         "Lemma C.2, equation (50)",
         _cost,
         Relation.EQUAL,
-        one(counterexamples.starved_repository),
+        one(named.starved_repository),
         assumptions=(IN_SET,),
         corrected_by=("idn.lemma_c2",),
     ),
@@ -211,7 +202,7 @@ CLAIMS = (
         "Lemma III.1, equation (16)",
         _gain,
         Relation.EQUAL,
-        {**DRAWN, **one(counterexamples.two_half_repositories)},
+        {**DRAWN, **one(named.two_half_repositories)},
         assumptions=(COVERED,),
     ),
     claim(
@@ -221,7 +212,7 @@ CLAIMS = (
         "Lemma III.1, equation (16)",
         _gain,
         Relation.EQUAL,
-        one(counterexamples.starved_repository),
+        one(named.starved_repository),
         assumptions=(IN_SET,),
         corrected_by=("idn.lemma3_1",),
     ),
@@ -238,12 +229,12 @@ CLAIMS = (
     claim(
         "lemma_f6.published",
         r"$G = \sum_{\rho: r > 0} \sum_{k < K} (\gamma^{k+1} - \gamma^k) Z^k(x) "
-        r"\mathbb{1}\{Z^k(\omega) = 0\}$ when the repository models together serve everything, as "
-        r"(9) asks; but two of them can leave $0 < Z^k(\omega) < r$.",
+        r"\mathbb{1}\{Z^k(\omega) = 0\}$ when the repository models together serve everything, "
+        r"as (9) requires; but two of them can leave $0 < Z^k(\omega) < r$.",
         "Lemma F.6, equation (118)",
         _uncovered,
         Relation.EQUAL,
-        one(counterexamples.two_half_repositories),
+        one(named.two_half_repositories),
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
@@ -254,7 +245,7 @@ CLAIMS = (
         "Lemma F.6, equation (118)",
         _uncovered,
         Relation.EQUAL,
-        one(counterexamples.cheap_half_repository),
+        one(named.cheap_half_repository),
         assumptions=(COVERED,),
         corrected_by=("idn.lemma_f6", "idn.lemma_f9.capped"),
     ),
@@ -274,7 +265,7 @@ CLAIMS = (
         "Lemma A.1",
         _each_slot,
         Relation.AT_MOST,
-        {**DRAWN, **one(counterexamples.two_half_repositories)},
+        {**DRAWN, **one(named.two_half_repositories)},
         assumptions=(COVERED,),
     ),
     claim(

@@ -48,7 +48,7 @@ def node_law(point: Numbers, size: Numbers, residual: Residual = "bernoulli") ->
 
 @lru_cache(maxsize=1024)
 def _kept_law(point: tuple[Any, ...], size: tuple[Any, ...], residual: Residual) -> Law:
-    # Several claims ask for the same law, and fractions are slow.
+    # Several claims need the same law, and fractions are slow.
     from edgeopt.rounding import depround_law
 
     if residual == "half":
@@ -107,18 +107,10 @@ def mean(law: Law) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True)
 class Knapsack:
-    """What one node rounds.
+    """What one node rounds."""
 
-    Parameters
-    ----------
-    point
-        Fractional allocation, shape [M].
-    size
-        Sizes, shape [M].
-    """
-
-    point: tuple[Fraction, ...]
-    size: tuple[Fraction, ...]
+    point: tuple[Fraction, ...]  # fractional allocation, shape [M]
+    size: tuple[Fraction, ...]  # sizes, shape [M]
 
     @classmethod
     def of(cls, point: Sequence[float | Fraction], size: Sequence[float | Fraction]) -> Knapsack:
@@ -153,7 +145,7 @@ class Knapsack:
             self._with({i: y[i] - down, j: y[j] + down * ratio}),
         )
 
-    def settle(self, m: int, value: int) -> Knapsack:
+    def with_last(self, m: int, value: int) -> Knapsack:
         """Set the residual entry."""
         return self._with({m: Fraction(value)})
 
@@ -194,7 +186,7 @@ def law_of_coins(nodes: Sequence[Knapsack], rule: Rule) -> dict[Outcome, Fractio
             first, (up, high, low) = pair[0], state.steps(*pair)
         elif last is not None:
             first, up = last, state.point[last]
-            high, low = state.settle(last, 1), state.settle(last, 0)
+            high, low = state.with_last(last, 1), state.with_last(last, 0)
         else:
             outcome = (*done, tuple(int(y) for y in state.point))
             if node + 1 == len(nodes):
@@ -221,21 +213,11 @@ ALLOCATIONS = 4
 
 
 class Rounded(NamedTuple):
-    """A fractional allocation and the law of what it is rounded to.
+    """A fractional allocation and the law of what it is rounded to."""
 
-    Attributes
-    ----------
-    point
-        Shape [V, M].
-    outcomes
-        Allocations drawn, shape [N, V M].
-    chance
-        Their probabilities, shape [N].
-    """
-
-    point: NDArray[np.float64]
-    outcomes: NDArray[np.float64]
-    chance: NDArray[np.float64]
+    point: NDArray[np.float64]  # shape [V, M]
+    outcomes: NDArray[np.float64]  # allocations drawn, shape [N, V M]
+    chance: NDArray[np.float64]  # their probabilities, shape [N]
 
     @property
     def flat(self) -> NDArray[np.float64]:

@@ -2,75 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn.cases import CHOICE, DRAWN
-from edgeopt.bounds.idn.evaluation import Adversary, Evaluation, alike, centre, claim, fill, free
-from edgeopt.bounds.named import one
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    Adversary,
+    Evaluation,
+    alike,
+    centre,
+    claim,
+    fill,
+    free,
+)
+from edgeopt.bounds.idn.instances import DRAWN, Projection
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named_instances import adversarial
 from edgeopt.online.mirror_ascent import KnapsackEntropy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
-
-
-@dataclass(frozen=True)
-class Projection:
-    """A point to project onto the allocations of one node that fill its budget.
-
-    Parameters
-    ----------
-    point
-        Positive numbers, shape [M].
-    size
-        Sizes, shape [M].
-    budget
-        Budget, at most the sum of sizes.
-    """
-
-    point: tuple[float, ...]
-    size: tuple[float, ...]
-    budget: float
-
-    def fingerprint(self) -> str:
-        """Return a hash of the numbers."""
-        text = repr((self.point, self.size, self.budget))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache
-def hand_checked() -> Projection:
-    """Four entries of which one is capped: (0.2, 0.9, 3, 0.05), sizes 1 to 4, budget 5.
-
-    The result is (2/11, 9/11, 1, 1/22).
-    """
-    return Projection((0.2, 0.9, 3.0, 0.05), (1.0, 2.0, 3.0, 4.0), 5.0)
-
-
-@cache
-def whole_catalogue() -> Projection:
-    """Two entries and a budget for both: the result is (1, 1), and Algorithm 2 accepts no k."""
-    return Projection((0.2, 0.9), (1.0, 2.0), 3.0)
-
-
-@cache
-def tied() -> Projection:
-    """Entries 0.2, 0.5 and 0.5 of unit size under a budget of 2.4; the result is (0.4, 1, 1).
-
-    Exactly, k = 1 has the multiplier (2.4 - 2) / 0.2 = 2 and 0.5 x 2 = 1 passes line 4. In floating
-    point 2.4 - 2 falls short of 0.4, the product stays below 1 and the second inequality fails; at
-    k = 2 the two inequalities contradict each other, at k = 3 the first one fails.
-    """
-    return Projection((0.2, 0.5, 0.5), (1.0, 1.0, 1.0), 2.4)
 
 
 def _cases(given: IdnInstance | Adversary | Projection) -> list[Projection]:
@@ -103,15 +63,13 @@ def _shipped(case: Projection) -> NDArray[np.float64]:
     return KnapsackEntropy(np.array(case.size), case.budget).project(np.array(case.point))
 
 
-def _projected(cases: list[Projection]) -> Measurement:
-    return worst(
-        Relation.EQUAL, (alike(_shipped(case), _by_bisection(case), 10.0) for case in cases)
-    )
+def _projected(cases: list[Projection]) -> Iterator[Measurement]:
+    for case in cases:
+        yield alike(_shipped(case), _by_bisection(case), 10.0)
 
 
-def _optimal(cases: list[Projection]) -> Measurement:
+def _optimal(cases: list[Projection]) -> Iterator[Measurement]:
     """Largest violation of the optimality conditions (71) by the package's projection."""
-    found = []
     for case in cases:
         y, point, weight = _shipped(case), np.array(case.point), np.array(case.size)
         ratio = np.log(y) - np.log(point)
@@ -122,13 +80,12 @@ def _optimal(cases: list[Projection]) -> Measurement:
         whole = float(weight.sum())
         unfilled = abs(float(weight @ y) - min(case.budget, whole)) / whole
         broken, size = max(uneven, beyond, unfilled), 1.0 + float(np.abs(ratio).max())
-        found.append(Measurement(broken, 0.0, {"multiplier": level}, size=size))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(broken, 0.0, {"multiplier": level}, size=size)
 
 
-_POINTS: dict[str, Any] = {"instance_type": (IdnInstance, Adversary, Projection), "view": _cases}
+about_points = partial(claim, instance_type=(IdnInstance, Adversary, Projection), view=_cases)
 
-_HAND = {"hand_checked()": hand_checked, "whole_catalogue()": whole_catalogue, "tied()": tied}
+_HAND = {**one(named.capped_entry), **one(named.whole_catalogue), **one(named.tied)}
 
 STEP = 1e-3
 """Relative step at which the curvature of a tight direction is measured."""
@@ -154,14 +111,6 @@ def _curvature(view: Evaluation) -> list[float]:
     if not found:
         raise NotApplicableError("no two different allocations to compare")
     return found
-
-
-def _as_published(view: Evaluation) -> Measurement:
-    return Measurement(min(_curvature(view)) / view.constants.paper.convexity, 1.0)
-
-
-def _sharp(view: Evaluation) -> Measurement:
-    return Measurement(min(_curvature(view)) / view.constants.convexity, 1.0)
 
 
 def _is_the_constant(view: Evaluation) -> Measurement:
@@ -225,7 +174,7 @@ def _starting_point(view: Evaluation) -> Measurement:
     return Measurement(here / scale, least / scale)
 
 
-def _shift(view: Evaluation) -> Measurement:
+def _shift(view: Evaluation) -> Measured:
     """Take a step with the supergradient, and with a multiple of the sizes added to it."""
     from edgeopt.online.knapsack_projection import ascend_in_place
 
@@ -244,20 +193,19 @@ def _shift(view: Evaluation) -> Measurement:
                 found.append(alike(ends[1], ends[0], 1e3))
     if not found:
         raise NotApplicableError("nothing can be gained at any node with a choice")
-    return worst(Relation.EQUAL, found)
+    return found
 
 
 CLAIMS = (
-    claim(
+    about_points(
         "theorem_d1",
         "The projection that the package ships equals min(1, mu y') with mu found by bisection.",
         "Theorem D.1",
         _projected,
         Relation.EQUAL,
         {**_HAND, **DRAWN},
-        **_POINTS,
     ),
-    claim(
+    about_points(
         "theorem_d1.optimality",
         r"min(1, mu y') with $\sum s y = b$ satisfies the optimality conditions of the projection; "
         "the largest residual is measured.",
@@ -265,14 +213,13 @@ CLAIMS = (
         _optimal,
         Relation.AT_MOST,
         {**_HAND, **DRAWN},
-        **_POINTS,
     ),
     claim(
         "lemma_f2",
         r"$D_\Phi(y', y) \ge \frac{\theta}{2} \|y' - y\|^2$ with $\theta = 1 / (s_\max "
         r"|\mathcal V| |\mathcal M|)$; the smallest curvature in units of $\theta$ is measured.",
         "Lemma F.2",
-        _as_published,
+        lambda view: Measurement(min(_curvature(view)) / view.constants.paper.convexity, 1.0),
         Relation.AT_LEAST,
         DRAWN,
         assumptions=(CHOICE,),
@@ -282,7 +229,7 @@ CLAIMS = (
         r"$D_\Phi(y', y) \ge \frac{\theta}{2} \|y' - y\|^2$ with $\theta = 1 / \sum_v b_v$ over "
         r"the nodes with a choice; the smallest curvature in units of $\theta$ is measured.",
         "Lemma F.2, sharpened",
-        _sharp,
+        lambda view: Measurement(min(_curvature(view)) / view.constants.convexity, 1.0),
         Relation.AT_LEAST,
         DRAWN,
         assumptions=(CHOICE,),

@@ -6,49 +6,50 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import CHOICE, COVERED, FITTING, WHOLE, network
-from edgeopt.bounds.idn.evaluation import claim, fractional, free, vertices
-from edgeopt.bounds.idn.law import expectations, expected_gain, mean, node_laws, rounded
-from edgeopt.bounds.named import one
+from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    COVERED,
+    WHOLE,
+    Adversary,
+    Evaluation,
+    claim,
+    fractional,
+    free,
+    network,
+    vertices,
+)
+from edgeopt.bounds.idn.instances import FITTING
+from edgeopt.bounds.idn.law import Residual, expectations, expected_gain, mean, node_laws, rounded
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
-    from edgeopt.bounds.idn.evaluation import Adversary, Evaluation
-    from edgeopt.bounds.idn.law import Residual
+    from collections.abc import Iterator
+
     from edgeopt.bounds.idn.slot import Slot
     from edgeopt.instances.idn import IdnInstance
 
 
-def share_of_gain(view: Evaluation, residual: Residual, share: float) -> Measurement:
+def share_of_gain(view: Evaluation, residual: Residual, share: float) -> Iterator[Measurement]:
     """Compare the expected gain of a rounding with a share of the fractional gain."""
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(found.mean(slot.ranked), share * float(slot.ranked(found.flat)[0]))
-            for found, slot in expectations(view, residual)
-        ),
-    )
+    for found, slot in expectations(view, residual):
+        yield Measurement(found.mean(slot.ranked), share * float(slot.ranked(found.flat)[0]))
 
 
-def _capped_theory(view: Evaluation) -> Measurement:
+def _capped_theory(view: Evaluation) -> Iterator[Measurement]:
     """Compare the expected gain with a share of the gain under caps."""
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(found.mean(slot.ranked), PSI * float(slot.capped(found.flat)[0]))
-            for found, slot in expectations(view)
-        ),
-    )
+    for found, slot in expectations(view):
+        yield Measurement(found.mean(slot.ranked), PSI * float(slot.capped(found.flat)[0]))
 
 
-def _all_of_theory(view: Evaluation) -> Measurement:
+def _all_of_theory(view: Evaluation) -> Measured:
     return share_of_gain(view, "bernoulli", PSI)
 
 
-WITH_LEFTOVER = {**one(counterexamples.large_leftover, 0.01), **FITTING}
+WITH_LEFTOVER = {**one(named.large_leftover, 0.01), **FITTING}
 """Networks where every model fits alone, among them one that dropping ruins."""
 
 
@@ -65,26 +66,9 @@ FITS = Assumption(
 )
 
 
-def _half_of_theory(view: Evaluation) -> Measurement:
-    return share_of_gain(view, "half", PSI / 2)
-
-
-def _drop(view: Evaluation) -> Measurement:
-    return share_of_gain(view, "drop", PSI)
-
-
-def _drop_half(view: Evaluation) -> Measurement:
-    return share_of_gain(view, "drop", PSI / 2)
-
-
-def _half_of_bernoulli(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(found.mean(slot.ranked), expected_gain(view, slot, found.point) / 2)
-            for found, slot in expectations(view, "half")
-        ),
-    )
+def _half_of_bernoulli(view: Evaluation) -> Iterator[Measurement]:
+    for found, slot in expectations(view, "half"):
+        yield Measurement(found.mean(slot.ranked), expected_gain(view, slot, found.point) / 2)
 
 
 def _laws(view: Evaluation, points: Any, residual: Residual) -> Any:
@@ -92,49 +76,36 @@ def _laws(view: Evaluation, points: Any, residual: Residual) -> Any:
     return node_laws(points, view.instance.size, nodes.tolist(), residual)
 
 
-def _half_of_marginals(view: Evaluation) -> Measurement:
-    found = []
+def _half_of_marginals(view: Evaluation) -> Iterator[Measurement]:
     for v, point, law in _laws(view, view.fractional, "half"):
         chance = np.array(mean(law), dtype=float)
         m = int(np.argmin(chance - point / 2))
-        found.append(Measurement(chance[m], point[m] / 2, {"node": v, "model": m}))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(chance[m], point[m] / 2, {"node": v, "model": m})
 
 
-def _largest_use(view: Evaluation, points: Any, residual: Residual) -> Measurement:
+def _largest_use(view: Evaluation, points: Any, residual: Residual) -> Iterator[Measurement]:
     """Find the node and outcome that come closest to the budget or exceed it most."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                max(float(view.instance.size[v] @ outcome) for outcome in law),
-                float(view.instance.budget[v]),
-                {"node": v, "point": point},
-            )
-            for v, point, law in _laws(view, points, residual)
-        ),
-    )
+    for v, point, law in _laws(view, points, residual):
+        yield Measurement(
+            max(float(view.instance.size[v] @ outcome) for outcome in law),
+            float(view.instance.budget[v]),
+            {"node": v, "point": point},
+        )
 
 
-def _half_fits(view: Evaluation) -> Measurement:
+def _half_fits(view: Evaluation) -> Measured:
     return _largest_use(view, view.fractional, "half")
 
 
-def _drop_fits(view: Evaluation) -> Measurement:
-    return _largest_use(view, view.fractional, "drop")
-
-
-def _fill(view: Evaluation) -> Measurement:
+def _fill(view: Evaluation) -> Iterator[Measurement]:
     """Drop what is left over, then add the best model that fits while one does."""
     if not view.small:
         raise NotApplicableError("too large to fill up every outcome")
-    found = []
     for kept in rounded(view, "drop"):
         for slot in view.slots:
             filled = np.array([_filled(view, slot, row) for row in kept.outcomes])
             measured = float(kept.chance @ slot.ranked(filled))
-            found.append(Measurement(measured, PSI / 2 * float(slot.ranked(kept.flat)[0])))
-    return worst(Relation.AT_LEAST, found)
+            yield Measurement(measured, PSI / 2 * float(slot.ranked(kept.flat)[0]))
 
 
 def _filled(view: Evaluation, slot: Slot, row: Any) -> Any:
@@ -161,18 +132,16 @@ def _shrunk(view: Evaluation) -> tuple[Any, float]:
     return view.fractional * factor[:, None], float(factor[choice].min())
 
 
-def _margin_gain(view: Evaluation) -> Measurement:
+def _margin_gain(view: Evaluation) -> Iterator[Measurement]:
     smaller, factor = _shrunk(view)
-    found = []
     for slot in view.slots:
         measured = slot.ranked(smaller.reshape(len(smaller), -1))
         whole = slot.ranked(view.fractional.reshape(len(smaller), -1))
         n = int(np.argmin(measured - factor * whole))
-        found.append(Measurement(measured[n], factor * whole[n], {"factor": factor}))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(measured[n], factor * whole[n], {"factor": factor})
 
 
-def _margin_fits(view: Evaluation) -> Measurement:
+def _margin_fits(view: Evaluation) -> Measured:
     instance = view.instance
     choice = free(instance)
     largest = np.where(choice, instance.size.max(axis=1), 0)
@@ -199,17 +168,17 @@ CLAIMS = (
         "Theorem V.1, proof, equation (164), repaired",
         _capped_theory,
         Relation.AT_LEAST,
-        {**WITH_LEFTOVER, **one(counterexamples.nearly_whole_repository)},
+        {**WITH_LEFTOVER, **one(named.nearly_whole_repository)},
         assumptions=(COVERED,),
     ),
     claim(
         "rounding.published",
         r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ as soon as repositories together can serve "
-        "everything, as (9) asks.",
+        "everything, as (9) requires.",
         "Theorem V.1, proof, equation (164)",
         _all_of_theory,
         Relation.AT_LEAST,
-        one(counterexamples.nearly_whole_repository),
+        one(named.nearly_whole_repository),
         assumptions=(COVERED,),
         corrected_by=("idn.rounding", "idn.rounding.capped"),
     ),
@@ -218,7 +187,7 @@ CLAIMS = (
         r"$\mathbb{E} G(x) \ge \frac12 (1 - 1/e) G(y)$ when, if the last fractional entry would be "
         "drawn, a fair coin keeps either it alone or all the rest.",
         "Section IV-C, repaired",
-        _half_of_theory,
+        lambda view: share_of_gain(view, "half", PSI / 2),
         Relation.AT_LEAST,
         WITH_LEFTOVER,
         assumptions=(CHOICE, FITS, WHOLE),
@@ -256,7 +225,7 @@ CLAIMS = (
         "Section IV-C, repaired",
         _half_fits,
         Relation.AT_MOST,
-        one(counterexamples.oversized_model),
+        one(named.oversized_model),
         assumptions=(CHOICE,),
         corrected_by=("idn.half.budget",),
     ),
@@ -264,7 +233,7 @@ CLAIMS = (
         "drop.budget",
         "Without the last fractional entry no budget is ever exceeded.",
         "Section IV-C",
-        _drop_fits,
+        lambda view: _largest_use(view, view.fractional, "drop"),
         Relation.AT_MOST,
         WITH_LEFTOVER,
         assumptions=(CHOICE,),
@@ -273,9 +242,9 @@ CLAIMS = (
         "drop.psi",
         r"$\mathbb{E} G(x) \ge (1 - 1/e) G(y)$ even without the last fractional entry.",
         "Section IV-C",
-        _drop,
+        lambda view: share_of_gain(view, "drop", PSI),
         Relation.AT_LEAST,
-        one(counterexamples.two_large_models),
+        one(named.two_large_models),
         assumptions=(CHOICE, FITS, COVERED),
         corrected_by=("idn.half", "idn.rounding"),
     ),
@@ -284,9 +253,9 @@ CLAIMS = (
         r"Without the last fractional entry a constant share of the gain is kept; $\frac12 (1 - "
         "1/e)$ is tried, and by the size of the smaller model any share is refuted.",
         "Section IV-C",
-        _drop_half,
+        lambda view: share_of_gain(view, "drop", PSI / 2),
         Relation.AT_LEAST,
-        one(counterexamples.large_leftover, 0.01),
+        one(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
         corrected_by=("idn.half",),
     ),
@@ -297,7 +266,7 @@ CLAIMS = (
         "Section IV-C",
         _fill,
         Relation.AT_LEAST,
-        one(counterexamples.large_leftover, 0.01),
+        one(named.large_leftover, 0.01),
         assumptions=(CHOICE, FITS, COVERED),
         corrected_by=("idn.half", "idn.margin.gain"),
     ),

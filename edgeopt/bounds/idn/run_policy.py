@@ -6,32 +6,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from edgeopt.bounds.idn.evaluation import centre, free
+from edgeopt.bounds.idn.evaluation import Evaluation, centre, free
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.bounds.idn.slot import Slot
 
 
 class Step(NamedTuple):
-    """One slot of play.
+    """One slot of a run."""
 
-    Attributes
-    ----------
-    slot
-        What the adversary chose.
-    point
-        Fractional allocation in the slot, shape [V, M].
-    gradient
-        Supergradient of the gain there, shape [V, M], 0 at nodes without a choice.
-    """
-
-    slot: Slot
-    point: NDArray[np.float64]
+    slot: Slot  # what the adversary chose
+    point: NDArray[np.float64]  # fractional allocation in the slot, shape [V, M]
+    # Supergradient of the gain there, shape [V, M], 0 at nodes without a choice
     gradient: NDArray[np.float64]
 
 
@@ -76,29 +66,20 @@ def _ascend(
 
 
 class Logs(NamedTuple):
-    """Sums over a play that the regret bounds need.
+    """Sums over a run that the regret bounds need."""
 
-    Attributes
-    ----------
-    linear_regret
-        Largest of the sums of g (y - y_t) over allocations y that fill the budgets.
-    squared_range
-        Sum over the slots of the squared range of g / s at each node, shape [V].
-    squared_norm
-        Sum over the slots of the squared largest g / s.
-    gain, bounding
-        Sums over the slots of the fractional gain and of the bounding function (116), ms.
-    """
-
+    # Largest of the sums of g (y - y_t) over allocations y that fill the budgets
     linear_regret: float
+    # Sum over the slots of the squared range of g / s at each node, shape [V]
     squared_range: NDArray[np.float64]
-    squared_norm: float
+    squared_norm: float  # sum over the slots of the squared largest g / s
+    # Sums over the slots of the fractional gain and of the bounding function (116), ms
     gain: float
     bounding: float
 
 
 def logs(view: Evaluation, rates: NDArray[np.float64], slots: int) -> Logs:
-    """Play and add up."""
+    """Run the policy and add up."""
     size = view.instance.size
     total, earned = np.zeros(size.shape), 0.0
     spread, norm = np.zeros(len(size)), 0.0

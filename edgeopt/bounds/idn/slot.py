@@ -34,27 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OneType:
-    """One request type in one slot; options by ascending cost.
+    """One request type in one slot; options by ascending cost."""
 
-    Parameters
-    ----------
-    cell
-        Flat index (node, model) of each option, shape [K].
-    cost
-        Cost of each option, ms, shape [K].
-    permanent
-        Which options are repository models, shape [K].
-    requests
-        Requests r.
-    potential
-        Potential capacity l of each option, requests, shape [K].
-    """
-
-    cell: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    permanent: NDArray[np.bool_]
-    requests: float
-    potential: NDArray[np.float64]
+    cell: NDArray[np.int64]  # flat index (node, model) of each option, shape [K]
+    cost: NDArray[np.float64]  # cost of each option, ms, shape [K]
+    permanent: NDArray[np.bool_]  # which options are repository models, shape [K]
+    requests: float  # requests r
+    potential: NDArray[np.float64]  # potential capacity l of each option, requests, shape [K]
 
     @cached_property
     def saving(self) -> NDArray[np.float64]:
@@ -78,21 +64,11 @@ class OneType:
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One slot of a network.
+    """One slot of a network."""
 
-    Parameters
-    ----------
-    instance
-        The network; its own requests play no part.
-    requests
-        Requests of each type, shape [R].
-    potential
-        Potential capacity of each option, shape [P].
-    """
-
-    instance: IdnInstance
-    requests: NDArray[np.float64]
-    potential: NDArray[np.float64]
+    instance: IdnInstance  # its own requests are not read
+    requests: NDArray[np.float64]  # requests of each type, shape [R]
+    potential: NDArray[np.float64]  # potential capacity of each option, shape [P]
 
     @cached_property
     def types(self) -> list[OneType]:
@@ -110,6 +86,11 @@ class Slot:
                 self.requests, map(ranking.options, range(len(self.requests))), strict=True
             )
         ]
+
+    @cached_property
+    def scale(self) -> float:
+        """Size of the costs that cancel when gains are formed, ms."""
+        return float(sum(one.cost[-1] * one.requests for one in self.types))
 
     def serving_cost(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cost (12) of serving every type in the order of the ranking, ms, shape [N]."""
@@ -149,29 +130,28 @@ class Slot:
 
         Equal to (16) at integral allocations.
         """
-
-        def served(one: OneType) -> NDArray[np.float64]:
-            need = one.requests - one.covered
-            columns = [
-                np.minimum(need[k], _within(one, allocations, k, need[k]).sum(axis=1))
-                for k in range(len(need))
-            ]
-            return np.stack(columns, axis=1)
-
-        return self._sum(served, len(allocations))
+        return self._by_rank(allocations, lambda need, within: np.minimum(need, within.sum(axis=1)))
 
     def capped_bounding(self, allocations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bounding function (116) with the same caps, ms, shape [N]."""
+        return self._by_rank(
+            allocations,
+            lambda need, within: need * (1 - np.prod(1 - within / max(need, 1e-300), axis=1)),
+        )
 
-        def served(one: OneType) -> NDArray[np.float64]:
+    def _by_rank(
+        self,
+        allocations: NDArray[np.float64],
+        served: Callable[[float, NDArray[np.float64]], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Sum over ranks what is served of their need by the options within reach."""
+
+        def all_ranks(one: OneType) -> NDArray[np.float64]:
             need = one.requests - one.covered
-            columns = []
-            for k in range(len(need)):
-                share = _within(one, allocations, k, need[k]) / max(need[k], 1e-300)
-                columns.append(need[k] * (1 - np.prod(1 - share, axis=1)))
-            return np.stack(columns, axis=1)
+            within = (_within(one, allocations, k, need[k]) for k in range(len(need)))
+            return np.stack([served(*pair) for pair in zip(need, within, strict=True)], axis=1)
 
-        return self._sum(served, len(allocations))
+        return self._sum(all_ranks, len(allocations))
 
     def worst_needed(self, allocation: NDArray[np.float64]) -> list[int | None]:
         """Rank K* of the last option needed by each type, None where demand stays open, [R]."""
@@ -220,25 +200,16 @@ def _within(
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    r"""Constants of one network whose requests are known.
-
-    Parameters
-    ----------
-    instance
-        The network.
-    nodes
-        Constants of its nodes; no model is credited with more than a type ever requests.
-    paper
-        Those of the paper, with the same limit.
-    """
+    """Constants of one network whose requests are known."""
 
     instance: IdnInstance
+    # Constants of its nodes; no model is credited with more than a type ever requests
     nodes: NodeConstants
-    paper: PublishedConstants
+    paper: PublishedConstants  # those of the paper, with the same limit
 
     @classmethod
     def of(cls, instance: IdnInstance) -> Constants:
-        """Read them off a network."""
+        """Compute them from a network."""
         peak = instance.requests.max(axis=0, initial=0)
         return cls(
             instance, node_constants(instance, peak=peak), published_constants(instance, peak=peak)

@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError, worst
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import CHOICE, COVERED, DRAWN, ONE_CHOICE, ONE_NODE, network
-from edgeopt.bounds.idn.evaluation import claim, free
+from edgeopt.bounds.claim import Assumption, Measured, Measurement, NotApplicableError
+from edgeopt.bounds.idn import instances as named
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    COVERED,
+    ONE_CHOICE,
+    Evaluation,
+    claim,
+    free,
+    network,
+)
+from edgeopt.bounds.idn.instances import DRAWN, ONE_NODE
 from edgeopt.bounds.idn.law import rounded
 from edgeopt.bounds.idn.theorem import all_allocations
-from edgeopt.bounds.named import one
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.regret import PSI
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.idn.named_instances import adversarial, crowded_out, shared_model
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Evaluation
     from edgeopt.instances.idn import IdnInstance
 
 ORDERS = ("sequential", "fluid")
@@ -96,21 +103,18 @@ def _drawn(view: Evaluation) -> Iterator[tuple[NDArray[np.float64], NDArray[np.f
             yield np.array(gains), found.chance
 
 
-def _expected(view: Evaluation) -> Measurement:
+def _expected(view: Evaluation) -> Iterator[Measurement]:
     """Serve what static fractional allocations are rounded to; the largest expected gain."""
     bound = _cooperative_bound(_few_slots(view))
-    return worst(
-        Relation.AT_MOST,
-        (Measurement(float(chance @ gains), bound) for gains, chance in _drawn(view)),
-    )
+    for gains, chance in _drawn(view):
+        yield Measurement(float(chance @ gains), bound)
 
 
-def _overshooting(view: Evaluation) -> Measurement:
+def _overshooting(view: Evaluation) -> Iterator[Measurement]:
     """Serve what static fractional allocations are rounded to; the largest gain."""
     bound = _cooperative_bound(_few_slots(view))
-    return worst(
-        Relation.AT_MOST, (Measurement(float(gains.max()), bound) for gains, _ in _drawn(view))
-    )
+    for gains, _ in _drawn(view):
+        yield Measurement(float(gains.max()), bound)
 
 
 MOST_OUTCOMES = 64
@@ -189,19 +193,17 @@ def filled(instance: IdnInstance, allocation: NDArray[np.float64]) -> NDArray[np
     return point
 
 
-def _gain_when_filled(view: Evaluation) -> Measurement:
+def _gain_when_filled(view: Evaluation) -> Iterator[Measurement]:
     whole = view.integral
     wider = np.array([filled(view.instance, x) for x in whole])
-    found = []
     for slot in view.slots:
         more = slot.ranked(wider.reshape(len(whole), -1))
         less = slot.ranked(whole.reshape(len(whole), -1))
         n = int(np.argmin(more - less))
-        found.append(Measurement(more[n], less[n]))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(more[n], less[n])
 
 
-def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measurement:
+def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measured:
     """Find the shared model whose types are credited with most beyond its capacity."""
     instance, ranking, found = view.instance, view.instance.ranking, []
     sharing = np.flatnonzero(_sharing(instance))
@@ -215,7 +217,7 @@ def _credit(view: Evaluation, kind: Literal["own", "shared"]) -> Measurement:
             found.append(Measurement(total[finite][n], limit[finite][n]))
     if not found:
         raise NotApplicableError("shared models have no limits")
-    return worst(Relation.AT_MOST, found)
+    return found
 
 
 CLAIMS = (
@@ -232,7 +234,8 @@ CLAIMS = (
     ),
     claim(
         "cooperative.dynamic",
-        "The same program bounds policies that change the allocation from slot to slot.",
+        "The program in which all types share the capacity of a model bounds policies that "
+        "change the allocation from slot to slot.",
         "Section III-F with equation (7), bound",
         _dynamic,
         Relation.AT_MOST,
@@ -242,8 +245,9 @@ CLAIMS = (
     ),
     claim(
         "cooperative.expected",
-        "Nor does a static fractional allocation gain more in expectation when it is rounded with "
-        "its last entry drawn: the program is concave in the allocation.",
+        "A static fractional allocation that is rounded with its last entry drawn gains no more "
+        "in expectation than the program in which all types share the capacity of a model, "
+        "which is concave in the allocation.",
         "Section III-F with equation (7), bound",
         _expected,
         Relation.AT_MOST,
@@ -252,12 +256,12 @@ CLAIMS = (
     ),
     claim(
         "cooperative.overshoot",
-        "The same program bounds every single allocation that is rounded with its last entry "
-        "drawn, though it exceeds the budget at times.",
+        "The program in which all types share the capacity of a model bounds every single "
+        "allocation that is rounded with its last entry drawn, even if it exceeds the budget.",
         "Section III-F with equation (7), bound",
         _overshooting,
         Relation.AT_MOST,
-        one(counterexamples.one_model),
+        one(named.one_model),
         tolerance=1e-6,
         corrected_by=("idn.cooperative", "idn.cooperative.expected"),
     ),

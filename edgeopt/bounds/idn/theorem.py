@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt.bounds.idn.cases import CHOICE, DRAWN, EXPERTS, LONG, WHOLE, network
-from edgeopt.bounds.idn.evaluation import centre, claim, free
+from edgeopt.bounds.idn.evaluation import (
+    CHOICE,
+    WHOLE,
+    Adversary,
+    Evaluation,
+    centre,
+    claim,
+    free,
+    network,
+)
+from edgeopt.bounds.idn.instances import DRAWN, EXPERTS, LONG
 from edgeopt.bounds.idn.law import expected_gain
 from edgeopt.bounds.idn.run_policy import average_run, logs, run_policy
 from edgeopt.bounds.regret import PSI, psi_regret
@@ -19,17 +28,16 @@ from edgeopt.bounds.verdict import Relation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.idn.evaluation import Adversary, Evaluation
     from edgeopt.instances.idn import IdnInstance
 
 ITERATIONS = 200
 """Iterations of the offline policy."""
 
 FEW = 20
-"""Iterations where any number will do."""
+"""Iterations where their number does not matter."""
 
 WORK = 2_000_000
-"""Slots times options that are looked at where the number of iterations does not matter."""
+"""Most slots times options of a run where the number of iterations does not matter."""
 
 
 def _require_use(view: Evaluation, constant: float, slots: int) -> float:
@@ -40,7 +48,7 @@ def _require_use(view: Evaluation, constant: float, slots: int) -> float:
         needed = math.ceil(slots * (promise / most) ** 2) if most > 0 else math.inf
         raise NotApplicableError(
             f"worse than trivial at T = {slots}: A sqrt(T) = {promise:.4g} ms, and earning nothing "
-            f"costs {most:.4g} ms; the bound speaks from T = {needed:.3g} on"
+            f"costs {most:.4g} ms; the bound is not trivial from T = {needed:.3g} on"
         )
     return promise
 
@@ -142,7 +150,7 @@ def _offline_sharper(view: Evaluation) -> Measurement:
 
 
 def _iterations(view: Evaluation) -> int:
-    """Return how many iterations a network of this size is given, where any number will do."""
+    """Return how many iterations a network of this size runs where any number serves."""
     return int(np.clip(WORK // (len(view.distinct) * len(view.instance.ranking)), 2, FEW))
 
 
@@ -193,18 +201,10 @@ LARGEST = 2048
 
 
 class Optimum(NamedTuple):
-    """The best static allocation.
+    """The best static allocation."""
 
-    Attributes
-    ----------
-    gain
-        Its gain per slot, averaged over the slots, ms.
-    allocation
-        The allocation itself, shape [V, M].
-    """
-
-    gain: float
-    allocation: NDArray[np.float64]
+    gain: float  # its gain per slot, averaged over the slots, ms
+    allocation: NDArray[np.float64]  # the allocation itself, shape [V, M]
 
 
 def all_allocations(instance: IdnInstance) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Claims of OINC: what is proven of inference each second and retraining beside it.
+"""Claims of OINC: what is proven of inference each second and concurrent retraining.
 
 Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
 Edge Computing.

@@ -3,68 +3,60 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.counterexamples import REQUESTS
-from edgeopt.bounds.oinc.evaluation import SOLVED, claim
-from edgeopt.bounds.oinc.requests import Requests, least_by_prices
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.oinc.instances import REQUESTS
+from edgeopt.bounds.oinc.requests import Requests, Together, about_slots, least_by_prices
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.slot import SlotProblem, assignment_cost, closed_form_cost, solve_slot
+from edgeopt.models.oinc.slot import assignment_cost, closed_form_cost, solve_slot
 from edgeopt.models.oinc.slot.columns import slot_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.oinc.requests import Together
 
-
-def _closed_form(view: Requests) -> Measurement:
+def _closed_form(view: Requests) -> Iterator[Measurement]:
     """Compare what the shares come to with the closed form."""
-    found = []
     for group in view.groups():
         shares = group.share_out(objectives=False)
         cost = float(group.weight @ group.latency(shares.band, shares.cpu))
         closed = closed_form_cost(
             group.transmission, group.computation, room=group.room, weight=group.weight
         )
-        found.append(Measurement(cost, closed, {"band": shares.band, "cpu": shares.cpu}))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(cost, closed, {"band": shares.band, "cpu": shares.cpu})
 
 
-def _by_prices_of_allocation(view: Requests, *, objectives: bool) -> Measurement:
+def _by_prices_of_allocation(view: Requests, *, objectives: bool) -> Iterator[Measurement]:
     """Compare what the shares come to with what their prices prove."""
-    found = []
     for group in view.groups():
         shares = group.share_out(objectives=objectives)
         if shares.feasible:
             cost = float(group.weight @ group.latency(shares.band, shares.cpu))
             least = least_by_prices(group, shares, objectives=objectives)
             proof = {"band_price": shares.band_price, "cpu_price": shares.cpu_price}
-            found.append(Measurement(cost, least, proof))
-    return worst(Relation.EQUAL, found)
+            yield Measurement(cost, least, proof)
 
 
-def _met(view: Requests) -> Measurement:
+def _met(view: Requests) -> Iterator[Measurement]:
     """Find the latency over its objective, or the share over its limit, that is largest."""
-    found = []
     for group in view.groups():
         shares = group.share_out()
         if shares.feasible:
             used = [shares.band.sum(), shares.cpu.sum() / group.room]
             late = group.latency(shares.band, shares.cpu) / group.slo
-            found.append(Measurement(max(*used, *late), 1.0, {"shares": shares}))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(max(*used, *late), 1.0, {"shares": shares})
 
 
-def _verdict(view: Requests) -> Measurement:
+def _verdict(view: Requests) -> Iterator[Measurement]:
     """Measure the proof of each verdict: the lateness of shares, or what prices leave of them."""
-    return worst(Relation.AT_MOST, (Measurement(_proof(group), 1.0) for group in view.groups()))
+    for group in view.groups():
+        yield Measurement(_proof(group), 1.0)
 
 
 def _proof(group: Together) -> float:
@@ -79,59 +71,55 @@ def _proof(group: Together) -> float:
     return float((p**2 + q**2 * group.room) / needed.sum())
 
 
-def _without_objectives(view: Requests) -> Measurement:
+def _without_objectives(view: Requests) -> Iterator[Measurement]:
     """Share out by the closed form where objectives can be met."""
-    found = []
     for group in view.groups():
         if group.fit().feasible:
             shares = group.share_out(objectives=False)
             late = group.latency(shares.band, shares.cpu) / group.slo
-            found.append(Measurement(late.max(), 1.0, {"latency": late}))
-    return worst(Relation.AT_MOST, found)
+            yield Measurement(late.max(), 1.0, {"latency": late})
 
 
-def _answered(view: Requests) -> Measurement:
+def _answered(view: Requests) -> Iterator[Measurement]:
     """Count the sites that answer each request."""
     plan = view.plan
     sites = (plan.site[:, None] == np.arange(view.problem.sites)).sum(axis=1)
-    return worst(Relation.EQUAL, (Measurement(count, 1.0) for count in sites))
+    for count in sites:
+        yield Measurement(count, 1.0)
 
 
-def _requests_of_a_site(view: Requests) -> Measurement:
+def _requests_of_a_site(view: Requests) -> Iterator[Measurement]:
     """Count the requests of each site, as the printed sum over i does."""
     count = np.bincount(view.plan.site, minlength=view.problem.sites)
-    return worst(Relation.EQUAL, (Measurement(number, 1.0) for number in count))
+    for number in count:
+        yield Measurement(number, 1.0)
 
 
-def _sum_of_latencies(view: Requests) -> Measurement:
+def _sum_of_latencies(view: Requests) -> Iterator[Measurement]:
     """Compare the latencies of a site in sum with the objectives of its requests, all kept."""
-    plan, found = view.plan, []
+    plan = view.plan
     for i in np.flatnonzero(plan.met).tolist():
         together = plan.latency[plan.site == plan.site[i]].sum()
-        found.append(Measurement(together, view.problem.slo[i], {"request": i}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(together, view.problem.slo[i], {"request": i})
 
 
-def _own_latency(view: Requests) -> Measurement:
+def _own_latency(view: Requests) -> Iterator[Measurement]:
     plan = view.plan
     kept = np.flatnonzero(plan.met)
-    return worst(
-        Relation.AT_MOST, (Measurement(plan.latency[i], view.problem.slo[i]) for i in kept)
-    )
+    for i in kept:
+        yield Measurement(plan.latency[i], view.problem.slo[i])
 
-
-_ALLOCATION_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
 
 _ROOMY = one(named_instances.two_requests, 0.5)
 
 _ALLOCATION_INSTANCES = {**REQUESTS, **_ROOMY, **one(named_instances.two_requests, 0.41)}
 
 WIDEST = 8
-"""Requests up to which all their sets are looked at."""
+"""Most requests of which all sets are enumerated."""
 
 
 def _optimum(view: Requests, *, objectives: bool) -> float:
-    """Look at all assignments; infinite where none meets the objectives."""
+    """Enumerate all assignments; infinite where none meets the objectives."""
     if not objectives:
         return min(assignment_cost(view.problem, site) for site in view.assignments())
     return min(_cost(view, site) for site in view.assignments())
@@ -185,11 +173,7 @@ def _sets(view: Requests, site: int) -> Iterator[tuple[np.ndarray, Together]]:
             yield some, view.at(site, some)
 
 
-_COLUMNS_SLOT = {
-    "instance_type": (SlotProblem, OincInstance),
-    "view": Requests,
-    "tolerance": SOLVED,
-}
+about_columns = partial(about_slots, tolerance=SOLVED)
 
 _COLUMNS_INSTANCES = {
     **REQUESTS,
@@ -199,7 +183,7 @@ _COLUMNS_INSTANCES = {
 }
 
 CLAIMS = (
-    claim(
+    about_slots(
         "allocation",
         r"Without objectives $v_i \propto \sqrt{w_i A_i}$ and $z_i \propto \sqrt{w_i E_i}$ cost "
         r"$(\sum_i \sqrt{w_i A_i})^2 + (\sum_i \sqrt{w_i E_i})^2 / \varphi$ at a site.",
@@ -207,38 +191,34 @@ CLAIMS = (
         _closed_form,
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.least",
-        "No other shares cost less, as the prices of band and CPU prove.",
+        "No shares cost less than those of the closed form, as the prices of band and CPU prove.",
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=False),
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.objectives",
-        "With objectives that can be met no other shares that meet them cost less, as the prices "
-        "prove.",
+        "Where objectives can be met, no shares that meet them cost less than those found, as "
+        "the prices prove.",
         "Problem (3), for a fixed assignment",
         lambda view: _by_prices_of_allocation(view, objectives=True),
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
         tolerance=SOLVED,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.met",
-        "These shares meet all objectives and use no more than there is.",
+        "The shares that are found meet all objectives within the band and the CPU.",
         "Problem (3), constraints (1a), (1c) and (3a)",
         _met,
         Relation.AT_MOST,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "allocation.unaware",
         "The shares of the closed form meet the objectives wherever these can be met.",
         "Problem (3), constraint (1a)",
@@ -246,9 +226,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.uneven_objectives),
         corrected_by=("oinc.allocation.objectives", "oinc.allocation.met"),
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "feasibility",
         r"Objectives can be met if there are shares that meet them, and cannot if $\sum_i (p "
         r"\sqrt{A_i} + q \sqrt{E_i})^2 / S_i > p^2 + q^2 \varphi$ for some p and q; one of both is "
@@ -257,37 +236,34 @@ CLAIMS = (
         _verdict,
         Relation.AT_MOST,
         {**_ALLOCATION_INSTANCES, **one(named_instances.two_requests, 0.39)},
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1b",
         r"$\sum_j y_{ij}^t = 1$ in a plan that answers every request once.",
         "Constraint (1b), corrected",
         _answered,
         Relation.EQUAL,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1b.published",
-        r"$\sum_i y_{ij}^t = 1$ in such a plan: each site has one request.",
+        r"$\sum_i y_{ij}^t = 1$ in a plan that answers every request once: each site has one "
+        "request.",
         "Constraint (1b)",
         _requests_of_a_site,
         Relation.EQUAL,
         _ROOMY,
         corrected_by=("oinc.equation1b",),
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1a",
         r"$\sum_j y_{ij}^t \tau_{ij}^t \le S_i^t$ for every request that is answered in time.",
         "Constraint (1a), corrected",
         _own_latency,
         Relation.AT_MOST,
         _ALLOCATION_INSTANCES,
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_slots(
         "equation1a.published",
         r"$\sum_i y_{ij}^t \tau_{ij}^t \le S_i^t$: the latencies of all requests at the site in "
         "sum.",
@@ -296,9 +272,8 @@ CLAIMS = (
         Relation.AT_MOST,
         _ROOMY,
         corrected_by=("oinc.equation1a",),
-        **_ALLOCATION_SLOT,
     ),
-    claim(
+    about_columns(
         "columns",
         "The bound by columns of a site and a set of requests is no more than the latencies of any "
         "assignment.",
@@ -306,44 +281,40 @@ CLAIMS = (
         lambda view: _below(view, objectives=False),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.objectives",
-        "If a column costs what its set takes with its objectives, and sets that cannot meet them "
-        "are left out, it is no more than those of any assignment that meets all objectives.",
+        "With objectives, and without the sets that cannot meet theirs, the bound by columns is "
+        "no more than the latencies of any assignment that meets all objectives.",
         "Problem (3), its bound by columns",
         lambda view: _below(view, objectives=True),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.prices",
-        r"Its prices prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - \sum_{i \in N} \pi_i)$ is "
-        "no less.",
+        r"The prices of the bound by columns prove it: $\sum_i \pi_i + \sum_j \min_N (c_j(N) - "
+        r"\sum_{i \in N} \pi_i)$ is no less than the bound.",
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=False),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.objectives.prices",
-        "They do so with objectives too.",
+        "With objectives too, the prices of the bound by columns prove that it is no more than "
+        "any assignment.",
         "Problem (3), its bound by columns",
         lambda view: _by_prices_of_columns(view, objectives=True),
         Relation.AT_MOST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
-    claim(
+    about_columns(
         "columns.search",
         "The search finds no plan below the bound, objectives apart.",
         "Problem (3), near-optimal",
         _search,
         Relation.AT_LEAST,
         _COLUMNS_INSTANCES,
-        **_COLUMNS_SLOT,
     ),
 )

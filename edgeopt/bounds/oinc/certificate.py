@@ -10,19 +10,23 @@ import numpy as np
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.validate import frozen_array
-from edgeopt.models.oinc.retraining import certify, flow_bound
+from edgeopt.models.oinc.retraining import (
+    FlowBound,
+    RetrainingProblem,
+    ServiceMode,
+    certify,
+    flow_bound,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from edgeopt.models.oinc.retraining import FlowBound, RetrainingProblem, ServiceMode
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 
 class Run(Protocol):
-    """What is read off a run of Algorithm 4."""
+    """What a dual point needs of a run of Algorithm 4."""
 
     @property
     def site(self) -> Ints:
@@ -41,7 +45,7 @@ class Run(Protocol):
 
 
 def safe_scale(epsilon: float) -> float:
-    """Return the share of the costs that the dual point asks for, min(1, (1 + epsilon) / 2)."""
+    """Return the share of the costs that the dual point takes, min(1, (1 + epsilon) / 2)."""
     return min(1.0, (1.0 + epsilon) / 2.0)
 
 
@@ -118,7 +122,7 @@ class DualCertificate:
             \le l_k (\tau - a_k) / h_{kj} + l_k / 2, \qquad \tau \ge a_k
 
         Between arrivals and completions the left side stays and the right side grows: only
-        instants at which a job is complete, and arrivals, have to be looked at. Where this is 0
+        instants at which a job is complete, and arrivals, matter. Where this is 0
         the value bounds schedules in real time, whatever the durations.
         """
         problem, run = self.problem, self.run
@@ -211,7 +215,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class CertifiedRatio:
-    """Weighted flow time of a schedule beside a bound on that of every one.
+    """Weighted flow time of a schedule, and a lower bound on that of every schedule.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the paper on continuous learning at the edge prints wrong, beside what holds."""
+"""Errors in the paper on continuous learning at the edge, and their corrections."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import math
 from typing import TYPE_CHECKING
 
 from edgeopt.bounds.oinc.certificate import dual_certificate
-from edgeopt.bounds.oinc.counterexamples import overpriced, overtaken_in_service, overtaken_in_wait
 from edgeopt.bounds.oinc.evaluation import erratum
-from edgeopt.bounds.oinc.modelling import LARGE, MIXED, NEGATIVE, left_for_requests
-from edgeopt.bounds.oinc.order import weights_at_arrival
-from edgeopt.bounds.oinc.urgency import queues_of, run_urgent, swaps
+from edgeopt.bounds.oinc.instances import (
+    Due,
+    busy_site,
+    idle_sites,
+    overloaded_sites,
+    overpriced,
+    overtaken_in_service,
+    overtaken_in_wait,
+)
+from edgeopt.bounds.oinc.modelling import left_for_requests
+from edgeopt.bounds.oinc.order import queues_of, run_urgent, swaps, weights_at_arrival
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import link_rates
 from edgeopt.instances.radio import (
@@ -22,7 +29,6 @@ from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
     from edgeopt.bounds.errata import Erratum
-    from edgeopt.bounds.oinc.urgency import Due
     from edgeopt.instances.oinc.channel import Channel
 
 
@@ -75,10 +81,7 @@ def _advantages() -> tuple[float, float, float]:
 
 def errata() -> tuple[Erratum, ...]:
     """Evaluate all examples."""
-    [large], [negative], [mixed] = (
-        [build() for build in test_instances.values()]
-        for test_instances in (LARGE, NEGATIVE, MIXED)
-    )
+    large, negative, mixed = idle_sites(), overloaded_sites(), busy_site()
     work, speed, share = 10.0, 5.0, 0.8
     near, far = link_rate("physical"), link_rate("physical", 0.45, 80.0, 2.0)
     loss = float(small_cell_loss_decibel(0.15))
@@ -134,7 +137,7 @@ def errata() -> tuple[Erratum, ...]:
             "It is clipped to the largest share that is allowed.",
             "What other sites have free counts as well, and no site has it all: a share is at most "
             "1.",
-            next(iter(LARGE)),
+            "idle_sites()",
             (large.published(), large.corrected(), 1.0),
             Relation.AT_MOST,
         ),
@@ -144,7 +147,7 @@ def errata() -> tuple[Erratum, ...]:
             "It is not negative.",
             "It is clipped to the smallest share that is allowed.",
             "Requests may need more than there is.",
-            next(iter(NEGATIVE)),
+            "overloaded_sites()",
             (negative.published(), negative.corrected(), 0.0),
             Relation.AT_LEAST,
         ),
@@ -153,9 +156,9 @@ def errata() -> tuple[Erratum, ...]:
             "Equation (2)",
             r"$\sum_j (f_j - p_j)$ is free.",
             r"$\sum_j f_j (1 - p_j)$ is.",
-            "A share is taken from a speed. What requests are left with is given, beside what they "
+            "A share is taken from a speed. What requests are left with is given, and what they "
             "need.",
-            next(iter(MIXED)),
+            "busy_site()",
             (
                 left_for_requests(mixed, mixed.published()),
                 left_for_requests(mixed, mixed.corrected()),

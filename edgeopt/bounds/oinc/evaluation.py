@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.bounds.oinc.certificate import DualCertificate, dual_certificate
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, once
 from edgeopt.errors import InputError
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import (
+    FlowBound,
     RetrainingProblem,
     flow_bound,
     flow_matrix,
     retraining_problem,
 )
-from edgeopt.online.oinc.retraining import run_density
+from edgeopt.online.oinc.retraining import RetrainingRun, run_density
 from edgeopt.solvers import solve
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
-    from edgeopt.models.oinc.retraining import FlowBound
-    from edgeopt.online.oinc.retraining import RetrainingRun
+    from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -39,17 +39,6 @@ TINY = 1e-9
 class Schedule:
     """What ran where and when, each job with the whole of what its site has for jobs.
 
-    Parameters
-    ----------
-    problem
-        The jobs.
-    job, site
-        Job and site of each run, shape [r].
-    begin, end
-        When it began and ended, s since the start, shape [r].
-    whole_slots
-        Whether a job counts as complete when its last slot ends, whatever is left of that.
-
     Raises
     ------
     InputError
@@ -58,10 +47,13 @@ class Schedule:
     """
 
     problem: RetrainingProblem
+    # Job and site of each run, shape [r]
     job: Ints
     site: Ints
+    # When it began and ended, s since the start, shape [r]
     begin: Floats
     end: Floats
+    # Whether a job counts as complete when its last slot ends, whatever is left of that
     whole_slots: bool = False
 
     def __post_init__(self) -> None:
@@ -145,7 +137,7 @@ def drawn_schedule(
     move: bool = False,
     whole_slots: bool = False,
 ) -> Schedule:
-    """Serve jobs as chance has it: sites, order, preemptions and pauses are drawn."""
+    """Serve jobs at random: sites, order, preemptions and pauses are drawn."""
     draw = np.random.default_rng(rng)
     left = np.ones(problem.jobs)
     able = np.isfinite(problem.duration)
@@ -181,21 +173,14 @@ SHARE = 0.5
 """Share of every CPU that is kept for the jobs of an instance, unless the caller says."""
 
 DRAWN = 3
-"""Schedules that are drawn beside those of algorithms."""
+"""Schedules that are drawn in addition to those of algorithms."""
 
 
 class Evaluation:
-    """Jobs, ways to serve them, and runs of Algorithm 4.
+    """Jobs of an instance or a schedule, ways to serve them, and runs of Algorithm 4.
 
-    Parameters
-    ----------
-    given
-        The jobs, one schedule of them, or an instance.
-    epsilon
-        By how much the sites of Algorithm 4 are faster; several values by default.
-    share
-        Share of every CPU that is kept for the jobs of an instance; the theory is about one that
-        stays as it is.
+    Its sites are faster by `epsilon`, several values by default; `share` of every CPU is kept for
+    the jobs of an instance, since the theory is about a share that stays as it is.
     """
 
     def __init__(
@@ -210,29 +195,21 @@ class Evaluation:
         else:
             self.problem = given.problem if isinstance(given, Schedule) else given
         self.epsilons = EPSILONS if epsilon is None else (float(epsilon),)
-        self._runs: dict[Any, RetrainingRun] = {}
-        self._bounds: dict[Any, FlowBound] = {}
 
+    @once
     def run(self, epsilon: float, **how: Any) -> RetrainingRun:
         """Run Algorithm 4 on sites that are faster; see `run_density`."""
-        key = epsilon, *sorted(how.items())
-        if key not in self._runs:
-            self._runs[key] = run_density(self.problem, epsilon=epsilon, **how)
-        return self._runs[key]
+        return run_density(self.problem, epsilon=epsilon, **how)
 
-    def certificate(
-        self, epsilon: float, scale: float | None = None, **how: Any
-    ) -> DualCertificate:
-        """Build the dual point of a run."""
-        run = self.run(epsilon, **how)
-        return dual_certificate(self.problem, run, epsilon, scale=scale)
+    def certificates(self, scale: float | None = None, **how: Any) -> Iterator[DualCertificate]:
+        """Yield the dual points of runs, at each of the speeds."""
+        for epsilon in self.epsilons:
+            yield dual_certificate(self.problem, self.run(epsilon, **how), epsilon, scale=scale)
 
+    @once
     def bound(self, **how: Any) -> FlowBound:
         """Bound the flow time of schedules; see `flow_bound`."""
-        key = tuple(sorted(how.items()))
-        if key not in self._bounds:
-            self._bounds[key] = flow_bound(self.problem, **how)
-        return self._bounds[key]
+        return flow_bound(self.problem, **how)
 
     def program(self, **how: Any) -> float:
         """Return the optimum of the program of `flow_matrix`."""
@@ -279,11 +256,11 @@ class Evaluation:
 def schedule_of(
     problem: RetrainingProblem, run: RetrainingRun, *, whole_slots: bool = False
 ) -> Schedule:
-    """Read the schedule off a run at unit speed."""
+    """Return the schedule of a run at unit speed."""
     runs = run.runs
     end = runs.end
     if whole_slots:
-        # The run is told until the end of its last slot; the work may be done before.
+        # The run lasts until the end of its last slot; the work may be done before.
         end = _cut(problem, runs)
     return Schedule(problem, runs.job, runs.site, runs.begin, end, whole_slots=whole_slots)
 
@@ -303,12 +280,6 @@ PAPER = (
     "Edge Computing"
 )
 
-EXACT = 1e-9
-"""Relative tolerance of identities and inequalities that solve no program."""
-
-SOLVED = 1e-6
-"""Relative tolerance where linear programs are solved."""
-
 _paper = Paper(
     "oinc",
     PAPER,
@@ -321,3 +292,6 @@ _paper = Paper(
 
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about jobs and how they are served."""
+
+about_jobs = partial(claim, instance_type=(RetrainingProblem, OincInstance))
+"""Build a claim about jobs alone."""

@@ -3,23 +3,150 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc import counterexamples
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.certificate import competitive_factor, dual_certificate
-from edgeopt.bounds.oinc.counterexamples import DUE
-from edgeopt.bounds.oinc.evaluation import SHARE, SOLVED, claim, drawn_schedule
-from edgeopt.bounds.oinc.urgency import Due, queues_of, run_urgent, swaps
+from edgeopt.bounds.oinc.evaluation import SHARE, claim, drawn_schedule
+from edgeopt.bounds.oinc.instances import DUE, Due, Periods
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import RetrainingProblem, flow_bound, retraining_problem
 from edgeopt.online.oinc.retraining import run_density
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from edgeopt.online.oinc.retraining import RetrainingRun
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 EPSILONS = (0.25, 1.0)
 """By how much sites are faster."""
+
+TINY = 1e-9
+"""Share of a job that rounding may leave."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """The queue of a site as a slot begins."""
+
+    slot: int
+    site: int
+    job: Ints  # jobs that are not complete, in the order in which they are to be served, shape [q]
+    density: Floats  # their weight per remaining second, descending, shape [q]
+    left: Floats  # their remaining time, s, shape [q]
+
+
+@dataclass(frozen=True, eq=False)
+class UrgentRun:
+    """A run with growing weights."""
+
+    due: Due
+    site: Ints  # site of each job, shape [K]
+    cost: Floats  # what equation (6) gave for it there, with the weights of the moment, shape [K]
+    completion: Floats  # when it was complete, s since the start, shape [K]
+    queues: tuple[Waiting, ...]  # every queue that was served
+
+    @property
+    def objective(self) -> float:
+        """Flow time in sum, weighted with the own weights of the jobs."""
+        problem = self.due.problem
+        assert problem.weight is not None
+        return float(problem.weight @ (self.completion - problem.arrival))
+
+
+def swaps(queues: Iterable[Waiting]) -> Iterator[tuple[Waiting, int, int]]:
+    """Yield a queue with two of its jobs whose order is another one a slot later."""
+    before: dict[int, Waiting] = {}
+    for after in queues:
+        last = before.get(after.site)
+        before[after.site] = after
+        if last is None or last.slot != after.slot - 1:
+            continue
+        places = {int(k): place for place, k in enumerate(after.job)}
+        stay = [int(k) for k in last.job if int(k) in places]
+        for i, ahead in enumerate(stay):
+            for behind in stay[i + 1 :]:
+                if places[behind] < places[ahead]:
+                    yield last, ahead, behind
+
+
+def queues_of(run: RetrainingRun) -> Iterator[Waiting]:
+    """Return the queues of a run of the package, whose weights stay."""
+    problem, runs, speed = run.problem, run.runs, 1.0 + run.epsilon
+    assert problem.weight is not None
+    for slot in range(int(np.ceil(run.completion.max(initial=0.0)))):
+        served = np.clip(np.minimum(runs.end, slot) - runs.begin, 0.0, None) * speed
+        done = np.bincount(runs.job, served, problem.jobs)
+        for j in range(problem.sites):
+            here = np.flatnonzero(
+                (run.site == j) & (problem.arrival <= slot) & (run.completion > slot + TINY)
+            )
+            if here.size:
+                seconds = problem.duration[here, j] - done[here]
+                yield _queue(slot, j, here, problem.weight[here], seconds)
+
+
+def _queue(slot: int, site: int, here: Ints, weight: Floats, seconds: Floats) -> Waiting:
+    order = np.argsort(-weight / seconds, kind="stable")
+    return Waiting(slot, site, here[order], (weight / seconds)[order], seconds[order])
+
+
+def run_urgent(due: Due, *, epsilon: float = 0.0) -> UrgentRun:
+    """Run Algorithm 4 slot by slot; the next job uses what one leaves of a slot."""
+    problem, count = due.problem, due.problem.jobs
+    speed = 1.0 + epsilon
+    site, cost = np.full(count, -1, dtype=np.int64), np.zeros(count)
+    left, completion = np.ones(count), np.full(count, np.inf)
+    queues: list[Waiting] = []
+    slot = 0
+    while np.isinf(completion).any():
+        weight = due.weight(slot)
+        for k in np.flatnonzero(problem.arrival == slot):
+            costs = _costs(problem, weight, left, site, int(k)) / speed
+            site[k] = int(np.argmin(costs))
+            cost[k] = costs[site[k]]
+        for j in range(problem.sites):
+            here = np.flatnonzero((site == j) & np.isinf(completion))
+            if here.size == 0:
+                continue
+            seconds = left[here] * problem.duration[here, j]
+            queue = _queue(slot, j, here, weight[here], seconds)
+            queues.append(queue)
+            job, seconds = queue.job, queue.left
+            end = slot + np.cumsum(seconds) / speed
+            done = end <= slot + 1 + TINY
+            completion[job[done]] = end[done]
+            left[job[done]] = 0.0
+            if not done.all():
+                first = int(np.argmin(done))
+                began = end[first] - seconds[first] / speed
+                served = max(0.0, slot + 1 - began) * speed
+                left[job[first]] -= served / problem.duration[job[first], j]
+        slot += 1
+    return UrgentRun(due, site, cost, completion, tuple(queues))
+
+
+def _costs(problem: RetrainingProblem, weight: Floats, left: Floats, site: Ints, k: int) -> Floats:
+    """Return what job k would add to the weighted flow time at each site, shape [J]."""
+    own = problem.duration[k]
+    costs: Floats = weight[k] * own
+    for j in np.flatnonzero(np.isfinite(own)):
+        here = np.flatnonzero((site == j) & (left > TINY))
+        seconds = left[here] * problem.duration[here, j]
+        denser = weight[here] / seconds >= weight[k] / own[j]
+        costs[j] += weight[k] * seconds[denser].sum() + own[j] * weight[here][~denser].sum()
+    return costs
 
 
 def _all_swaps(due: Due) -> Measurement:
@@ -28,28 +155,25 @@ def _all_swaps(due: Due) -> Measurement:
     return Measurement(len(found), 0.0, proof)
 
 
-def _ratio(due: Due, *, frozen: bool) -> Measurement:
+def _ratio(due: Due, *, frozen: bool) -> Iterator[Measurement]:
     """Compare a run with what Theorem 1 allows over schedules at unit speed."""
     problem = weights_at_arrival(due) if frozen else due.problem
     assert problem.weight is not None
     known = [drawn_schedule(problem, seed).objective for seed in range(2)]
     best = min(run_density(problem).weighted_flow, *known)
-    found = []
     for epsilon in EPSILONS:
         run = run_density(problem, epsilon=epsilon) if frozen else run_urgent(due, epsilon=epsilon)
         flow = float(problem.weight @ (run.completion - problem.arrival))
         proof = {"epsilon": epsilon, "completion": run.completion}
-        found.append(Measurement(flow, competitive_factor(epsilon) * best, proof))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(flow, competitive_factor(epsilon) * best, proof)
 
 
-def _violation(due: Due) -> Measurement:
-    problem, found = weights_at_arrival(due), []
+def _violation(due: Due) -> Iterator[Measurement]:
+    problem = weights_at_arrival(due)
     for epsilon in EPSILONS:
         point = dual_certificate(problem, run_density(problem, epsilon=epsilon), epsilon)
         proof = {"epsilon": epsilon, "theta": point.theta, "eta": point.eta}
-        found.append(Measurement(point.violation_in_time, 0.0, proof, size=point.heaviest))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(point.violation_in_time, 0.0, proof, size=point.heaviest)
 
 
 def weights_at_arrival(due: Due) -> RetrainingProblem:
@@ -68,12 +192,13 @@ def _lateness(due: Due) -> Measurement:
     return Measurement(late[k] + due.deadline[k], due.deadline[k], {"job": k})
 
 
-def _earliest(due: Due) -> Measurement:
+def _earliest(due: Due) -> Iterator[Measurement]:
     """Compare completion times with those of every job alone at its best site."""
     problem = due.problem
     alone = problem.arrival + problem.duration.min(axis=1)
     ends = run_density(problem).completion
-    return worst(Relation.AT_LEAST, (Measurement(*pair) for pair in zip(ends, alone, strict=True)))
+    for pair in zip(ends, alone, strict=True):
+        yield Measurement(*pair)
 
 
 def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
@@ -83,52 +208,17 @@ def _due(given: Due | OincInstance, share: float = SHARE) -> Due:
     return Due(retraining_problem(given, share), given.deadline)
 
 
-_DUE = {"instance_type": (Due, OincInstance), "view": _due}
+about_deadlines = partial(claim, instance_type=(Due, OincInstance), view=_due)
 
 _NAMED = {
-    **one(counterexamples.overtaken_in_wait),
-    **one(counterexamples.overtaken_in_service),
-    **one(counterexamples.overtaken_by_hopeless),
-    **one(counterexamples.overpriced),
-    **one(counterexamples.hopeless, 8),
+    **one(named.overtaken_in_wait),
+    **one(named.overtaken_in_service),
+    **one(named.overtaken_by_hopeless),
+    **one(named.overpriced),
+    **one(named.hopeless, 8),
 }
 
 _INSTANCES = {**_NAMED, **DUE}
-
-
-@dataclass(frozen=True)
-class Periods:
-    """Jobs that never meet at a site of 1 Gcycle/s, each with a share of its own.
-
-    Parameters
-    ----------
-    work
-        Work of each job, Gcycle.
-    share
-        Share of the CPU that is kept while it is there.
-    """
-
-    work: tuple[float, ...]
-    share: tuple[float, ...]
-
-    def problem(self, share: tuple[float, ...]) -> RetrainingProblem:
-        """Return the jobs at some shares, each arriving when those before are long complete."""
-        slowest = sum(self.work) / min(self.share)
-        arrival = np.arange(len(self.work)) * int(np.ceil(slowest))
-        return RetrainingProblem(arrival, (np.array(self.work) / np.array(share))[:, None])
-
-    @property
-    def flow(self) -> float:
-        """Flow time of all jobs in sum, s."""
-        return sum(w / p for w, p in zip(self.work, self.share, strict=True))
-
-
-def two_shares() -> Periods:
-    """Keep a half for a job of 2 Gcycle, and all but a twentieth for another one later.
-
-    They flow for 4 + 40/19. With a half for both, P1 counts 7/2 for each.
-    """
-    return Periods((2.0, 2.0), (0.5, 0.95))
 
 
 def _bound(periods: Periods, share: tuple[float, ...]) -> Measurement:
@@ -136,10 +226,12 @@ def _bound(periods: Periods, share: tuple[float, ...]) -> Measurement:
     return Measurement(bound.value, periods.flow, {"bound": bound})
 
 
-_PERIODS = {"instance_type": Periods, "view": lambda periods: periods, "tolerance": SOLVED}
+about_periods = partial(
+    claim, instance_type=Periods, view=lambda periods: periods, tolerance=SOLVED
+)
 
 CLAIMS = (
-    claim(
+    about_deadlines(
         "order",
         "Jobs that wait at a site keep the order of their densities until they are complete, if "
         "their weights stay as they were at their arrival.",
@@ -147,9 +239,8 @@ CLAIMS = (
         _all_swaps,
         Relation.AT_MOST,
         _INSTANCES,
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "urgent",
         r"Theorem 1 holds for weights $\beta_k / (D_k - a_k)$ that stay as they are at the "
         "arrival; what it bounds is the flow time weighted with them.",
@@ -157,9 +248,8 @@ CLAIMS = (
         lambda due: _ratio(due, frozen=True),
         Relation.AT_MOST,
         _INSTANCES,
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "urgent.published",
         r"Theorem 1 holds for weights $\beta_k / (D_k - t)$ that grow, no further than within a "
         "slot of the deadline. A long job that has missed its deadline stops all others: no factor "
@@ -167,62 +257,53 @@ CLAIMS = (
         "Theorem 1 and Section IV-D",
         lambda due: _ratio(due, frozen=False),
         Relation.AT_MOST,
-        one(counterexamples.hopeless, 8),
+        one(named.hopeless, 8),
         corrected_by=("oinc.urgent", "oinc.theorem1"),
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "urgent.certificate",
         "The dual point of a run with weights that stay breaks no constraint.",
         "Theorem 1 and Section IV-D, corrected",
         _violation,
         Relation.AT_MOST,
         _INSTANCES,
-        **_DUE,
     ),
-    claim(
+    about_deadlines(
         "deadline",
         r"No job is complete before $a_k + \min_j h_{kj}$, whatever its deadline: deadlines are "
-        "wishes, and what is met is counted.",
+        "no constraints; those that are met are counted.",
         "Problem (1), constraint (1i), corrected",
         _earliest,
         Relation.AT_LEAST,
-        {**_INSTANCES, **one(counterexamples.no_time)},
-        **_DUE,
+        {**_INSTANCES, **one(named.no_time)},
     ),
-    claim(
+    about_deadlines(
         "deadline.published",
-        r"Every job is complete by its deadline, $b_k \le D_k$, which the text asks for and "
-        "problem (1) does not hold.",
+        r"Every job is complete by its deadline, $b_k \le D_k$, which the text requires and "
+        "problem (1) omits.",
         "Problem (1), constraint (1i)",
         _lateness,
         Relation.AT_MOST,
-        one(counterexamples.no_time),
+        one(named.no_time),
         corrected_by=("oinc.deadline",),
-        **_DUE,
     ),
-    claim(
+    about_periods(
         "shares",
         "P1 with durations at the shares that are kept while each job is there bounds the run. It "
-        "speaks of schedules at these shares, as Theorem 1 does.",
+        "holds for schedules at these shares, as Theorem 1 does.",
         "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share),
         Relation.AT_MOST,
-        {
-            "two_shares()": two_shares,
-            "Periods((1, 3, 2), (0.2, 0.9, 0.4))": lambda: Periods((1, 3, 2), (0.2, 0.9, 0.4)),
-        },
-        **_PERIODS,
+        {**one(named.two_shares), **one(Periods, (1, 3, 2), (0.2, 0.9, 0.4))},
     ),
-    claim(
+    about_periods(
         "shares.published",
         "P1 with one duration for a job and a site bounds the run of Algorithm 1, which keeps "
         "another share in every busy period; here durations are those of the first.",
         "Problem P1, with Algorithm 1",
         lambda periods: _bound(periods, periods.share[:1] * len(periods.share)),
         Relation.AT_MOST,
-        {"two_shares()": two_shares},
+        one(named.two_shares),
         corrected_by=("oinc.shares",),
-        **_PERIODS,
     ),
 )

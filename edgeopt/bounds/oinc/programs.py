@@ -3,101 +3,84 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc import counterexamples
-from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
-from edgeopt.bounds.oinc.evaluation import SOLVED, claim
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
+from edgeopt.bounds.oinc import instances as named
+from edgeopt.bounds.oinc.evaluation import Evaluation, Schedule, claim
+from edgeopt.bounds.oinc.instances import ALL_JOBS
+from edgeopt.bounds.paper import SOLVED, one
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.oinc.named_instances import lone_job, short_jobs
 from edgeopt.models.oinc.retraining import dual_matrix, flow_matrix, horizon
-from edgeopt.solvers import solve
+from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from edgeopt.bounds.oinc.evaluation import Evaluation, Schedule
-    from edgeopt.solvers import LinearProgram
+    from collections.abc import Iterable, Iterator
 
 
-def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Measurement:
-    """Compare potential and flow of the job that leaves least room, over all schedules."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(phi, flow, {"job": k, "schedule": schedule})
-            for schedule in schedules
-            for k, (phi, flow) in enumerate(
-                zip(schedule.potential(midpoint=midpoint), schedule.flow, strict=True)
-            )
-        ),
-    )
+def _job_by_job(schedules: Iterable[Schedule], midpoint: bool = False) -> Iterator[Measurement]:
+    """Compare potential and flow of every job, over all schedules."""
+    for schedule in schedules:
+        for k, (phi, flow) in enumerate(
+            zip(schedule.potential(midpoint=midpoint), schedule.flow, strict=True)
+        ):
+            yield Measurement(phi, flow, {"job": k, "schedule": schedule})
 
 
-def _of_any(view: Evaluation) -> Measurement:
+def _of_any(view: Evaluation) -> Iterator[Measurement]:
     """Compare with completion times in the schedule that is given, whether or not it moves jobs."""
     if view.given is None:
-        raise NotApplicableError("speaks about a schedule, and none is given")
+        raise NotApplicableError("no schedule is given")
     assert view.problem.weight is not None
     ends = view.problem.weight * view.given.completion
     pairs = zip(view.given.potential().tolist(), ends.tolist(), strict=True)
-    return worst(Relation.AT_MOST, (Measurement(*pair) for pair in pairs))
+    for pair in pairs:
+        yield Measurement(*pair)
 
 
-def _from_the_middle(view: Evaluation) -> Measurement:
+def _from_the_middle(view: Evaluation) -> Measured:
     """Measure schedules that end jobs with slots, and all if durations are whole."""
     if view.whole:
         return _job_by_job(view.fluid, midpoint=True)
     return _job_by_job(view.by_slots, midpoint=True)
 
 
-def _completions(view: Evaluation) -> Measurement:
+def _completions(view: Evaluation) -> Iterator[Measurement]:
     """Compare the completion times in sum with the potential and the weighted arrivals."""
-    problem, found = view.problem, []
+    problem = view.problem
     assert problem.weight is not None
     for schedule in view.fluid:
         least = schedule.potential().sum() + problem.weight @ problem.arrival
-        found.append(Measurement(float(problem.weight @ schedule.completion), float(least)))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(float(problem.weight @ schedule.completion), float(least))
 
-
-_SERVED = {
-    **JOBS,
-    **NAMED_JOBS,
-    **one(counterexamples.ends_later),
-}
 
 LARGEST = 20_000
 """Columns up to which a program is solved over its whole horizon."""
 
 
-def _below(bound: float, schedules: Iterable[Schedule]) -> Measurement:
-    """Compare a bound with the best of some schedules."""
-    return worst(
-        Relation.AT_MOST,
-        (Measurement(bound, one.objective, {"schedule": one}) for one in schedules),
-    )
+def _below(value: float, schedules: Iterable[Schedule], **proof: object) -> Iterator[Measurement]:
+    """Compare a bound with some schedules."""
+    for schedule in schedules:
+        yield Measurement(value, schedule.objective, {"schedule": schedule, **proof})
 
 
-def _by_program(view: Evaluation, strong: bool) -> Measurement:
+def _by_program(view: Evaluation, strong: bool) -> Measured:
     bound = view.bound(service="fluid", strong=strong)
-    found = _below(bound.value, view.fluid)
-    return Measurement(found.measured, found.guaranteed, {**found.certificate, "bound": bound})
+    return _below(bound.value, view.fluid, bound=bound)
 
 
-def _by_slots(view: Evaluation) -> Measurement:
+def _by_slots(view: Evaluation) -> Measured:
     bound = view.bound(service="slot", strong=True)
-    found = _below(bound.value, view.by_slots)
-    return Measurement(found.measured, found.guaranteed, {**found.certificate, "bound": bound})
+    return _below(bound.value, view.by_slots, bound=bound)
 
 
-def _moving(view: Evaluation) -> Measurement:
+def _moving(view: Evaluation) -> Measured:
     if view.given is None:
-        raise NotApplicableError("speaks about a schedule, and none is given")
+        raise NotApplicableError("no schedule is given")
     return _below(view.program(), [view.given])
 
 
@@ -146,28 +129,30 @@ def _without_needs(matrix: LinearProgram, jobs: int) -> LinearProgram:
     return replace(matrix, row_lower=lower)
 
 
-def _within(view: Evaluation, slots: int | None) -> Measurement:
+def _within(view: Evaluation, slots: int | None) -> Measured:
     """Bound by the program over some slots; none means as many as it needs."""
     enough = horizon(view.problem)
     over = enough if slots is None else slots
     return _below(view.program(horizon=over), view.fluid)
 
 
-def _shortest(view: Evaluation) -> Measurement:
+def _shortest(view: Evaluation) -> Measured:
     """Take two slots, after which all jobs of the counterexample can be complete."""
     if view.problem.arrival.max(initial=0) >= SHORT:
         raise NotApplicableError(f"a job arrives after {SHORT} slots")
     return _within(view, SHORT)
 
 
-def _long_enough(view: Evaluation) -> Measurement:
+def _long_enough(view: Evaluation) -> Measured:
     _small(view)
     return _within(view, None)
 
 
 SHORT = 2
 
-_INSTANCES = {**JOBS, **NAMED_JOBS, **one(counterexamples.ends_later)}
+_INSTANCES = {**ALL_JOBS, **one(named.ends_later)}
+
+by_program = partial(claim, tolerance=SOLVED)
 
 CLAIMS = (
     claim(
@@ -177,7 +162,7 @@ CLAIMS = (
         "Lemma 1, corrected",
         lambda view: _job_by_job(view.fluid),
         Relation.AT_MOST,
-        _SERVED,
+        _INSTANCES,
     ),
     claim(
         "lemma1.completion",
@@ -186,7 +171,7 @@ CLAIMS = (
         "Lemma 1, corrected",
         _completions,
         Relation.AT_LEAST,
-        _SERVED,
+        _INSTANCES,
     ),
     claim(
         "lemma1.published",
@@ -195,7 +180,7 @@ CLAIMS = (
         "Lemma 1",
         _of_any,
         Relation.AT_MOST,
-        one(counterexamples.moved),
+        one(named.moved),
         corrected_by=("oinc.lemma1",),
     ),
     claim(
@@ -205,7 +190,7 @@ CLAIMS = (
         "Lemma 1, sharpened",
         _from_the_middle,
         Relation.AT_MOST,
-        _SERVED,
+        _INSTANCES,
     ),
     claim(
         "lemma1.middle.fluid",
@@ -217,7 +202,7 @@ CLAIMS = (
         one(short_jobs, 1),
         corrected_by=("oinc.lemma1", "oinc.lemma1.middle"),
     ),
-    claim(
+    by_program(
         "p1",
         "The optimum of P1 is no more than the weighted flow time of any schedule that serves "
         "each job at one site.",
@@ -225,19 +210,17 @@ CLAIMS = (
         lambda view: _by_program(view, strong=False),
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.moving",
         "The optimum of P1 is no more than the weighted flow time of a schedule that moves a job.",
         "Problem P1",
         _moving,
         Relation.AT_MOST,
-        one(counterexamples.moved_away),
-        tolerance=SOLVED,
+        one(named.moved_away),
         corrected_by=("oinc.p1", "oinc.p1.one_site"),
     ),
-    claim(
+    by_program(
         "p1.one_site",
         r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ is no more than the weighted flow time of "
         "any schedule that serves each job at one site.",
@@ -245,28 +228,26 @@ CLAIMS = (
         lambda view: _by_program(view, strong=True),
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.slots",
-        "With that row, and the time of a slot counted from its middle, it is no more than the "
-        "weighted flow time of any such schedule that ends every job with a slot.",
+        r"The optimum of P1 with $\sum_j m_{kj}^t \le 1$ and the time of a slot counted from its "
+        "middle is no more than the weighted flow time of any schedule that serves each job at "
+        "one site and ends it with a slot.",
         "Problem P1, strengthened",
         _by_slots,
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.stronger",
         r"The row $\sum_j m_{kj}^t \le 1$ never lowers the optimum of P1.",
         "Problem P1, strengthened",
         _stronger,
         Relation.AT_LEAST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p1.middle",
         r"Counting the time of a slot from its middle raises the optimum by $\sum_k l_k / 2$, "
         "neither more nor less, since no job is served more than it needs.",
@@ -274,18 +255,16 @@ CLAIMS = (
         _half,
         Relation.EQUAL,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "p2",
         "P1 and P2 have the same optimum.",
         "Problem P2",
         _dual,
         Relation.EQUAL,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "equation8a",
         r"An optimum of P1 serves the whole of every job, with $\sum_{j,t} m_{kj}^t / h_{kj} \ge "
         "1$.",
@@ -293,9 +272,8 @@ CLAIMS = (
         lambda view: _served(view, at_least=True),
         Relation.AT_LEAST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "equation8a.published",
         r"An optimum of P1 serves the whole of every job; the printed constraint is "
         r"$\sum_j \sum_t m_{kj}^t / h_{kj}$ without a right-hand side.",
@@ -303,10 +281,9 @@ CLAIMS = (
         lambda view: _served(view, at_least=False),
         Relation.AT_LEAST,
         one(lone_job),
-        tolerance=SOLVED,
         corrected_by=("oinc.equation8a",),
     ),
-    claim(
+    by_program(
         "horizon",
         r"The optimum of P1 over $\max_k a_k + \lceil \sum_k \max_j h_{kj} \rceil$ slots bounds "
         "every schedule, those included that end later.",
@@ -314,17 +291,15 @@ CLAIMS = (
         _long_enough,
         Relation.AT_MOST,
         _INSTANCES,
-        tolerance=SOLVED,
     ),
-    claim(
+    by_program(
         "horizon.published",
         f"The optimum of P1 over any T slots, here {SHORT}, in which all jobs could be served "
         "bounds every schedule.",
         "Problem P1",
         _shortest,
         Relation.AT_MOST,
-        one(counterexamples.ends_later),
-        tolerance=SOLVED,
+        one(named.ends_later),
         corrected_by=("oinc.horizon",),
     ),
 )

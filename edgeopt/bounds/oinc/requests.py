@@ -4,46 +4,46 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.bounds.oinc.evaluation import SHARE
+from edgeopt.bounds.oinc.evaluation import SHARE, claim
 from edgeopt.instances.oinc import OincInstance
-from edgeopt.models.oinc.slot import Allocation, SlotPlan, allocate, fits, slot_problem, solve_slot
+from edgeopt.models.oinc.slot import (
+    Allocation,
+    Fit,
+    SlotPlan,
+    SlotProblem,
+    allocate,
+    fits,
+    slot_problem,
+    solve_slot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from edgeopt.models.oinc.slot import Fit, SlotProblem
-
     Floats = NDArray[np.float64]
 
 MOST = 2_000
-"""Assignments of requests to sites up to which all are looked at."""
+"""Most assignments of requests to sites that are enumerated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Requests at one site.
+    """Requests at one site."""
 
-    Parameters
-    ----------
-    transmission, computation, slo, weight
-        The requests, see `SlotProblem`, shape [n].
-    room
-        Share of the CPU that they may use.
-    """
-
+    # The requests, see `SlotProblem`, shape [n]
     transmission: Floats
     computation: Floats
     slo: Floats
     weight: Floats
-    room: float
+    room: float  # share of the CPU that they may use
 
     def share_out(self, *, objectives: bool = True) -> Allocation:
         """Return the best shares."""
@@ -68,12 +68,7 @@ class Together:
 class Requests:
     """Requests of a slot, and groups of them at one site.
 
-    Parameters
-    ----------
-    given
-        The requests, or an instance: of it the slot with most requests is looked at.
-    share
-        Share of every CPU that is kept for the jobs of an instance.
+    Of an instance it is the slot with most requests, where a share of every CPU is kept for jobs.
     """
 
     def __init__(self, given: SlotProblem | OincInstance, share: float = SHARE) -> None:
@@ -111,7 +106,7 @@ class Requests:
         """Yield all assignments of requests to sites."""
         requests, sites = self.problem.requests, self.problem.sites
         if requests == 0 or sites**requests > MOST:
-            raise NotApplicableError("no requests, or more assignments than can be looked at")
+            raise NotApplicableError("no requests, or too many assignments to enumerate")
         for choice in itertools.product(range(sites), repeat=requests):
             yield np.array(choice)
 
@@ -142,3 +137,7 @@ def least_by_prices(group: Together, shares: Allocation, *, objectives: bool = T
     limit = np.where(binding, slo, 1.0)
     q = np.where(binding, group.weight * limit + m**2 / limit, 2.0 * root * m)
     return float(q.sum() - band - cpu * group.room)
+
+
+about_slots = partial(claim, instance_type=(SlotProblem, OincInstance), view=Requests)
+"""Build a claim about the requests of a slot."""

@@ -2,134 +2,95 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.certificate import competitive_factor
-from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS
-from edgeopt.bounds.oinc.evaluation import EXACT, SOLVED, claim
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.oinc.certificate import DualCertificate, competitive_factor
+from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs
+from edgeopt.bounds.oinc.instances import ALL_JOBS
+from edgeopt.bounds.paper import EXACT, SOLVED, one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
-from edgeopt.models.oinc.retraining import RetrainingProblem, certify
+from edgeopt.models.oinc.retraining import certify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from edgeopt.bounds.oinc.certificate import DualCertificate
-    from edgeopt.bounds.oinc.evaluation import Evaluation
 
-
-def _certificates(view: Evaluation, scale: float | None = None) -> Iterator[DualCertificate]:
-    for epsilon in view.epsilons:
-        yield view.certificate(epsilon, scale)
-
-
-def _violation(view: Evaluation, scale: float | None = None) -> Measurement:
+def _violation(view: Evaluation, scale: float | None = None) -> Iterator[Measurement]:
     """Find the constraint of P2 that is broken most, time counted from the middle of slots."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(point.violation, 0.0, _arrays(point), size=point.heaviest)
-            for point in _certificates(view, scale)
-        ),
-    )
+    for point in view.certificates(scale):
+        yield Measurement(point.violation, 0.0, _arrays(point), size=point.heaviest)
 
 
-def _violation_in_time(view: Evaluation) -> Measurement:
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(point.violation_in_time, 0.0, _arrays(point), size=point.heaviest)
-            for point in _certificates(view)
-        ),
-    )
+def violation_in_time(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Find the same at all instants, by the dual points of runs."""
+    for point in view.certificates(**how):
+        yield Measurement(point.violation_in_time, 0.0, _arrays(point), size=point.heaviest)
 
 
 def _arrays(point: DualCertificate) -> dict[str, object]:
     return {"epsilon": point.epsilon, "theta": point.theta, "eta": point.eta}
 
 
-def _value(view: Evaluation) -> Measurement:
-    found = []
-    for point in _certificates(view):
+def _value(view: Evaluation) -> Iterator[Measurement]:
+    for point in view.certificates():
         flow = view.run(point.epsilon).weighted_flow
         share = point.scale * point.epsilon / (1.0 + point.epsilon)
-        found.append(Measurement(point.value, share * flow, _arrays(point)))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(point.value, share * flow, _arrays(point))
 
 
-def _ratio(view: Evaluation) -> Measurement:
-    """Compare the run with what the theorem allows over the best schedule that is known."""
+def ratio(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Compare runs with what the theorem allows over the best schedule that is known."""
     best = min(view.fluid, key=lambda schedule: schedule.objective)
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                view.run(epsilon).weighted_flow,
-                competitive_factor(epsilon) * best.objective,
-                {"epsilon": epsilon, "schedule": best},
-            )
-            for epsilon in view.epsilons
-        ),
-    )
+    return _over(view, best.objective, {"schedule": best}, **how)
 
 
-def _ratio_of_completions(view: Evaluation) -> Measurement:
-    problem, found = view.problem, []
+def ratio_to_program(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Compare runs with the optimum of the program, from the middle of slots."""
+    return _over(view, view.middle, {"optimum": view.middle}, **how)
+
+
+def _over(
+    view: Evaluation, best: float, proof: dict[str, Any], **how: Any
+) -> Iterator[Measurement]:
+    for epsilon in view.epsilons:
+        flow = view.run(epsilon, **how).weighted_flow
+        yield Measurement(flow, competitive_factor(epsilon) * best, {"epsilon": epsilon, **proof})
+
+
+def _ratio_of_completions(view: Evaluation) -> Iterator[Measurement]:
+    problem = view.problem
     assert problem.weight is not None
     best = min(float(problem.weight @ schedule.completion) for schedule in view.fluid)
     for epsilon in view.epsilons:
         ends = float(problem.weight @ view.run(epsilon).completion)
-        found.append(Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(ends, competitive_factor(epsilon) * best, {"epsilon": epsilon})
 
 
-def _ratio_to_program(view: Evaluation) -> Measurement:
-    """Compare the run with the optimum of the program, from the middle of slots."""
-    optimum = view.middle
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(
-                view.run(epsilon).weighted_flow,
-                competitive_factor(epsilon) * optimum,
-                {"epsilon": epsilon, "optimum": optimum},
-            )
-            for epsilon in view.epsilons
-        ),
-    )
-
-
-def _published_program(view: Evaluation) -> Measurement:
-    found = []
-    for point in _certificates(view):
+def _published_program(view: Evaluation) -> Iterator[Measurement]:
+    for point in view.certificates():
         theta, eta = point.of_published_program()
         broken = certify(view.problem, theta, eta).violation
         proof = {"theta": theta, "eta": eta}
-        found.append(Measurement(broken, 0.0, proof, size=point.heaviest))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement(broken, 0.0, proof, size=point.heaviest)
 
 
-def _value_in_published_program(view: Evaluation) -> Measurement:
+def _value_in_published_program(view: Evaluation) -> Iterator[Measurement]:
     assert view.problem.weight is not None
-    found = []
-    for point in _certificates(view):
+    for point in view.certificates():
         theta, eta = point.of_published_program()
         least = point.value - view.problem.weight.sum() / 2.0
         size = float(theta.sum() + eta.sum())
-        found.append(Measurement(float(theta.sum() - eta.sum()), least, size=size))
-    return worst(Relation.AT_LEAST, found)
+        yield Measurement(float(theta.sum() - eta.sum()), least, size=size)
 
 
-def _costs_in_sum(view: Evaluation) -> Measurement:
-    found = []
+def costs_in_sum(view: Evaluation, **how: Any) -> Iterator[Measurement]:
+    """Compare the weighted flow time with the costs in sum, at several speeds."""
     for epsilon in (0.0, *view.epsilons):
-        run = view.run(epsilon)
+        run = view.run(epsilon, **how)
         proof = {"epsilon": epsilon, "cost": run.cost, "completion": run.completion}
-        found.append(Measurement(run.weighted_flow, float(run.cost.sum()), proof))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(run.weighted_flow, float(run.cost.sum()), proof)
 
 
 def _jobs(view: Evaluation) -> Evaluation:
@@ -138,33 +99,28 @@ def _jobs(view: Evaluation) -> Evaluation:
     return view
 
 
-_INSTANCES = {**JOBS, **NAMED_JOBS}
-_JOBS = {"instance_type": (RetrainingProblem, OincInstance)}
-
 CLAIMS = (
-    claim(
+    about_jobs(
         "theorem1",
         r"At speed $1 + \epsilon$ and with weights and durations that stay as they are, Algorithm "
         r"4 has a weighted flow time of at most $2 / \epsilon$ times that of any schedule at unit "
         r"speed that serves each job at one site, $\epsilon \le 1$, and $(1 + \epsilon) / "
         r"\epsilon$ times beyond. It serves the densest job and wastes no time.",
         "Theorem 1, corrected",
-        lambda view: _ratio(_jobs(view)),
+        lambda view: ratio(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.completion",
-        "The same factors hold for the weighted completion times, which are the flow times and "
-        "something that no schedule can change.",
+        "The factors of Theorem 1 hold for weighted completion times too, which exceed the flow "
+        "times by a constant.",
         "Theorem 1, corrected",
         lambda view: _ratio_of_completions(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.certificate",
         r"$\theta_k = c\, C_{kj^*}$ and $\eta_{jt} = \frac{c}{1 + \epsilon} \int_t^{t+1} "
         r"W_j(\tau) d\tau$ with $c = \min(1, (1 + \epsilon) / 2)$ break no constraint of P2 with "
@@ -172,60 +128,55 @@ CLAIMS = (
         "Theorem 1, corrected",
         lambda view: _violation(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.instants",
         r"$\theta_k / h_{kj} - \frac{c}{1 + \epsilon} W_j(\tau) \le l_k (\tau - a_k) / h_{kj} + "
         r"l_k / 2$ at every instant $\tau \ge a_k$: they bound schedules that end jobs within "
         "slots too.",
         "Theorem 1, corrected",
-        lambda view: _violation_in_time(_jobs(view)),
+        lambda view: violation_in_time(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.value",
-        r"They are worth $c\, \epsilon / (1 + \epsilon)$ times the weighted flow time F of the "
-        r"run: $\frac{\epsilon}{2} F$ for $\epsilon \le 1$.",
+        r"The dual point of Theorem 1 is worth $c\, \epsilon / (1 + \epsilon)$ times the "
+        r"weighted flow time F of the run: $\frac{\epsilon}{2} F$ for $\epsilon \le 1$.",
         "Theorem 1, corrected",
         lambda view: _value(_jobs(view)),
         Relation.EQUAL,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.program",
         r"F is at most $2 / \epsilon$ times the optimum of P1 with the time of a slot counted from "
         r"its middle, $\epsilon \le 1$.",
         "Theorem 1, corrected",
-        lambda view: _ratio_to_program(_jobs(view)),
+        lambda view: ratio_to_program(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
+        ALL_JOBS,
         tolerance=SOLVED,
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.unshifted",
         r"$\max(0, \theta_k - l_k / 2)$ and the same $\eta$ break no constraint of P2 as printed.",
         "Theorem 1, for P2 as printed",
         lambda view: _published_program(_jobs(view)),
         Relation.AT_MOST,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.unshifted.value",
-        r"They are worth at least $\frac{\epsilon}{2} F - \frac12 \sum_k l_k$, $\epsilon \le 1$.",
+        r"The dual point for P2 as printed is worth at least $\frac{\epsilon}{2} F - \frac12 "
+        r"\sum_k l_k$, $\epsilon \le 1$.",
         "Theorem 1, for P2 as printed",
         lambda view: _value_in_published_program(_jobs(view)),
         Relation.AT_LEAST,
-        _INSTANCES,
-        **_JOBS,
+        ALL_JOBS,
     ),
-    claim(
+    about_jobs(
         "theorem1.whole_costs",
         r"$\theta_k = C_{kj^*}$ and $\eta_{jt} = \frac{1}{1 + \epsilon} \int_t^{t+1} W_j$, which "
         r"are worth $\frac{\epsilon}{1 + \epsilon} F$, break no constraint of P2 either: nothing "
@@ -235,17 +186,15 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.lone_job),
         corrected_by=("oinc.theorem1.certificate", "oinc.theorem1.value"),
-        **_JOBS,
     ),
-    claim(
+    about_jobs(
         "costs",
-        r"$F = \sum_k C_{kj^*}$: what each job adds as it is dispatched sums up to the weighted "
-        "flow time, whoever comes later.",
+        r"$F = \sum_k C_{kj^*}$: what each job adds when it is dispatched sums to the weighted "
+        "flow time, whatever arrives later.",
         "Equation (6), corrected",
-        lambda view: _costs_in_sum(_jobs(view)),
+        lambda view: costs_in_sum(_jobs(view)),
         Relation.EQUAL,
-        _INSTANCES,
+        ALL_JOBS,
         tolerance=EXACT,
-        **_JOBS,
     ),
 )

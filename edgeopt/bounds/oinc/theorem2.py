@@ -7,43 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
+from edgeopt.bounds.claim import Measurement, NotApplicableError
 from edgeopt.bounds.growth import growth_exponent
-from edgeopt.bounds.named import one
-from edgeopt.bounds.oinc.counterexamples import JOBS, NAMED_JOBS, REQUESTS
-from edgeopt.bounds.oinc.evaluation import claim
-from edgeopt.bounds.oinc.requests import Requests
+from edgeopt.bounds.oinc import instances as named
+from edgeopt.bounds.oinc.evaluation import Evaluation, about_jobs, claim
+from edgeopt.bounds.oinc.instances import ALL_JOBS, REQUESTS, Counts, Cut
+from edgeopt.bounds.oinc.requests import Requests, about_slots
+from edgeopt.bounds.paper import one
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.named_instances import short_jobs
 from edgeopt.models.oinc.retraining import RetrainingProblem, horizon
-from edgeopt.models.oinc.slot import SlotProblem, solve_slot
+from edgeopt.models.oinc.slot import solve_slot
 from edgeopt.online.oinc.retraining import run_density
 
 if TYPE_CHECKING:
-    from edgeopt.bounds.oinc.evaluation import Evaluation
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """Jobs, and a run of them that ends when it ends.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    slots
-        Number of slots of the run.
-    """
-
-    problem: RetrainingProblem
-    slots: int
-
-
-def cut_short() -> Cut:
-    """Stop after the first slot, when one of two jobs of 1 s is complete at the only site."""
-    return Cut(named_instances.short_jobs(2, 1.0), 1)
+    from collections.abc import Iterator
 
 
 def _least_stretch(view: Requests) -> Measurement:
@@ -53,18 +32,18 @@ def _least_stretch(view: Requests) -> Measurement:
 
 
 def _beside(view: Requests) -> Measurement:
-    """Look for a plan beside the jobs where there is one without them."""
+    """Look for a plan next to the jobs where there is one without them."""
     if min(view.stretch(site, 1.0) for site in view.assignments()) > 1.0:
         raise NotApplicableError("objectives cannot be met by the whole CPU either")
     return _least_stretch(view)
 
 
-def _actions(view: Requests) -> Measurement:
+def _actions(view: Requests) -> Iterator[Measurement]:
     """Find the action of the actor with equal levels whose latency is longest, over its objective.
 
     The actor draws a site for each request and levels that are made shares of each site.
     """
-    problem, found = view.problem, []
+    problem = view.problem
     if min(view.stretch(site) for site in view.assignments()) > 1.0:
         raise NotApplicableError("objectives cannot be met by any action")
     for site in view.assignments():
@@ -72,8 +51,7 @@ def _actions(view: Requests) -> Measurement:
         request = np.arange(problem.requests)
         latency = problem.transmission[request, site] * count
         latency = latency + problem.computation[request, site] * count / problem.room[site]
-        found.append(Measurement((latency / problem.slo).max(), 1.0, {"site": site}))
-    return worst(Relation.AT_MOST, found)
+        yield Measurement((latency / problem.slo).max(), 1.0, {"site": site})
 
 
 def _kept(view: Requests) -> Measurement:
@@ -108,8 +86,6 @@ def _within(cut: Cut) -> Measurement:
     return Measurement(done.min(), 1.0, {"done": done})
 
 
-_SLOT = {"instance_type": (SlotProblem, OincInstance), "view": Requests}
-
 _FEW = {
     **REQUESTS,
     **one(named_instances.two_requests, 0.39),
@@ -119,48 +95,24 @@ _FEW = {
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Numbers of jobs of 1 s that come at once to one site.
-
-    Parameters
-    ----------
-    jobs
-        The numbers, ascending, three or more.
-    """
-
-    jobs: tuple[int, ...] = (16, 32, 64, 128)
-
-
-@dataclass(frozen=True)
 class Steps:
-    """Steps of Algorithm 4 as it is written.
+    """Steps of Algorithm 4 as it is written."""
 
-    Parameters
-    ----------
-    dispatch
-        Terms of the sums of equation (6) for all jobs and sites.
-    sequence
-        Densities that are compared to find the job to serve, in all slots and at all sites.
-    queue
-        Length of the longest queue.
-    slots
-        Slots until the last job is complete.
-    """
-
-    dispatch: int
+    dispatch: int  # terms of the sums of equation (6) for all jobs and sites
+    # Densities that are compared to find the job to serve, in all slots and at all sites
     sequence: int
-    queue: int
-    slots: int
+    queue: int  # length of the longest queue
+    slots: int  # slots until the last job is complete
 
 
 def count_steps(problem: RetrainingProblem, site: np.ndarray, completion: np.ndarray) -> Steps:
-    """Count what Algorithm 4 looks at in a run."""
+    """Count the steps of Algorithm 4 in a run."""
     slots = int(np.ceil(completion.max(initial=0.0)))
     dispatch = sequence = longest = 0
     for t in range(slots):
         waiting = (problem.arrival < t) & (completion > t)
         for _ in np.flatnonzero(problem.arrival == t):
-            # All queues are looked through, each job once beside the new one itself.
+            # All queues are searched: every job in them, and the new one at every site.
             dispatch += int(waiting.sum()) + problem.sites
             waiting[_] = completion[_] > t
         queue = np.bincount(site[waiting], minlength=problem.sites)
@@ -196,27 +148,25 @@ def _growth(counts: Counts) -> Measurement:
 
 
 CLAIMS = (
-    claim(
+    about_slots(
         "theorem2.requests",
-        "If requests may be refused, the plan of a slot keeps bands and CPUs beside any reserved "
-        "shares, and answers in time whatever it answers.",
+        "If requests may be refused, the plan of a slot keeps the bands and what reserved "
+        "shares leave of the CPUs, and every request that it answers is in time.",
         "Theorem 2, corrected, constraints (1a) to (1c) and (3a)",
         _kept,
         Relation.AT_MOST,
         _FEW,
-        **_SLOT,
     ),
-    claim(
+    about_jobs(
         "theorem2.jobs",
         r"If the run goes on after the last slot, every job is complete by $\max_k a_k + \lceil "
         r"\sum_k \max_j h_{kj} \rceil$.",
         "Theorem 2, corrected, constraint (1e)",
         _last,
         Relation.AT_MOST,
-        {**JOBS, **NAMED_JOBS},
-        instance_type=(RetrainingProblem, OincInstance),
+        ALL_JOBS,
     ),
-    claim(
+    about_slots(
         "theorem2.published",
         "OINC decides feasibly for problem (1): every request is answered in time. The factor is "
         "measured by which objectives would have to grow.",
@@ -225,20 +175,18 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.two_requests, 0.39),
         corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
-        **_SLOT,
     ),
-    claim(
+    about_slots(
         "theorem2.beside_jobs",
-        "Requests that can be answered in time by the whole CPU can be answered in time beside "
-        "what is reserved for jobs.",
+        "Requests that can be answered in time by the whole CPU can be answered in time by what "
+        "is not reserved for jobs.",
         "Theorem 2, constraint (3a)",
         _beside,
         Relation.AT_MOST,
         one(named_instances.two_requests, 0.41, 0.8),
         corrected_by=("oinc.theorem2.requests", "oinc.feasibility"),
-        **_SLOT,
     ),
-    claim(
+    about_slots(
         "theorem2.actor",
         "Whatever action the actor draws, with levels made shares of each site, every request is "
         "answered in time where that can be done.",
@@ -247,7 +195,6 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named_instances.two_near_one),
         corrected_by=("oinc.theorem2.requests",),
-        **_SLOT,
     ),
     claim(
         "theorem2.last_slot",
@@ -255,21 +202,20 @@ CLAIMS = (
         "Theorem 2, constraint (1e)",
         _within,
         Relation.AT_LEAST,
-        one(cut_short),
+        one(named.cut_short),
         corrected_by=("oinc.theorem2.jobs",),
         instance_type=Cut,
         view=lambda cut: cut,
     ),
-    claim(
+    about_jobs(
         "theorem3",
-        r"Algorithm 4 as it is written looks at no more than $K J (q + 1) + T J q$ jobs, q being "
-        "the length of the longest queue. Balanced trees that know the sums of their branches "
+        "Algorithm 4 as it is written visits no more than $K J (q + 1) + T J q$ jobs, q being "
+        "the length of the longest queue. Balanced trees that keep the sums of their branches "
         r"bring that to $O(K J \log K)$.",
         "Theorem 3, corrected",
         _steps,
         Relation.AT_MOST,
-        {**JOBS, **NAMED_JOBS},
-        instance_type=(RetrainingProblem, OincInstance),
+        ALL_JOBS,
     ),
     claim(
         "theorem3.published",
@@ -280,7 +226,7 @@ CLAIMS = (
         "Theorem 3",
         _growth,
         Relation.AT_MOST,
-        {"Counts()": Counts},
+        one(Counts),
         instance_type=Counts,
         view=lambda counts: counts,
         tolerance=0.1,

@@ -1,4 +1,4 @@
-"""Regret of a policy against one decision or against a moving one, and the fit beside it."""
+"""Regret of a policy against one decision or against a moving one, and the fit."""
 
 from __future__ import annotations
 

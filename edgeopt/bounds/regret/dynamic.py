@@ -3,7 +3,8 @@ r"""Regret against a decision that moves with the slots, and what long-term cons
 A policy that may break a constraint :math:`g^t \le 0` in a slot, if only it holds in sum, is judged
 by two numbers: the dynamic regret :math:`\sum_t f^t(x^t) - \sum_t f^t(x^{t*})` against the best
 decision of each slot, and the dynamic fit :math:`\lVert [\sum_t g^t(x^t)]^+ \rVert`, which counts
-what is missing at the end. Neither means much alone: who serves nothing has a negative regret.
+what is missing at the end. Neither means much alone: a policy that serves nothing has a negative
+regret.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def dynamic_fit(
     ----------
     constraints
         Values :math:`g^t(x^t)`, to be at most 0 in sum, shape [T, m] if exact, or
-        [runs, T, m] with at least two runs; 0 where a constraint does not speak about a slot.
+        [runs, T, m] with at least two runs; 0 where a constraint does not apply to a slot.
     guarantee
         What a theorem promises.
     confidence
@@ -167,7 +168,7 @@ def dynamic_fit(
     Notes
     -----
     Zhu et al., section 3.5, dynamic fit. With sampled runs `value` lies above the true fit on
-    average, because the norm of a positive part is convex; the interval takes no harm from it.
+    average, because the norm of a positive part is convex; the interval is not affected.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Conditions under which the claims speak about an instance."""
+"""Conditions under which the claims apply to an instance."""
 
 from __future__ import annotations
 

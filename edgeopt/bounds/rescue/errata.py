@@ -1,4 +1,4 @@
-"""What RESCUE's model and evaluation print wrong, beside what holds."""
+"""Errors in RESCUE's model and evaluation, and their corrections."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.rescue.counterexamples import PAPER_SETTING, independent_arrivals
 from edgeopt.bounds.rescue.evaluation import erratum
+from edgeopt.bounds.rescue.instances import PAPER_SETTING, independent_arrivals
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.radio import (
     decibel_to_ratio,
@@ -16,13 +16,12 @@ from edgeopt.instances.radio import (
     shannon_rate,
     thermal_noise_dbm,
 )
-from edgeopt.instances.rescue import LogProfit
+from edgeopt.instances.rescue import LogProfit, RescueInstance
 from edgeopt.instances.rescue.physical import BANDWIDTH, TRANSMIT_DBM, retraining_budget
 from edgeopt.models.rescue import solve_p1_lp
 
 if TYPE_CHECKING:
     from edgeopt.bounds.errata import Erratum
-    from edgeopt.instances.rescue import RescueInstance
 
 PUBLISHED_NOISE_DBM = -40.0
 
@@ -75,7 +74,7 @@ def errata() -> tuple[Erratum, ...]:
             r"The time budget $\bar d_l$ depends on the profile alone.",
             r"It is $\bar d_{jk}$: a run of device j on server k earns nothing past it.",
             "What is left of a deadline depends on the link between device and server. The spread "
-            "of the budgets is given, beside that of the longest runs that earn something.",
+            "of the budgets is given, then that of the longest runs that earn something.",
             name,
             (0.0, float(np.ptp(profit.budget)), float(np.ptp(_longest_paid(setting)))),
         ),

@@ -1,4 +1,4 @@
-"""What the claims read off an instance: the plan, its value functions and its occupancy."""
+"""What the claims read of an instance: the plan, its value functions and its occupancy."""
 
 from __future__ import annotations
 
@@ -107,15 +107,7 @@ RESOLVE_LIMIT = 10_000
 
 
 class Evaluation:
-    """Quantities of one instance, computed when first read and shared by all claims.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    plan
-        Its solved P1-LP; solved here when left out.
-    """
+    """An instance and its solved P1-LP, which is solved here if no plan is given."""
 
     def __init__(self, instance: RescueInstance, plan: P1Solution | None = None) -> None:
         self.instance = instance

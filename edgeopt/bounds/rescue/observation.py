@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.paper import each, one
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, RARE_LONG_RUNS
-from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
 from edgeopt.bounds.rescue.exhaustive import clairvoyant_optimum
+from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _monotony(view: Evaluation) -> Measurement:
@@ -86,15 +84,7 @@ def _least_of_plans(view: Evaluation) -> Measurement:
 
 _ALL = {**TINY, **INDEPENDENT, **PAPER_SETTING}
 
-_RUNS = {
-    name: build
-    for slots in (2, 4, 8)
-    for name, build in one(counterexamples.rare_long_runs, slots).items()
-}
-
-
-def _same_value(view: Evaluation) -> Measurement:
-    return Measurement(view.offline, view.integer, {})
+_RUNS = each(named.rare_long_runs, (2, 4, 8))
 
 
 def _both_below(view: Evaluation) -> Measurement:
@@ -195,7 +185,7 @@ CLAIMS = (
         "Observation 1",
         _maximality,
         Relation.AT_LEAST,
-        one(counterexamples.half_routed),
+        one(named.half_routed),
         assumptions=(EXCLUSIVE,),
         corrected_by=("rescue.value", "rescue.observation1"),
     ),
@@ -210,8 +200,8 @@ CLAIMS = (
     ),
     claim(
         "routing",
-        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; what is missing "
-        "to one rejects.",
+        r"$\sum_{k,l} y_{jkl}(t) / p_j(t) \le 1$ for every task that can arrive; the rest is the "
+        "chance of a rejection.",
         "Algorithm 1, line 6",
         _routing_at_most_one,
         Relation.AT_MOST,
@@ -223,7 +213,7 @@ CLAIMS = (
         "Algorithm 1, line 6",
         _routing_complete,
         Relation.AT_LEAST,
-        one(counterexamples.half_routed),
+        one(named.half_routed),
         corrected_by=("rescue.routing",),
     ),
     claim(
@@ -233,7 +223,7 @@ CLAIMS = (
         "Algorithm 1, line 2",
         _plan_spread,
         Relation.AT_MOST,
-        one(counterexamples.two_plans),
+        one(named.two_plans),
         assumptions=(EXCLUSIVE,),
         corrected_by=("rescue.plan_choice",),
     ),
@@ -244,14 +234,14 @@ CLAIMS = (
         "Theorem 1",
         _least_of_plans,
         Relation.AT_LEAST,
-        {**one(counterexamples.two_plans), **TINY},
+        {**one(named.two_plans), **TINY},
         assumptions=(EXCLUSIVE,),
     ),
     claim(
         "offline_value.published",
         r"$\mathbb{E}_I[\mathrm{OPT}(I)]$ is the optimum of P1.",
         "section IV-B",
-        _same_value,
+        lambda view: Measurement(view.offline, view.integer, {}),
         Relation.EQUAL,
         TIGHT,
         tolerance=EXACT,
@@ -274,7 +264,7 @@ CLAIMS = (
         "section IV-B",
         _plan_against_clairvoyant,
         Relation.AT_LEAST,
-        one(counterexamples.clairvoyant_gap),
+        one(named.clairvoyant_gap),
         corrected_by=("rescue.lemma1.absent", "rescue.clairvoyant"),
     ),
     claim(
@@ -283,7 +273,7 @@ CLAIMS = (
         "section IV-B, weakened",
         _clairvoyant_ratio,
         Relation.AT_MOST,
-        one(counterexamples.rare_long_runs, 8),
+        one(named.rare_long_runs, 8),
         corrected_by=("rescue.clairvoyant",),
     ),
     claim(

@@ -25,20 +25,12 @@ if TYPE_CHECKING:
 
 
 class Values(NamedTuple):
-    """Value functions of a plan.
+    """Value functions of a plan."""
 
-    Parameters
-    ----------
-    activation
-        Profit plus future value of accepting, shape [T, J, K, L].
-    threshold
-        Value of leaving the server idle after the task's turn, shape [T, J, K].
-    baseline
-        Value of an idle server at the start of each slot, shape [K, T+1].
-    """
-
-    activation: NDArray[np.float64]
+    activation: NDArray[np.float64]  # profit plus future value of accepting, shape [T, J, K, L]
+    # Value of leaving the server idle after the task's turn, shape [T, J, K]
     threshold: NDArray[np.float64]
+    # Value of an idle server at the start of each slot, shape [K, T+1]
     baseline: NDArray[np.float64]
 
 

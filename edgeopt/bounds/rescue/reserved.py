@@ -1,30 +1,21 @@
-"""Reserved tasks: when they can be met, who meets them, and what that costs."""
+"""Reserved tasks: when they can be met, which policies meet them, and what that costs."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgeopt.bounds.claim import Assumption, Measurement, NotApplicableError
-from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.paper import one
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, HAS_RESERVED, SPARE_SLOT
-from edgeopt.bounds.rescue.counterexamples import RESERVED
-from edgeopt.bounds.rescue.evaluation import best_advantage, claim
+from edgeopt.bounds.rescue.evaluation import Evaluation, best_advantage, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
 from edgeopt.bounds.rescue.improvement import priced_values
+from edgeopt.bounds.rescue.instances import RESERVED, ReservedLoad
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.edf import FEASIBLE, ROUNDING, VIOLATED, edf_feasible, edf_order
-from edgeopt.instances.rescue import RescueInstance, ReservedTasks
+from edgeopt.instances.rescue import RescueInstance
 from edgeopt.solvers import TIGHT, LinearProgram, solve
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _failure(view: Evaluation) -> Measurement:
@@ -79,40 +70,10 @@ def _forbidding_bound_lenient(view: Evaluation) -> Measurement:
 
 
 _SPARE = {
-    name: build
-    for epsilon in (0.3, 0.1, 0.01)
-    for name, build in one(counterexamples.reserved_budget, epsilon, epsilon).items()
+    **one(named.reserved_budget, 0.3, 0.3),
+    **one(named.reserved_budget, 0.1, 0.1),
+    **one(named.reserved_budget, 0.01, 0.01),
 }
-
-
-@dataclass(frozen=True)
-class ReservedLoad:
-    """Reserved tasks and servers alone, which need not fit together.
-
-    A `RescueInstance` refuses tasks that cannot all be met; this is what remains of one to
-    speak about such tasks.
-
-    Parameters
-    ----------
-    capacity
-        Work that each server does per slot, TMAC, shape [K, T].
-    reserved
-        The tasks.
-    """
-
-    capacity: NDArray[np.float64]
-    reserved: ReservedTasks
-
-
-@cache
-def crowded_window() -> ReservedLoad:
-    """One slot of capacity 1 TMAC and two reserved tasks of 0.6 TMAC in it.
-
-    Each demand fits into its own window, both together do not: a sixth of it has no place in P1.
-    """
-    here = np.array([0, 0])
-    tasks = ReservedTasks(server=here, start=here, end=here, demand=np.array([0.6, 0.6]))
-    return ReservedLoad(np.ones((1, 1)), tasks)
 
 
 def _criterion_holds(load: ReservedLoad, server: int) -> bool:
@@ -208,11 +169,11 @@ CLAIMS = (
     claim(
         "availability.published",
         "Algorithm 1 leaves every reserved task its demand; its probability to fail one is "
-        "measured. Row (2b) holds on average, and `available' looks at retraining runs alone.",
+        "measured. Row (2b) holds on average, and `available' considers retraining runs alone.",
         "Algorithm 1, line 7",
         _failure,
         Relation.AT_MOST,
-        one(counterexamples.risky_run, 0.1),
+        one(named.risky_run, 0.1),
         assumptions=(HAS_RESERVED,),
         tolerance=1e-12,
         corrected_by=("rescue.guard",),
@@ -236,7 +197,7 @@ CLAIMS = (
         "Theorem 1, with the promise of section III-A",
         _best_safe_share,
         Relation.AT_LEAST,
-        one(counterexamples.risky_run, 0.1),
+        one(named.risky_run, 0.1),
         corrected_by=("rescue.theorem1", "rescue.forbid"),
     ),
     claim(
@@ -246,7 +207,7 @@ CLAIMS = (
         "Theorem 1, with the promise of section III-A",
         _guarded_share,
         Relation.AT_LEAST,
-        one(counterexamples.reserved_budget, 0.01, 0.01),
+        one(named.reserved_budget, 0.01, 0.01),
         assumptions=(EXCLUSIVE, HAS_RESERVED),
         corrected_by=("rescue.guarded.priced", "rescue.forbid"),
     ),
@@ -278,7 +239,7 @@ CLAIMS = (
         "Lemma 1, for policies judged by another tolerance",
         _forbidding_bound_lenient,
         Relation.AT_LEAST,
-        one(counterexamples.split_tolerance),
+        one(named.split_tolerance),
         corrected_by=("rescue.forbid",),
     ),
     claim(
@@ -288,7 +249,7 @@ CLAIMS = (
         "section III-A",
         _shortfall,
         Relation.AT_MOST,
-        {"crowded_window()": crowded_window},
+        one(named.crowded_window),
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,
         assumptions=(_EACH_WINDOW_SUFFICES,),
@@ -302,7 +263,7 @@ CLAIMS = (
         "section III-A, corrected",
         _disagreements,
         Relation.AT_MOST,
-        {"crowded_window()": crowded_window, **RESERVED},
+        {**one(named.crowded_window), **RESERVED},
         instance_type=(ReservedLoad, RescueInstance),
         view=lambda load: load,
     ),

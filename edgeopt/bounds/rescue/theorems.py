@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement, NotApplicableError
-from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.paper import one
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import EXCLUSIVE, UNIT_DURATIONS
-from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
-from edgeopt.bounds.rescue.dual import occupancy_dual
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
 from edgeopt.bounds.rescue.exhaustive import evaluate, hindsight
+from edgeopt.bounds.rescue.instances import INDEPENDENT, PAPER_SETTING, RESERVED, TIGHT, TINY
 from edgeopt.bounds.verdict import Relation
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
-    from edgeopt.bounds.rescue.evaluation import Evaluation
+
+class OccupancyDual(NamedTuple):
+    """Dual solution per server and how well it satisfies the dual constraints."""
+
+    mu: NDArray[np.float64]  # multiplier of expected profit, shape [K]
+    lam: NDArray[np.float64]  # multiplier of monotony, shape [K, T]
+    # Largest violation of a dual constraint, recomputed from durations and plan, or of a sign
+    residual: float
+
+
+def occupancy_dual(view: Evaluation, mu: NDArray[np.float64]) -> OccupancyDual:
+    r"""Build the dual solution of constant `mu` that proves Lemma 3 and its sharper form; check it.
+
+    With :math:`p = p'_{kl}(t)` the smallest :math:`\tilde{\mathcal{B}}_k(1)` that satisfies
+
+    .. math::
+        \tilde{\mathcal{B}}(t) &\ge \tilde{\mathcal{B}}(t+1) && (\lambda(t)) \\
+        \tilde{\mathcal{B}}(t) &\ge \tilde{\mathcal{B}}(t+1)
+            + \sum_l p_l(t) \Bigl(R'_l(t) + \sum_d \Pr(d_l = d)\, \tilde{\mathcal{B}}(t+d)
+            - \tilde{\mathcal{B}}(t+1)\Bigr) && (\mu(t))
+
+    is a linear program. A constant :math:`\mu` is feasible in its dual with
+    :math:`\lambda(t) = 1 - \mu (1 + u_k(t))`, which is not negative whenever
+    :math:`\mu \le 1 / (1 + \max_t u_k(t))`, and is worth :math:`\mu V_k`.
+    """
+    lam = 1 - mu[:, None] * (1 + view.occupancy)
+    planned, law = view.synthetic, view.instance.duration
+    routed = planned.sum(axis=2).T
+    # Column of B(s): what its own rows contribute less what the rows of earlier slots take.
+    column = lam + mu[:, None]
+    column[:, 1:] -= lam[:, :-1] + mu[:, None] * (1 - routed[:, :-1])
+    for d in range(1, min(law.shape[1] + 1, len(planned))):
+        column[:, d:] -= mu[:, None] * (planned[:-d] @ law[:, d - 1]).T
+    column[:, 0] -= 1
+    residual = max(float(np.abs(column).max()), float(-lam.min()), float(-mu.min()), 0.0)
+    return OccupancyDual(mu, lam, residual)
 
 
 def _plan_against(view: Evaluation, value: float, name: str) -> Measurement:
@@ -39,25 +71,9 @@ def _plan_against(view: Evaluation, value: float, name: str) -> Measurement:
     return Measurement(plan.objective, value, proof)
 
 
-def _offline_ignoring(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.offline, "offline_optimum")
-
-
 def _offline_absent(view: Evaluation) -> Measurement:
     bare = view.without_reserved
     return _plan_against(bare, bare.offline, "offline_optimum")
-
-
-def _offline_pathwise(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.offline_pathwise, "offline_optimum")
-
-
-def _offline_expected(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.offline_expected, "offline_optimum")
-
-
-def _integer(view: Evaluation) -> Measurement:
-    return _plan_against(view, view.integer, "integer_optimum")
 
 
 def _baselines(view: Evaluation) -> Measurement:
@@ -78,14 +94,6 @@ def _worst_server(view: Evaluation, share: NDArray[np.float64]) -> Measurement:
     dual = occupancy_dual(view, share)
     proof = {"auxiliary_value": start, "planned_profit": planned, **dual._asdict()}
     return Measurement(float(ratio[worst]), float(share[busy[worst]]), proof)
-
-
-def _half_of_plan(view: Evaluation) -> Measurement:
-    return _worst_server(view, np.full(view.instance.servers, 0.5))
-
-
-def _occupancy_share_of_plan(view: Evaluation) -> Measurement:
-    return _worst_server(view, 1 / (1 + view.occupancy.max(axis=1)))
 
 
 _ARRIVAL_CLAIRVOYANT = (
@@ -120,10 +128,6 @@ def _occupancy(view: Evaluation) -> Measurement:
         "planned_profit": view.planned_profit,
     }
     return Measurement(view.earned.sum(), float(share @ view.planned_profit), proof)
-
-
-def _whole_plan(view: Evaluation) -> Measurement:
-    return Measurement(view.earned.sum(), view.plan.objective, _certificate(view))
 
 
 def _every_sequence(view: Evaluation) -> Measurement:
@@ -163,9 +167,9 @@ CLAIMS = (
         "lemma1.published",
         _ARRIVAL_CLAIRVOYANT + ", with reserved tasks in the LP alone.",
         "Lemma 1",
-        _offline_ignoring,
+        lambda view: _plan_against(view, view.offline, "offline_optimum"),
         Relation.AT_LEAST,
-        one(counterexamples.planned_reservation),
+        one(named.planned_reservation),
         corrected_by=("rescue.lemma1.absent", "rescue.lemma1.pathwise", "rescue.lemma1.expected"),
     ),
     claim(
@@ -180,7 +184,7 @@ CLAIMS = (
         "lemma1.pathwise",
         _ARRIVAL_CLAIRVOYANT + " and meeting all reserved tasks on every path.",
         "Lemma 1",
-        _offline_pathwise,
+        lambda view: _plan_against(view, view.offline_pathwise, "offline_optimum"),
         Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
@@ -188,7 +192,7 @@ CLAIMS = (
         "lemma1.expected",
         _ARRIVAL_CLAIRVOYANT + " and meeting all reserved tasks on average, rows (2b) and (2d).",
         "Lemma 1",
-        _offline_expected,
+        lambda view: _plan_against(view, view.offline_expected, "offline_optimum"),
         Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
@@ -196,7 +200,7 @@ CLAIMS = (
         "lemma1.relaxation",
         r"$\mathrm{OPT}(LP) \ge \mathrm{OPT}(P1)$, which is what the printed proof shows.",
         "Lemma 1, proof",
-        _integer,
+        lambda view: _plan_against(view, view.integer, "integer_optimum"),
         Relation.AT_LEAST,
         {**RESERVED, **INDEPENDENT},
     ),
@@ -215,7 +219,7 @@ CLAIMS = (
         r"$\tilde{\mathcal{B}}_k(1) \ge \frac12 V_k$ with "
         r"$V_k = \sum_{t,j,l} y_{jkl}(t) R_{jkl}(t)$; the smallest ratio over servers is measured.",
         "Lemma 3",
-        _half_of_plan,
+        lambda view: _worst_server(view, np.full(view.instance.servers, 0.5)),
         Relation.AT_LEAST,
         {**TINY, **INDEPENDENT, **PAPER_SETTING},
     ),
@@ -225,7 +229,7 @@ CLAIMS = (
         r"$u_k(t) = \sum_{t' < t} \sum_{j,l} y_{jkl}(t') \Pr(d_l > t - t')$; on the server of "
         "least slack.",
         "Lemma 3, sharpened",
-        _occupancy_share_of_plan,
+        lambda view: _worst_server(view, 1 / (1 + view.occupancy.max(axis=1))),
         Relation.AT_LEAST,
         {**TINY, **INDEPENDENT, **PAPER_SETTING},
     ),
@@ -245,7 +249,7 @@ CLAIMS = (
         "Theorem 1",
         _half,
         Relation.AT_LEAST,
-        one(counterexamples.independent_arrivals, 0.01, 0.01),
+        one(named.independent_arrivals, 0.01, 0.01),
         corrected_by=("rescue.theorem1", "rescue.microslot"),
     ),
     claim(
@@ -262,9 +266,9 @@ CLAIMS = (
         "theorem1.unit_durations",
         r"$\mathbb{E}[\mathrm{ALG}] = \mathrm{OPT}(LP)$ when every run lasts one slot.",
         "Theorem 1, sharpened",
-        _whole_plan,
+        lambda view: Measurement(view.earned.sum(), view.plan.objective, _certificate(view)),
         Relation.EQUAL,
-        {**TINY, **one(counterexamples.reserved_budget, 0.01, 0.01)},
+        {**TINY, **one(named.reserved_budget, 0.01, 0.01)},
         assumptions=(EXCLUSIVE, UNIT_DURATIONS),
     ),
     claim(
@@ -284,19 +288,19 @@ CLAIMS = (
         "equation (10)",
         _value,
         Relation.EQUAL,
-        one(counterexamples.independent_arrivals, 0.01, 0.01),
+        one(named.independent_arrivals, 0.01, 0.01),
         tolerance=EXACT,
         corrected_by=("rescue.value", "rescue.microslot.value"),
     ),
     claim(
         "value.shortened",
-        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ when runs that miss their time "
-        "budget are taken off the server at the end of it in equation (4), as the sum in equation "
-        "(1) suggests. They keep the server for their whole duration.",
+        r"$\mathbb{E}[\mathrm{ALG}] = \sum_k \mathcal{B}_k(1)$ when equation (4) takes runs that "
+        "miss their time budget off the server at the end of it, as the sum in equation (1) "
+        "suggests. Such runs keep the server for their whole duration.",
         "equations (1) and (4)",
         _late_runs_cut,
         Relation.EQUAL,
-        one(counterexamples.late_run),
+        one(named.late_run),
         assumptions=(EXCLUSIVE,),
         tolerance=EXACT,
         corrected_by=("rescue.value",),
@@ -308,7 +312,7 @@ CLAIMS = (
         "Definition 1",
         _every_sequence,
         Relation.AT_LEAST,
-        {**TIGHT, **one(counterexamples.half_routed)},
+        {**TIGHT, **one(named.half_routed)},
         assumptions=(EXCLUSIVE,),
         counterexample="tight(0.1)",
         corrected_by=("rescue.theorem1",),

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from edgeopt.bounds.claim import Measurement
-from edgeopt.bounds.named import one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.paper import one
+from edgeopt.bounds.rescue import instances as named
 from edgeopt.bounds.rescue.assumptions import INDEPENDENT as INDEPENDENT_ARRIVALS
 from edgeopt.bounds.rescue.assumptions import TWO_SLOT_GAMBLE, gamble_probability
-from edgeopt.bounds.rescue.counterexamples import INDEPENDENT, TIGHT
-from edgeopt.bounds.rescue.evaluation import EXACT, claim
+from edgeopt.bounds.rescue.evaluation import EXACT, Evaluation, claim
+from edgeopt.bounds.rescue.instances import INDEPENDENT, TIGHT
 from edgeopt.bounds.verdict import Relation
 from edgeopt.online.rescue import Rescue, policy_value
-
-if TYPE_CHECKING:
-    from edgeopt.bounds.rescue.evaluation import Evaluation
 
 
 def _epsilon(view: Evaluation) -> float:
@@ -62,14 +57,6 @@ def _value(view: Evaluation) -> Measurement:
     start = view.by_turn.baseline[:, 0]
     proof = {"earned": view.microslot_earned, "baseline": view.by_turn.baseline}
     return Measurement(view.microslot_earned.sum(), start.sum(), proof)
-
-
-def _occupancy(view: Evaluation) -> Measurement:
-    return _share(view, view.microslot_occupancy.max(axis=(1, 2)))
-
-
-def _slot_occupancy(view: Evaluation) -> Measurement:
-    return _share(view, view.occupancy.max(axis=1))
 
 
 def _share(view: Evaluation, occupied: np.ndarray) -> Measurement:
@@ -152,7 +139,7 @@ CLAIMS = (
         r"$\sum_k V_k / (1 + \max_{t,i} u_k(t, i))$, where $u_k(t, i)$ adds to the planned "
         "occupation by earlier slots what the devices before i plan in slot t.",
         "Theorem 1, sharpened for independent arrivals",
-        _occupancy,
+        lambda view: _share(view, view.microslot_occupancy.max(axis=(1, 2))),
         Relation.AT_LEAST,
         INDEPENDENT,
         assumptions=(INDEPENDENT_ARRIVALS,),
@@ -162,9 +149,9 @@ CLAIMS = (
         r"With independent arrivals the micro-slot variant earns at least "
         r"$\sum_k V_k / (1 + \max_t u_k(t))$, the occupation counted by slots alone.",
         "Theorem 1, sharpened too far",
-        _slot_occupancy,
+        lambda view: _share(view, view.occupancy.max(axis=1)),
         Relation.AT_LEAST,
-        one(counterexamples.contested_slot),
+        one(named.contested_slot),
         assumptions=(INDEPENDENT_ARRIVALS,),
         corrected_by=("rescue.microslot.occupancy",),
     ),

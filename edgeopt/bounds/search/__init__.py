@@ -1,4 +1,4 @@
-"""Looking for the instance that leaves a claim the least room."""
+"""Search for the instance that leaves a claim the least slack."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _KIND = "edgeopt.found"
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The instance that leaves a claim the least room, of those looked at.
+    """The instance that leaves a claim the least slack, of those checked.
 
     Attributes
     ----------
@@ -53,26 +53,26 @@ class Found:
     looked: int
 
     @classmethod
-    def at(cls, evaluations: Evaluations, point: Point, looked: int) -> Found:
-        """Return the find at a point that was looked at, one of so many."""
+    def at(cls, evaluations: Evaluations, point: Point, checked: int) -> Found:
+        """Return what was found at a point, one of so many that were checked."""
         space, slack = evaluations.space, evaluations.slack(point)
         numbers = space.named(point)
         verdict = evaluations.verdicts[point]
         assert verdict is not None
         named = replace(verdict, instance=_named(space, numbers))
-        return cls(named, space.build(numbers), numbers, space, slack, looked)
+        return cls(named, space.build(numbers), numbers, space, slack, checked)
 
     @property
     def name(self) -> str:
-        """Name of the family, and the numbers."""
+        """Name of the parameter space, and the numbers."""
         return self.verdict.instance
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the instance to a file.
 
         An instance that can save itself does so, with its name in the sentences on its origin if it
-        has any. Of another one the family and the numbers are kept, from which `rebuild` builds it
-        again.
+        has any. Of another one the parameter space and the numbers are kept, from which `rebuild`
+        builds it again.
 
         Raises
         ------
@@ -92,14 +92,14 @@ class Found:
 
 
 def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -> Any:
-    """Build the instance again whose family and numbers `Found.save` has written.
+    """Build the instance again whose parameter space and numbers `Found.save` has written.
 
     Parameters
     ----------
     path
         The file.
     space
-        Its family, if it is none of those that `spaces` lists.
+        Its parameter space, if it is none of those that `spaces` lists.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -
     InstanceError
         If the file is missing or was not written by `Found.save`.
     OptionError
-        If the family is unknown.
+        If the parameter space is unknown.
     """
     try:
         spec = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -119,11 +119,13 @@ def rebuild(path: str | os.PathLike[str], space: ParameterSpace | None = None) -
         if spec["kind"] != _KIND or not names <= set(spec):
             raise ValueError
     except (OSError, ValueError, TypeError, KeyError):
-        raise InstanceError("file", "is no find that was kept by its numbers", value=path) from None
+        raise InstanceError("file", "was not written by Found.save", value=path) from None
     if space is None:
         known = spaces(spec["claim"].partition(".")[0])
         if spec["space"] not in known:
-            raise OptionError(f"family {spec['space']!r} is unknown; known: {', '.join(known)}")
+            raise OptionError(
+                f"parameter space {spec['space']!r} is unknown; known: {', '.join(known)}"
+            )
         space = known[spec["space"]]
     wanted = {parameter.name for parameter in space.parameters}
     if set(spec["parameters"]) != wanted:

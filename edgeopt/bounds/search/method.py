@@ -1,4 +1,4 @@
-"""Random points, differential evolution, walks from the best; then the find is shrunk."""
+"""Random points, differential evolution, walks from the best; then the result is shrunk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FAR: Final = 1e6
 """Stands for an infinite slack, which evolution cannot compute with."""
 
 _MOST: Final = 10**8
-"""Largest budget: more looks take years."""
+"""Largest budget: more checks take years."""
 
 _STARTS: Final = 3
 """Points from which walks start before they go on from the best one."""
@@ -44,22 +44,22 @@ def search(
     *,
     step: Callable[[str], None] | None = None,
 ) -> Found:
-    """Look for the instance of a family that leaves a claim the least room.
+    """Search a parameter space for the instance that leaves a claim the least slack.
 
     Parameters
     ----------
     claim
         The claim, or its identifier.
     space
-        Where to look, or its name; by default all families of the claim's system whose instances
-        it speaks about.
+        The parameter space, or its name; by default all spaces of the claim's system with instances
+        to which it applies.
     budget
-        Most instances of each family to check before the find is shrunk; shrinking checks at most
+        Most instances of each space to check before the result is shrunk; shrinking checks at most
         half as many.
     rng
         Seed, or a generator.
     step
-        Called after each look with the name of the family, for a progress bar.
+        Called after each check with the name of the space, for a progress bar.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def search(
     Raises
     ------
     OptionError
-        If the budget is below 1, claim or family are unknown, no family fits, or the claim says
-        nothing of any instance that was looked at.
+        If the budget is below 1, claim or space are unknown, no space fits, or the claim is vacuous
+        on every instance that was checked.
 
     Examples
     --------
@@ -84,42 +84,40 @@ def search(
     if not isinstance(claim, Claim):
         check_text("claim", claim)
         claim = known_claim(claim)
-    several_evaluations = [
-        Evaluations(claim, place, budget, step) for place in fitting(claim, space)
-    ]
-    # An instance may be ill scaled and still be the one that is looked for.
+    searched = [Evaluations(claim, place, budget, step) for place in fitting(claim, space)]
+    # An instance may be ill scaled and still be of least slack.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EdgeOptWarning)
-        _look(several_evaluations, budget, stream)
+        _search(searched, budget, stream)
         best = min(
-            several_evaluations,
+            searched,
             key=lambda evaluations: (evaluations.violation is None, evaluations.least),
         )
         if best.violation is None and math.isinf(best.least):
-            names = ", ".join(evaluations.space.name for evaluations in several_evaluations)
-            raise OptionError(f"claim {claim.id} says nothing of {names} where it was looked at")
+            names = ", ".join(evaluations.space.name for evaluations in searched)
+            raise OptionError(f"claim {claim.id} says nothing of {names} where it was checked")
         best.left = budget // 2
         point = shrunk(best, best.best()[0] if best.violation is None else best.violation)
         if best.violation is not None and not best.violates(point):  # met while shrinking
             point = shrunk(best, best.violation)
-        return Found.at(best, point, sum(evaluations.looked for evaluations in several_evaluations))
+        return Found.at(best, point, sum(evaluations.checked for evaluations in searched))
 
 
-def _look(several_evaluations: list[Evaluations], budget: int, rng: np.random.Generator) -> None:
-    """Look around in all families, then more closely in one after the other."""
-    for evaluations in several_evaluations:
+def _search(searched: list[Evaluations], budget: int, rng: np.random.Generator) -> None:
+    """Draw points of all spaces, then search one after the other more closely."""
+    for evaluations in searched:
         _draw(evaluations, round(_RANDOM * budget), rng)
         if evaluations.violation is not None:
             return
-    for evaluations in several_evaluations:
+    for evaluations in searched:
         _evolve(evaluations, round(_EVOLUTION * budget), rng)
         _walk(evaluations, rng)
         if evaluations.violation is not None:
             return
 
 
-def _draw(evaluations: Evaluations, looks: int, rng: np.random.Generator) -> None:
-    for _ in range(max(1, looks)):  # a family of few points may have been seen whole
+def _draw(evaluations: Evaluations, checks: int, rng: np.random.Generator) -> None:
+    for _ in range(max(1, checks)):  # all points of a small space may be known already
         evaluations.slack(evaluations.space.drawn(rng))
         if evaluations.violation is not None:
             return
@@ -127,9 +125,9 @@ def _draw(evaluations: Evaluations, looks: int, rng: np.random.Generator) -> Non
 
 def _walk(evaluations: Evaluations, rng: np.random.Generator) -> None:
     """Walk a little from each of the best points, then on from the best of all."""
-    looks = evaluations.left // (2 * _STARTS)
+    checks = evaluations.left // (2 * _STARTS)
     for start in evaluations.best(_STARTS):
-        walk(evaluations, start, looks, rng)
+        walk(evaluations, start, checks, rng)
     while not evaluations.over and evaluations.violation is None:
         before = evaluations.left
         walk(evaluations, evaluations.best()[0], evaluations.left, rng)
@@ -137,15 +135,15 @@ def _walk(evaluations: Evaluations, rng: np.random.Generator) -> None:
             return
 
 
-def _evolve(evaluations: Evaluations, looks: int, rng: np.random.Generator) -> None:
+def _evolve(evaluations: Evaluations, checks: int, rng: np.random.Generator) -> None:
     """Let the best points evolve, by differences of each other."""
     from scipy.optimize import differential_evolution
 
     space = evaluations.space
     free = [parameter.low < parameter.high for parameter in space.parameters]
     first = evaluations.best(max(5, min(15, 3 * len(free))))
-    until = max(evaluations.left - looks, 0)
-    if len(first) < 5 or not all(free) or looks < 1:
+    until = max(evaluations.left - checks, 0)
+    if len(first) < 5 or not all(free) or checks < 1:
         return
 
     def worth(shares: NDArray[np.float64]) -> float:
@@ -157,7 +155,7 @@ def _evolve(evaluations: Evaluations, looks: int, rng: np.random.Generator) -> N
         worth,
         [(0.0, 1.0)] * len(free),
         init=np.clip([space.shares(point) for point in first], 0.0, 1.0),
-        maxiter=max(1, looks // len(first)),
+        maxiter=max(1, checks // len(first)),
         polish=False,
         tol=0.0,
         rng=rng,

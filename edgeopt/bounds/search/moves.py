@@ -1,11 +1,11 @@
-"""Steps from a point to a nearby one that leaves less room."""
+"""Steps from a point to a nearby one of less slack."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Final
 
-from edgeopt.bounds.verdict import Finding
+from edgeopt.bounds.verdict import Finding, Verdict
 from edgeopt.errors import EdgeOptError
 
 if TYPE_CHECKING:
@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 
     from edgeopt.bounds.claim import Claim
     from edgeopt.bounds.search.space import Parameter, ParameterSpace, Point
-    from edgeopt.bounds.verdict import Verdict
 
 _LOSS: Final = 1e-4
 """Relative slack that a tight find may lose altogether for the sake of plain numbers."""
 
 _KEPT: Final = 0.5
-"""Part of a violation that has to be left: one that can hardly be seen teaches nothing."""
+"""Part of a violation that must be left: a tiny one shows nothing."""
 
 
 def shrunk(evaluations: Evaluations, found: Point) -> Point:
@@ -48,7 +47,7 @@ def _plainer(parameter: Parameter, value: float) -> Iterator[float]:
     half = (value + target) / 2
     wanted = [target, _short(half, 1), _short(half, 2)]
     wanted += [_short(value, digits) for digits in (1, 2, 3)]
-    for plain in map(parameter.settled, wanted):
+    for plain in map(parameter.nearest, wanted):
         nearer = abs(plain - target) < abs(value - target)
         if plain != value and (nearer or _length(plain) < _length(value)):
             yield plain
@@ -77,22 +76,22 @@ _DECADES: Final = math.log(10.0)
 """The largest step multiplies a pair of numbers by ten."""
 
 
-def walk(evaluations: Evaluations, start: Point, looks: int, rng: np.random.Generator) -> Point:
-    """Move by random steps, each repeated in growing length as long as it leaves less room.
+def walk(evaluations: Evaluations, start: Point, checks: int, rng: np.random.Generator) -> Point:
+    """Move by random steps, each repeated in growing length as long as the slack falls.
 
     Most of the moves multiply one number and multiply or divide another one by the same factor.
-    What a claim compares is made of products, so the points of least room often lie on a curve
+    What a claim compares is made of products, so the points of least slack often lie on a curve
     along which such a product is constant; steps of one number at a time leave it at once.
     """
     count = len(evaluations.space.parameters)
-    here, until = start, max(evaluations.left - looks, 0)
+    here, until = start, max(evaluations.left - checks, 0)
     idle, patience = 0, 40 * count
     while evaluations.left > until and idle < patience and evaluations.violation is None:
         move = _drawn(evaluations.space, rng)
         length = _GOLDEN ** -rng.uniform(0.0, _SMALLEST) * rng.choice((-1.0, 1.0))
         idle += 1
         while evaluations.left > until:
-            there = evaluations.space.settled(move(here, length))
+            there = evaluations.space.nearest(move(here, length))
             if there == here or evaluations.slack(there) > evaluations.slack(here):
                 break
             if evaluations.slack(there) == evaluations.slack(here):
@@ -155,18 +154,9 @@ def _with(point: Point, place: int, value: float) -> list[float]:
 
 
 class Evaluations:
-    """Checks points, each once, and remembers the least slack.
+    """Checks the points of a space, each once and at most so many, and remembers the least slack.
 
-    Parameters
-    ----------
-    claim
-        The claim.
-    space
-        Where to look.
-    budget
-        Looks that are left; further ones find nothing.
-    step
-        Called after each look with the name of the family.
+    `step` is called after each check with the name of the space.
     """
 
     def __init__(
@@ -182,8 +172,8 @@ class Evaluations:
         self.violation: Point | None = None
 
     @property
-    def looked(self) -> int:
-        """Number of points looked at."""
+    def checked(self) -> int:
+        """Number of points checked."""
         return len(self.verdicts)
 
     @property
@@ -231,7 +221,7 @@ class Evaluations:
         except EdgeOptError:
             return None
         try:
-            # A label saves the hash of an instance that is seldom asked for again.
+            # A name saves the hash of an instance that is hardly ever built again.
             return self.claim.decide(
                 instance, lambda: self.claim.view(instance), name=self.space.name
             )
@@ -245,6 +235,6 @@ def _relative(verdict: Verdict | None) -> float:
     scale = max(abs(verdict.measured), abs(verdict.guaranteed))
     if scale == 0.0:
         return math.inf
-    if not math.isfinite(scale):  # infinitely much room, or infinitely little
+    if not math.isfinite(scale):  # infinite slack, of either sign
         return math.copysign(math.inf, verdict.slack)
     return verdict.slack / scale

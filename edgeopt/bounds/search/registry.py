@@ -1,4 +1,4 @@
-"""The families in which instances are looked for, by system."""
+"""The parameter spaces that are searched, by system."""
 
 from __future__ import annotations
 
@@ -17,23 +17,9 @@ if TYPE_CHECKING:
 
 
 def spaces(system: str) -> Mapping[str, ParameterSpace]:
-    """Return the families of a system by their names.
+    """Return the parameter spaces of a system by name, in the order in which they are searched.
 
-    Parameters
-    ----------
-    system
-        Name of the system; of one that another package adds, the name of its entry point.
-
-    Returns
-    -------
-    Mapping
-        Name to family, those that are looked at first before the others; empty for a system
-        without any.
-
-    Raises
-    ------
-    OptionError
-        If two families of the system share a name, or what another package offers is broken.
+    Of a system that another package adds, its name is that of the entry point.
     """
     found: dict[str, ParameterSpace] = {}
     own = registry.built_in(registry.PARAMETER_SPACES).get(system)
@@ -58,7 +44,7 @@ def known_claim(name: str) -> Claim:
 
 
 def fitting(claim: Claim, space: str | ParameterSpace | None = None) -> list[ParameterSpace]:
-    """Return the families to look at for a claim, or the one that is wanted."""
+    """Return the spaces to search for a claim, or the one that is named."""
     if space is not None and not isinstance(space, str):
         check_kind("space", space, ParameterSpace)
         return [space]
@@ -66,11 +52,15 @@ def fitting(claim: Claim, space: str | ParameterSpace | None = None) -> list[Par
     fit = [one for one in known.values() if one.fits(claim)]
     if space is None:
         if not fit:
-            raise OptionError(f"claim {claim.id}: no family holds the instances that it is about")
+            raise OptionError(
+                f"claim {claim.id}: no parameter space holds instances to which it applies"
+            )
         return fit
     if space not in {one.name for one in fit}:
         listed = ", ".join(one.name for one in fit) or "none"
-        raise OptionError(f"family {space!r} does not fit claim {claim.id}; these do: {listed}")
+        raise OptionError(
+            f"parameter space {space!r} does not fit claim {claim.id}; these do: {listed}"
+        )
     return [known[space]]
 
 
@@ -78,7 +68,7 @@ def _add(found: dict[str, ParameterSpace], offered: Iterable[Any], origin: str) 
     for space in offered:
         if not isinstance(space, ParameterSpace):
             found_instead = type(space).__name__
-            raise OptionError(f"{origin}: must hold Family objects, not a {found_instead}")
+            raise OptionError(f"{origin}: must hold ParameterSpace objects, not a {found_instead}")
         if space.name in found:
-            raise OptionError(f"{origin}: family {space.name} is already taken")
+            raise OptionError(f"{origin}: parameter space {space.name} is already taken")
         found[space.name] = space

@@ -78,20 +78,20 @@ class Parameter:
         said = f"parameter {self.name}:"
         ends = (self.low, self.high)
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low <= self.high):
-            raise OptionError(f"{said} the range {self.low} to {self.high} is empty or endless")
+            raise OptionError(f"{said} the range {self.low} to {self.high} is empty or infinite")
         if self.whole and math.ceil(self.low) > math.floor(self.high):
             raise OptionError(f"{said} no whole number lies in {self.low} to {self.high}")
         if self.log and (self.low <= 0.0 or self.whole):
-            raise OptionError(f"{said} a range of magnitudes {ends} is positive and not whole")
+            raise OptionError(f"{said} a logarithmic range {ends} must be positive and not whole")
         if self.simple is not None and not self.low <= self.simple <= self.high:
             raise OptionError(f"{said} the simple value lies outside the range")
 
     @property
     def target(self) -> float:
         """Value in the simplest instance."""
-        return self.settled(self.low if self.simple is None else self.simple)
+        return self.nearest(self.low if self.simple is None else self.simple)
 
-    def settled(self, value: float) -> float:
+    def nearest(self, value: float) -> float:
         """Return the allowed value nearest to a number."""
         value = min(max(float(value), self.low), self.high)
         if self.whole:
@@ -105,8 +105,8 @@ class Parameter:
     def at(self, share: float) -> float:
         """Return the allowed value at a share of the range, from 0 at its low end to 1."""
         if self.log:
-            return self.settled(self.low * math.exp(share * math.log(self.high / self.low)))
-        return self.settled(self.low + share * (self.high - self.low))
+            return self.nearest(self.low * math.exp(share * math.log(self.high / self.low)))
+        return self.nearest(self.low + share * (self.high - self.low))
 
     def share(self, value: float) -> float:
         """Return the share of the range at which a value stands."""
@@ -124,14 +124,14 @@ class ParameterSpace:
     Parameters
     ----------
     name
-        Name of the family.
+        Name of the space.
     parameters
         The numbers.
     build
         Returns the instance for the numbers by name, whole ones as ``int``. It may raise an
         `EdgeOptError` where there is none.
     instance_type
-        Type of the instances; left out, any claim may be looked at.
+        Type of the instances; by default the space fits any claim.
 
     Raises
     ------
@@ -147,18 +147,20 @@ class ParameterSpace:
     def __post_init__(self) -> None:
         names = [parameter.name for parameter in self.parameters]
         if not names or len(set(names)) < len(names):
-            raise OptionError(f"family {self.name}: needs parameters, each of a name of its own")
+            raise OptionError(
+                f"parameter space {self.name}: needs parameters, each of a name of its own"
+            )
 
     def fits(self, claim: Claim) -> bool:
-        """Return whether a claim speaks about instances of this type."""
-        spoken_of = claim.instance_type
-        several = spoken_of if isinstance(spoken_of, tuple) else (spoken_of,)
+        """Return whether a claim applies to instances of this type."""
+        wanted = claim.instance_type
+        several = wanted if isinstance(wanted, tuple) else (wanted,)
         return self.instance_type is object or issubclass(self.instance_type, several)
 
-    def settled(self, point: Iterable[float]) -> Point:
+    def nearest(self, point: Iterable[float]) -> Point:
         """Return the allowed point nearest to a point."""
         return tuple(
-            parameter.settled(value)
+            parameter.nearest(value)
             for parameter, value in zip(self.parameters, point, strict=True)
         )
 
@@ -194,12 +196,12 @@ class ParameterSpace:
 
 
 def of_seeds(name: str, draw: Callable[[int], Any], kind: type) -> ParameterSpace:
-    """Return a family whose instances are drawn at random, one per seed.
+    """Return a space whose instances are drawn at random, one per seed.
 
     Parameters
     ----------
     name
-        Of the family.
+        Of the space.
     draw
         Draws an instance from a seed.
     kind

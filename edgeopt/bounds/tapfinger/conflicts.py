@@ -2,96 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.counterexamples import INSTANCES, NOISY
+from edgeopt.bounds.claim import Measurement, NotApplicableError
+from edgeopt.bounds.paper import each, one
+from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import claim
+from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, Changes, Rivals
 from edgeopt.bounds.tapfinger.plan import Restless
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger import TapFingerInstance
+from edgeopt.instances.tapfinger.laws import COMPLETE
 from edgeopt.models.tapfinger import allowed, mixed_volumes
 from edgeopt.online.simulate import simulate
-from edgeopt.online.tapfinger import Decision, Optimus, TapFingerEnvironment
+from edgeopt.online.tapfinger import Optimus, TapFingerEnvironment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from edgeopt.online.tapfinger.policies.optimus import Fit
-
-
-@dataclass(frozen=True)
-class Rivals:
-    r"""Clusters that all pick the only task there is, which needs a CPU core and a GPU.
-
-    Parameters
-    ----------
-    score
-        Probability with which each cluster picks it, :math:`\hat z_{j,n}`.
-    room
-        GPUs of each cluster, and as many CPU cores.
-    gives
-        Whether it gives the task its smallest bundle, or nothing; all of them do by default.
-    """
-
-    score: tuple[float, ...]
-    room: tuple[int, ...]
-    gives: tuple[bool, ...] | None = None
-
-    @property
-    def product(self) -> NDArray[np.float64]:
-        """Numerator of (11), the number of such tasks a cluster has room for being Pr(n)."""
-        return np.asarray(np.array(self.score) * np.array(self.room))
-
-    def winner(
-        self, conflict: Literal["count", "ratio"] = "count", *, pass_on: bool = False
-    ) -> int:
-        """Return which cluster has started the task in the environment, -1 if none has."""
-        clusters, largest = len(self.room), max(self.room) + 1
-        instance = TapFingerInstance(
-            capacity=np.repeat(np.array(self.room)[:, None], 2, axis=1),
-            minimum=np.array([[1, 1]]),
-            speed=np.ones((1, largest, largest)),
-            arrival=np.array([0]),
-            kind=np.array([0]),
-            eligible=np.ones((1, clusters), dtype=bool),
-        )
-        environment = TapFingerEnvironment(instance, conflict=conflict, pass_on=pass_on)
-        gives = np.ones(clusters, dtype=bool) if self.gives is None else np.array(self.gives)
-        bundle = np.repeat(gives[:, None], 2, axis=1).astype(np.int64)
-        decision = Decision(np.zeros(clusters, dtype=np.int64), bundle, np.array(self.score))
-        started = environment.episode(0).act(decision).started
-        return int(np.argmax(started)) if (started >= 0).any() else -1
-
-
-def keen_or_roomy() -> Rivals:
-    """Let one cluster pick a task with probability 0.9 and have room for 1, the other 0.2 and 3.
-
-    The products are 0.9 and 0.6. With exponentials of the room they are 0.9 e and 0.2 e^3.
-    """
-    return Rivals((0.9, 0.2), (1, 3))
-
-
-def empty_handed() -> Rivals:
-    """Let the cluster with more room give nothing, and the other one a bundle."""
-    return Rivals((1.0, 1.0), (1, 2), (True, False))
-
-
-def drawn_rivals(seed: int) -> Rivals:
-    """Draw up to four clusters, half of the time some that give nothing."""
-    draw = np.random.default_rng(seed)
-    clusters = int(draw.integers(1, 5))
-    gives = draw.random(clusters) < 0.6 if seed % 2 else np.ones(clusters, dtype=bool)
-    return Rivals(
-        tuple(draw.uniform(0.05, 1.0, clusters).tolist()),
-        tuple(draw.integers(1, 5, clusters).tolist()),
-        tuple(gives.tolist()),
-    )
 
 
 def _all_give(rivals: Rivals) -> Rivals:
@@ -110,13 +44,13 @@ def _started(rivals: Rivals, *, pass_on: bool) -> Measurement:
     return Measurement(float(rivals.winner(pass_on=pass_on) >= 0), float(willing))
 
 
-_RIVALS = {"instance_type": Rivals, "view": lambda rivals: rivals}
+about_rivals = partial(claim, instance_type=Rivals, view=lambda rivals: rivals)
 
-_KEEN = {"keen_or_roomy()": keen_or_roomy}
+_KEEN = one(named.keen_or_roomy)
 
-_EMPTY = {"empty_handed()": empty_handed}
+_EMPTY = one(named.empty_handed)
 
-_DRAWN = {f"drawn_rivals({seed})": lambda seed=seed: drawn_rivals(seed) for seed in range(20)}
+_DRAWN = each(named.drawn_rivals, range(20))
 
 
 def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
@@ -138,44 +72,7 @@ def _expects(instance: TapFingerInstance, fit: Fit) -> Measurement:
     return Measurement(float(min(saved)), 0.0)
 
 
-_GPUS = {"sensitive_task()": named.sensitive_task}
-
-
-@dataclass(frozen=True)
-class Changes:
-    """The first task of an instance on cluster 0, without noise.
-
-    Parameters
-    ----------
-    instance
-        The instance.
-    bundles
-        CPU cores and GPUs that it holds in one slot after the other.
-    """
-
-    instance: TapFingerInstance
-    bundles: tuple[tuple[int, int], ...]
-
-    @property
-    def progress(self) -> float:
-        """Progress after the last of these slots."""
-        assert self.instance.slowing is not None
-        kind = int(self.instance.kind[0])
-        done, before = 0.0, self.bundles[0]
-        for bundle in self.bundles:
-            speed = float(self.instance.speed[0, kind, bundle[0], bundle[1]])
-            gain = progress_gain(speed, bool(self.instance.slowing[kind]), min(done, 1.0))
-            done += gain * (1.0 if bundle == before else self.instance.switching)
-            before = bundle
-        return done
-
-
-def five_and_twice_seven() -> Changes:
-    """Let the task of `mixed_bundles` hold 5, 7 and 7 GPUs: 19 GPU-slots in sum.
-
-    With 1 to 7 GPUs all the time it takes 21, 10, 7, 5, 4, 4 and 3 slots: 20 GPU-slots at least.
-    """
-    return Changes(mixed_bundles(), ((2, 5), (2, 7), (2, 7)))
+_GPUS = one(named.sensitive_task)
 
 
 def _volumes(
@@ -207,60 +104,49 @@ def _instance(given: TapFingerInstance | Changes) -> TapFingerInstance:
     return given.instance if isinstance(given, Changes) else given
 
 
-def _mixed(given: TapFingerInstance | Changes) -> Measurement:
+def _mixed(given: TapFingerInstance | Changes) -> Iterator[Measurement]:
     least = mixed_volumes(_instance(given))
-    return worst(
-        Relation.AT_LEAST,
-        (
-            Measurement(float(volume[r]), float(least[n, k, r]), {"resource": r})
-            for n, k, volume in _volumes(given)
-            for r in range(2)
-        ),
-    )
+    for n, k, volume in _volumes(given):
+        for r in range(2):
+            yield Measurement(float(volume[r]), float(least[n, k, r]), {"resource": r})
 
 
-def _fixed(given: TapFingerInstance | Changes) -> Measurement:
+def _fixed(given: TapFingerInstance | Changes) -> Iterator[Measurement]:
     """Compare with the unit-slots of the best bundle that stays as it is."""
     bundles = allowed(_instance(given).duration)
-    found = []
     for n, k, volume in _volumes(given):
         size, slots = bundles.of(n, k)
         for r in range(2):
             least = (size[:, r] * slots).min()
-            found.append(Measurement(float(volume[r]), float(least), {"resource": r}))
-    return worst(Relation.AT_LEAST, found)
+            yield Measurement(float(volume[r]), float(least), {"resource": r})
 
 
-_CHANGES = {
-    "instance_type": (TapFingerInstance, Changes),
-    "view": lambda given: given,
-}
+about_changes = partial(claim, instance_type=(TapFingerInstance, Changes), view=lambda given: given)
 
-_NAMED = {"five_and_twice_seven()": five_and_twice_seven}
+_NAMED = one(named.five_and_twice_seven)
 
 CLAIMS = (
-    claim(
+    about_rivals(
         "equation11",
         r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins a task, $\hat z_{j,n}$ being the "
-        "probability with which it picks the task, $\\Pr(n)$ how many such tasks it has room for.",
+        r"probability with which it picks the task, $\Pr(n)$ how many such tasks fit into it.",
         "Equation (11), corrected",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner()),
         Relation.EQUAL,
         {**_KEEN, **_DRAWN},
-        **_RIVALS,
     ),
-    claim(
+    about_rivals(
         "equation11.ratio",
-        r"It wins if $\Pr(n)$ is the softmax of how often the smallest bundle fits, as in the "
-        "program behind the paper's figures. That tells clusters apart far more sharply.",
+        r"The cluster of largest $\hat z_{j,n} \Pr(n)$ wins if $\Pr(n)$ is the softmax of how "
+        "often the smallest bundle fits, as in the program behind the paper's figures. The "
+        "softmax separates clusters far more sharply.",
         "Equation (11) and section IV-C",
         lambda rivals: _product_of(rivals, _all_give(rivals).winner("ratio")),
         Relation.EQUAL,
         _KEEN,
         corrected_by=("tapfinger.equation11",),
-        **_RIVALS,
     ),
-    claim(
+    about_rivals(
         "conflict",
         "A task is started in the round in which some cluster picks it and gives it a bundle, if "
         "clusters that give it nothing make way for the next one.",
@@ -268,18 +154,17 @@ CLAIMS = (
         lambda rivals: _started(rivals, pass_on=True),
         Relation.EQUAL,
         {**_EMPTY, **_DRAWN},
-        **_RIVALS,
     ),
-    claim(
+    about_rivals(
         "conflict.published",
-        "It is if conflicts are resolved before bundles are chosen. The winner may give it "
-        "nothing, and the round is lost.",
+        "A task is started in the round in which some cluster picks it and gives it a bundle, "
+        "if conflicts are resolved before bundles are chosen. The winner may give it nothing, "
+        "and the round is lost.",
         "Section IV-C, task selection conflicts",
         lambda rivals: _started(rivals, pass_on=False),
         Relation.EQUAL,
         _EMPTY,
         corrected_by=("tapfinger.conflict",),
-        **_RIVALS,
     ),
     claim(
         "optimus",
@@ -294,8 +179,9 @@ CLAIMS = (
     ),
     claim(
         "optimus.published",
-        "It does if it is fitted as in the program behind the paper's figures, which takes the "
-        "speeds of GPUs for those of CPU cores.",
+        "The curve of Optimus expects a GPU more to save more slots than a CPU core more, for "
+        "tasks whose speed depends on GPUs alone, if it is fitted as in the program behind the "
+        "paper's figures, which takes the speeds of GPUs for those of CPU cores.",
         "Section V-A, Optimus",
         lambda instance: _expects(instance, "published"),
         Relation.AT_LEAST,
@@ -304,25 +190,24 @@ CLAIMS = (
         instance_type=TapFingerInstance,
         view=lambda instance: instance,
     ),
-    claim(
+    about_changes(
         "volume.mixed",
         "A task holds no fewer CPU-slots, and no fewer GPU-slots, than the least over all "
         "sequences of bundles, changes and noise included.",
         "Sections III-A and V-A, lower bounds with preemption",
         _mixed,
         Relation.AT_LEAST,
-        {**INSTANCES, **NOISY, **_NAMED, "one_gpu()": named.one_gpu},
-        **_CHANGES,
+        {**INSTANCES, **NOISY, **_NAMED, **one(named.one_gpu)},
     ),
-    claim(
+    about_changes(
         "volume.fixed",
-        "It holds no fewer than with the best bundle that stays as it is. With progress that slows "
-        "down it pays to take more GPUs later.",
+        "A task holds no fewer CPU-slots, and no fewer GPU-slots, than with the best bundle "
+        "that stays as it is. Where progress slows down, more GPUs in later slots take fewer of "
+        "them.",
         "Sections III-A and V-A, lower bounds with preemption",
         _fixed,
         Relation.AT_LEAST,
         _NAMED,
         corrected_by=("tapfinger.volume.mixed",),
-        **_CHANGES,
     ),
 )

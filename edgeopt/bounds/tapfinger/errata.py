@@ -1,4 +1,4 @@
-"""What the paper on TapFinger prints wrong, beside what holds."""
+"""Errors in the paper on TapFinger, and their corrections."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.conflicts import keen_or_roomy
+from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.evaluation import erratum
+from edgeopt.bounds.tapfinger.instances import keen_or_roomy
 from edgeopt.bounds.verdict import Relation
-from edgeopt.instances.tapfinger import expected_durations, from_durations, synthetic_workload
+from edgeopt.instances.tapfinger import (
+    TapFingerInstance,
+    expected_durations,
+    from_durations,
+    synthetic_workload,
+)
 from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations
 from edgeopt.online.simulate import simulate
-from edgeopt.online.tapfinger import Min, TapFingerEnvironment
+from edgeopt.online.tapfinger import Min, TapFingerEnvironment, TapFingerTrajectory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from edgeopt.bounds.errata import Erratum
-    from edgeopt.instances.tapfinger import TapFingerInstance
     from edgeopt.instances.tapfinger.workloads import Law
-    from edgeopt.online.tapfinger import TapFingerTrajectory
 
 PATIENCE = 1000
 """Rounds after which a loop counts as endless."""
@@ -43,7 +46,7 @@ In the first a cluster starts one task per slot, in the second several.
 def loop(tasks: Sequence[int], *, published: bool) -> tuple[int, int]:
     """Run the loop of Algorithm 1; return its rounds and the tasks that still wait.
 
-    Every agent has room for all of its tasks, and names one per round.
+    Every agent can take all of its tasks, and names one per round.
     """
     left = list(tasks)
     for count in range(1, PATIENCE + 1):
@@ -96,7 +99,7 @@ def _alone_under_noise(instance: TapFingerInstance) -> tuple[float, float]:
 
 
 def _started_together(slots: Sequence[int]) -> TapFingerTrajectory:
-    """Run `Min` on a cluster with room for all tasks, which arrive in slot 0."""
+    """Run `Min` on a cluster that can take all tasks, which arrive in slot 0."""
     count = len(slots)
     duration = np.zeros((1, count, count + 1, count + 1), dtype=int)
     duration[0, :, 1:, 1:] = np.array(slots)[:, None, None]
@@ -228,7 +231,7 @@ def errata() -> tuple[Erratum, ...]:
             "The loop goes on as long as some agent does nothing.",
             "It goes on as long as some agent starts a task.",
             "As printed it never ends where an agent has no task. Its rounds are given, a thousand "
-            "at most, beside the one that is enough.",
+            "at most, and the one that is enough.",
             "one agent, no task",
             (loop((0,), published=True)[0], loop((0,), published=False)[0], 1.0),
         ),
@@ -297,7 +300,7 @@ def errata() -> tuple[Erratum, ...]:
             "Min flows for no longer than any random selection of tasks.",
             r"It flows for $\frac{J + 1}{2} \sum_j d_j$ on average, if nothing is gained from "
             "more than the smallest bundle.",
-            "Run by run others may be in luck. The best of all orders is given, beside the mean.",
+            "Run by run others may be in luck. The best of all orders is given, and the mean.",
             "tasks of 1 and 10 slots, one at a time",
             (min(flows), 1.5 * 11, float(np.mean(flows))),
         ),

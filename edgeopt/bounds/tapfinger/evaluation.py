@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from functools import cached_property, partial
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from edgeopt.bounds.claim import NotApplicableError
-from edgeopt.bounds.paper import Paper
+from edgeopt.bounds.paper import EXACT, Paper, once
 from edgeopt.bounds.tapfinger.plan import Plan, Restless, best_plan, drawn_plan
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance
 from edgeopt.models.tapfinger import (
+    FlowBound,
     SchedulingProblem,
     flow_bound,
     pooled_bound,
@@ -27,12 +28,9 @@ from edgeopt.online.tapfinger import (
     RandomAllocation,
     ReservationSpt,
     TapFingerEnvironment,
+    TapFingerTrajectory,
     Tiresias,
 )
-
-if TYPE_CHECKING:
-    from edgeopt.models.tapfinger import FlowBound
-    from edgeopt.online.tapfinger import TapFingerTrajectory
 
 METHODS: Final = ("trivial", "volume", "pooled", "relaxation")
 """Ways to bound flow times, see `flow_bound`."""
@@ -43,7 +41,7 @@ NO_BOUND: Final = "no bound"
 
 @dataclass(frozen=True)
 class Gap:
-    """A weighted sum of flow times beside a lower bound that is valid for it.
+    """A weighted sum of flow times, and a lower bound that is valid for it.
 
     Attributes
     ----------
@@ -166,13 +164,7 @@ DRAWN = 3
 
 
 class Evaluation:
-    """Tasks and plans for them.
-
-    Parameters
-    ----------
-    given
-        The tasks, one plan for them, or an instance, of which noise is left out.
-    """
+    """Tasks and plans for them: those of a plan, or of an instance, whose noise is left out."""
 
     def __init__(self, given: SchedulingProblem | TapFingerInstance | Plan) -> None:
         self.given = given if isinstance(given, Plan) else None
@@ -181,21 +173,11 @@ class Evaluation:
             self.problem = scheduling_problem(given)
         else:
             self.problem = given.problem if isinstance(given, Plan) else given
-        self._bounds: dict[Any, FlowBound] = {}
-        self._below: dict[str, float] = {}
-        self._best: dict[str, Plan | NotApplicableError] = {}
 
+    @once
     def best(self, bundles: Literal["allowed", "efficient"] = "allowed") -> Plan:
         """Return a plan of least flow time; see `best_plan`."""
-        if bundles not in self._best:
-            try:
-                self._best[bundles] = best_plan(self.problem, bundles)
-            except NotApplicableError as why:
-                self._best[bundles] = why
-        found = self._best[bundles]
-        if isinstance(found, NotApplicableError):
-            raise found
-        return found
+        return best_plan(self.problem, bundles)
 
     @property
     def optimum(self) -> float:
@@ -217,19 +199,16 @@ class Evaluation:
             raise NotApplicableError("the plan breaks a rule")
         return some
 
+    @once
     def below(self, method: str) -> float:
         """Bound the flow times of plans without noise; see `bound_of_problem`."""
-        if method not in self._below:
-            self._below[method] = bound_of_problem(self.problem, method)
-        return self._below[method]
+        return bound_of_problem(self.problem, method)
 
+    @once
     def bound(self, method: Any, preemptive: bool) -> FlowBound:
         """Bound the flow times of policies on the instance; see `flow_bound`."""
         assert self.instance is not None
-        key = method, preemptive
-        if key not in self._bounds:
-            self._bounds[key] = flow_bound(self.instance, preemptive=preemptive, method=method)
-        return self._bounds[key]
+        return flow_bound(self.instance, preemptive=preemptive, method=method)
 
     @cached_property
     def steady_runs(self) -> tuple[TapFingerTrajectory, ...]:
@@ -256,12 +235,6 @@ PAPER = (
     "Edge Machine Learning"
 )
 
-EXACT = 1e-9
-"""Relative tolerance of identities and of what is found by looking at everything."""
-
-SOLVED = 1e-6
-"""Relative tolerance where linear programs are solved."""
-
 _paper = Paper(
     "tapfinger",
     PAPER,
@@ -275,5 +248,5 @@ _paper = Paper(
 claim, erratum = _paper.claim, _paper.erratum
 """Build a claim, by default about tasks and how they are scheduled."""
 
-PLANNED = {"instance_type": (SchedulingProblem, TapFingerInstance, Plan)}
-"""Fields of a claim about single plans as well."""
+about_plans = partial(claim, instance_type=(SchedulingProblem, TapFingerInstance, Plan))
+"""Build a claim about single plans as well."""

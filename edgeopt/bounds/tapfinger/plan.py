@@ -1,4 +1,4 @@
-"""Plans that claims look at, and the plans that are drawn."""
+"""Plans of tasks: drawn ones, and one of least flow time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem, allowed, efficient, usage, verify
 from edgeopt.online.simulate import IgnoresFeedback, Titled
-from edgeopt.online.tapfinger.events import Decision
+from edgeopt.online.tapfinger.events import Decision, Round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.tapfinger import TapFingerInstance
-    from edgeopt.online.tapfinger.events import Round
 
     Ints = NDArray[np.int64]
 
@@ -87,20 +86,14 @@ class Plan:
 
 
 class Profile:
-    """What is held on every cluster, slot by slot, as tasks are placed and taken back.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    """
+    """What is held on every cluster, slot by slot, as tasks are placed and taken back."""
 
     def __init__(self, problem: SchedulingProblem) -> None:
         assert problem.occupied is not None
         assert problem.started is not None
         occupied, longest = problem.occupied.shape[0], int(problem.duration.max(initial=1))
         first = max(occupied, int(problem.arrival.max(initial=0)))
-        # Behind the last of all tasks, one after the other, there is always room.
+        # Behind the last of all tasks, one after the other, there is always space.
         slots = first + (longest + DELAY) * (problem.tasks + 1) + 1
         free = np.repeat(problem.capacity[:, :, None], slots, axis=2)
         free[:, :, :occupied] -= problem.occupied.transpose(1, 2, 0)
@@ -127,7 +120,7 @@ class Profile:
     def give_back(self, cluster: int, bundle: tuple[int, int], slots: int, start: int) -> None:
         """Undo what has been taken last."""
         self._change(cluster, (-bundle[0], -bundle[1]), slots, start)
-        # Where several starts are allowed in a slot nobody asks which were taken.
+        # Where several starts are allowed in a slot it does not matter which were taken.
         self._taken[cluster].discard(start)
 
     def _change(self, cluster: int, bundle: tuple[int, int], slots: int, start: int) -> None:
@@ -160,7 +153,7 @@ MOST = 60_000
 """Placements of a task that are tried before a problem counts as too large."""
 
 FEW = 6
-"""Tasks of which every plan is looked at."""
+"""Most tasks of which every plan is tried."""
 
 Option = tuple[int, tuple[int, int], int]
 """Cluster, bundle and slots that it takes."""
@@ -251,18 +244,11 @@ class _Search:
 
 @dataclass(frozen=True, eq=False)
 class Restless(Titled, IgnoresFeedback):
-    """Whatever the rules allow, at random.
+    """Whatever the rules allow, at random."""
 
-    Parameters
-    ----------
-    change
-        Chance of every running task to be given another bundle in the first round of a slot.
-    hurry
-        Chance of every cluster to start a task in a round, if some bundle fits.
-    """
-
+    # Chance of every running task to be given another bundle in the first round of a slot
     change: float = 0.3
-    hurry: float = 0.8
+    hurry: float = 0.8  # chance of every cluster to start a task in a round, if some bundle fits
 
     title: ClassVar[str] = "Restless"
     preemptive: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The offline program (1) to (8), the room of clusters, and tasks in the system slot by slot."""
+"""The offline program (1) to (8), capacities, and the tasks in the system slot by slot."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.claim import Measurement, NotApplicableError, worst
-from edgeopt.bounds.named import one
-from edgeopt.bounds.tapfinger import counterexamples as named
-from edgeopt.bounds.tapfinger.counterexamples import INSTANCES, TASKS
-from edgeopt.bounds.tapfinger.evaluation import PLANNED, SOLVED, claim
-from edgeopt.bounds.tapfinger.plan import best_plan, least_flow
+from edgeopt.bounds.claim import Measured, Measurement, NotApplicableError
+from edgeopt.bounds.paper import SOLVED, one
+from edgeopt.bounds.tapfinger import instances as named
+from edgeopt.bounds.tapfinger.evaluation import Evaluation, about_plans, claim
+from edgeopt.bounds.tapfinger.instances import INSTANCES, TASKS
+from edgeopt.bounds.tapfinger.plan import Plan, best_plan, least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.models.tapfinger.matrix import start_matrix
-from edgeopt.solvers import solve
+from edgeopt.solvers import LinearProgram, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-    from edgeopt.bounds.tapfinger.evaluation import Evaluation
-    from edgeopt.bounds.tapfinger.plan import Plan
-    from edgeopt.solvers import LinearProgram
 
 
 def _program(view: Evaluation, *, all_served: bool = True) -> Measurement:
@@ -97,29 +93,19 @@ def _really(plan: Plan) -> float:
     return _excess(plan, plan.completion)
 
 
-def _by_flow_time(view: Evaluation) -> Measurement:
+def _by_flow_time(view: Evaluation) -> Iterator[Measurement]:
     """Read the end of (5) as the arrival and the flow time."""
-    return worst(
-        Relation.EQUAL,
-        (
-            Measurement(_excess(plan, plan.problem.arrival + plan.flow), _really(plan))
-            for plan in view.plans
-        ),
-    )
+    for plan in view.plans:
+        yield Measurement(_excess(plan, plan.problem.arrival + plan.flow), _really(plan))
 
 
-def _by_completion(view: Evaluation) -> Measurement:
+def _by_completion(view: Evaluation) -> Iterator[Measurement]:
     """Read it as the arrival and the time of completion."""
-    return worst(
-        Relation.AT_MOST,
-        (
-            Measurement(_excess(plan, plan.problem.arrival + plan.completion), 0.0)
-            for plan in view.feasible
-        ),
-    )
+    for plan in view.feasible:
+        yield Measurement(_excess(plan, plan.problem.arrival + plan.completion), 0.0)
 
 
-def _by_running_time(view: Evaluation) -> Measurement:
+def _by_running_time(view: Evaluation) -> Measured:
     """Take what keeps (5) with the arrival and the time for which a task runs."""
     found = []
     for plan in view.plans:
@@ -128,7 +114,7 @@ def _by_running_time(view: Evaluation) -> Measurement:
             found.append(Measurement(_really(plan), 0.0))
     if not found:
         raise NotApplicableError("the plan breaks (5)")
-    return worst(Relation.AT_MOST, found)
+    return found
 
 
 _CAPACITY_INSTANCES = {**TASKS, **INSTANCES}
@@ -148,44 +134,39 @@ def _alive(plan: Plan, *, after: bool = False) -> float:
     )
 
 
-def _counted(view: Evaluation, *, after: bool = False) -> Measurement:
+def _counted(view: Evaluation, *, after: bool = False) -> Measured:
     found = [Measurement(_alive(plan, after=after), plan.flow.sum()) for plan in view.plans]
     if not after:
         found += [
             Measurement(float(run.accumulation.sum()), float(run.flow_time.sum()), {"run": run})
             for run in view.runs
         ]
-    return worst(Relation.EQUAL, found)
+    return found
 
 
-def _less_one_each(view: Evaluation) -> Measurement:
-    found = (
+def _less_one_each(view: Evaluation) -> Measured:
+    return (
         Measurement(_alive(plan, after=True), plan.flow.sum() - plan.problem.tasks)
         for plan in view.plans
     )
-    return worst(Relation.EQUAL, found)
 
 
-def _local(view: Evaluation, share: Callable[[int], float]) -> Measurement:
+def _local(view: Evaluation, share: Callable[[int], float]) -> Iterator[Measurement]:
     """Sum what clusters count: their own running tasks, and a share of every one that waits."""
-    found = []
     for plan in view.plans:
         clusters = plan.problem.eligible.sum(axis=1)
         waits = plan.schedule.start - plan.problem.arrival
         runs = plan.completion - plan.schedule.start
         several = np.array([share(int(n)) for n in clusters]) * clusters
-        found.append(Measurement(float((several * waits + runs).sum()), _alive(plan)))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(float((several * waits + runs).sum()), _alive(plan))
 
 
-def _held(view: Evaluation, *, after: bool) -> Measurement:
+def _held(view: Evaluation, *, after: bool) -> Iterator[Measurement]:
     """Sum the units that tasks hold over slots, as they last or at their ends."""
-    found = []
     for plan in view.plans:
         runs = plan.completion - plan.schedule.start
         used = float(plan.held_until(plan.completion - after).sum())
-        found.append(Measurement(used, float(plan.schedule.bundle.sum(axis=1) @ runs)))
-    return worst(Relation.EQUAL, found)
+        yield Measurement(used, float(plan.schedule.bundle.sum(axis=1) @ runs))
 
 
 _ACCUMULATION_INSTANCES = {**TASKS, **INSTANCES, **one(named.late_arrivals)}
@@ -204,7 +185,8 @@ CLAIMS = (
     ),
     claim(
         "equation3.published",
-        r"It is with $\sum_{n,t} y_{j,n,t} \le 1$, as printed. But then nothing need be served.",
+        r"The least sum of flow times of all plans is the optimum of (1) to (8) with $\sum_{n,t} "
+        r"y_{j,n,t} \le 1$, as printed, which lets tasks go unserved.",
         "Equation (3)",
         lambda view: _program(view, all_served=False),
         Relation.EQUAL,
@@ -233,8 +215,8 @@ CLAIMS = (
     ),
     claim(
         "bundles.published",
-        r"It stays the same if a task is given $0, 1, \ldots, C_{r,n} - 1$ units, as printed in "
-        "section III-A: never all of a cluster.",
+        r"The least sum of flow times stays the same if a task is given $0, 1, \ldots, C_{r,n} - "
+        "1$ units, as printed in section III-A: never all of a cluster.",
         "Section III-A",
         _without_the_last,
         Relation.EQUAL,
@@ -252,15 +234,16 @@ CLAIMS = (
     ),
     claim(
         "equation2.slots",
-        "They flow for the same time: (2) covers both modes. It does so in timesteps, of which a "
-        "slot may have several; in slots it does not.",
+        "Tasks flow for the same time with one start per cluster and slot as with several: (2) "
+        "covers both modes. It does so in timesteps, of which a slot may have several, but not "
+        "in slots.",
         "Equation (2) and section III-B",
         _one_start,
         Relation.EQUAL,
         one(named.at_once),
         corrected_by=("tapfinger.single_start",),
     ),
-    claim(
+    about_plans(
         "equation5",
         r"A plan holds by $\sum_{j: t \in [t_j^*, \hat t_j + \phi_j)} x_{j,r,n}$ what it holds, "
         r"if $\phi_j$ is the time from the arrival to the completion of task j.",
@@ -268,9 +251,8 @@ CLAIMS = (
         _by_flow_time,
         Relation.EQUAL,
         {**_CAPACITY_INSTANCES, **one(named.late_arrivals), **one(named.cut_off)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "equation5.published",
         r"A plan that can be carried out keeps (5) if $\phi_j$ is the completion time of task j, "
         "as it is called. But a task would hold its bundle the longer the later it arrives.",
@@ -279,9 +261,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.late_arrivals),
         corrected_by=("tapfinger.equation5",),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "equation5.running",
         r"A plan that keeps (5) can be carried out if $\phi_j$ is the time for which task j runs. "
         "But a task that has waited would hold its bundle for too short a time.",
@@ -290,9 +271,8 @@ CLAIMS = (
         Relation.AT_MOST,
         one(named.cut_off),
         corrected_by=("tapfinger.equation5",),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "accumulation",
         r"$\sum_t R_t = \sum_j \phi_j$: the tasks in the system, counted while each slot lasts, "
         "sum to the flow times.",
@@ -300,29 +280,27 @@ CLAIMS = (
         _counted,
         Relation.EQUAL,
         _ACCUMULATION_INSTANCES,
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "accumulation.end",
-        "They do if they are counted as each slot ends, when the tasks that complete are gone. "
-        "Recorded figures of the paper count so.",
+        "The tasks in the system sum to the flow times if they are counted as each slot ends, "
+        "when those that complete are gone. Recorded figures of the paper count so.",
         "Section V-B, task accumulation",
         lambda view: _counted(view, after=True),
         Relation.EQUAL,
         one(named.started_at_once),
         corrected_by=("tapfinger.accumulation", "tapfinger.accumulation.less"),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "accumulation.less",
-        "Counted as each slot ends, they sum to the flow times less a slot for every task.",
+        "Counted as each slot ends, the tasks in the system sum to the flow times less a slot "
+        "for every task.",
         "Section V-B, task accumulation, corrected",
         _less_one_each,
         Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "reward.local",
         r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks that run on it, and those that wait "
         "for it divided by the number of clusters for which they do.",
@@ -330,9 +308,8 @@ CLAIMS = (
         lambda view: _local(view, lambda clusters: 1.0 / clusters),
         Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.waiting_twice)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "reward.local.published",
         r"$\sum_n R_{n,t} = R_t$ if a cluster counts the tasks associated with it. A task that "
         "waits for several clusters is counted by each.",
@@ -341,9 +318,8 @@ CLAIMS = (
         Relation.EQUAL,
         one(named.waiting_twice),
         corrected_by=("tapfinger.reward.local", "tapfinger.accumulation"),
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "usage",
         "The units held in each slot, before any are released, sum to what bundles and running "
         "times of tasks multiply to.",
@@ -351,17 +327,16 @@ CLAIMS = (
         lambda view: _held(view, after=False),
         Relation.EQUAL,
         {**_ACCUMULATION_INSTANCES, **one(named.started_at_once)},
-        **PLANNED,
     ),
-    claim(
+    about_plans(
         "usage.end",
-        "They do if they are counted at the end of each slot, after what is complete has released "
-        "its units. Recorded figures of the paper count so.",
+        "The units held sum to the products of bundles and running times if they are counted at "
+        "the end of each slot, after complete tasks have released theirs. Recorded figures of "
+        "the paper count so.",
         "Section V-C, resource use",
         lambda view: _held(view, after=True),
         Relation.EQUAL,
         one(named.started_at_once),
         corrected_by=("tapfinger.usage",),
-        **PLANNED,
     ),
 )

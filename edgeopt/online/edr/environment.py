@@ -89,7 +89,7 @@ class EdrEpisode:
     def act(self, decision: Decision) -> Feedback:
         """Train the rounds of a frame, or route the requests of a slot."""
         if self.finished:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         return self._train(decision) if self._slot < 0 else self._serve(decision)
 
     # --- a frame -----------------------------------------------------------------------------

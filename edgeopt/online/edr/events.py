@@ -218,7 +218,7 @@ class EdrTrajectory(Trajectory):
 
     The reward of a frame is its penalised cost: energy and delay at the true price, requests that
     stayed unserved, and rounds that tasks whose deadline it was still lack. Energy above the cap is
-    never priced; a frame with any counts as a violation. One decision is asked for per frame, and
+    never priced; a frame with any counts as a violation. One decision is due per frame, and
     one per slot.
 
     Attributes

@@ -141,7 +141,7 @@ class IdnEpisode:
     def act(self, decision: NDArray[np.bool_]) -> Outcome:
         """Deploy an allocation, shape [V, M], and serve the slot with it."""
         if self.finished:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         instance = self._instance
         self._check(decision)
         slot, ranking = self._slot, instance.ranking

@@ -94,7 +94,7 @@ class OincEpisode:
         """Answer the requests of a slot and serve its jobs."""
         slot = self.observe()
         if slot is None:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         if not isinstance(decision, Decision):
             raise OptionError("the decision of a slot must be a Decision")
         try:

@@ -87,7 +87,7 @@ class RescueTrajectory(Trajectory):
     """Runs of one policy on one RESCUE instance.
 
     The reward of a run is booked in the slot that accepts it. Violations are counted in the last
-    slot of the reserved task's window. One decision is asked for per arrival.
+    slot of the reserved task's window. One decision is due per arrival.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class RescueEnvironment:
 
     @cached_property
     def steps(self) -> int:
-        """Decisions that may be asked for in a slot: 1, or J if arrivals are independent."""
+        """Decisions that may be due in a slot: 1, or J if arrivals are independent."""
         return steps_per_slot(self.instance)
 
     @cached_property

@@ -183,7 +183,7 @@ class TapFingerEpisode:
         With `single_start` it passes after every round. Of a refused decision nothing is done.
         """
         if self.over:
-            raise OptionError("the scenario is over: no decision is asked for")
+            raise OptionError("the scenario is over: no decision is due")
         clock = self.state.clock
         orders = orders_of(decision, self._clusters)
         if orders is None:  # as in the last round of most slots: nothing to check or carry out

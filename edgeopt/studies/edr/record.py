@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def _random_small(seed: int) -> EdrInstance:
     """Draw a small instance: in the paper's setting, of order one, or as the theory assumes."""
-    from edgeopt.bounds.edr.cases import steady
+    from edgeopt.bounds.edr.instances import steady
 
     draw = np.random.default_rng((seed, 1))
     kind = seed % 3

@@ -1,4 +1,4 @@
-"""Figures and tables of the papers' evaluations, computed here and set beside what is printed."""
+"""Figures and tables of the papers' evaluations: published values compared with computed ones."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,17 @@ from edgeopt.studies.run import study
 from edgeopt.studies.sweeps import Cell, modules_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from edgeopt.studies.entries import PolicyEntry
     from edgeopt.studies.result import Case
-    from edgeopt.studies.system import System
 
 _TEXTS = ("instance", "policy", "group", "variant", "runs", "bound", "reference")
 
 
 @dataclass(frozen=True)
 class InstanceSpec:
-    """How to make an instance anew wherever a cell is computed.
+    """How to make an instance wherever a cell is computed.
 
     Parameters
     ----------
@@ -41,15 +40,15 @@ class InstanceSpec:
 
     @classmethod
     def of(cls, make: Callable[..., Any], **settings: Any) -> InstanceSpec:
-        """Return the recipe for ``make(**settings)``; values have to be hashable."""
+        """Return the spec of ``make(**settings)``; values have to be hashable."""
         return cls(make, tuple(sorted(settings.items())))
 
     def instance(self) -> Any:
-        """Return the instance; the last few are remembered by each process."""
+        """Return the instance; each process keeps the last few."""
         return _made(self)
 
     def fingerprint(self) -> str:
-        """Return the fingerprint of the instance; each process draws it once for that."""
+        """Return the fingerprint of the instance, which each process makes once for it."""
         return _fingerprint(self)
 
 
@@ -68,8 +67,8 @@ class Sweep:
     """A parameter of the instances that a figure varies.
 
     Its `name` is the column of the table and, unless `keyword` is given, the keyword of the
-    generator, whose value at a place is `value` of it. A first look takes the `few` places, by
-    default the first and the last.
+    generator, which gets `value` of each place. A quick run takes the `few` places, by default the
+    first and the last. Sentences name the places with `each`, axes with `percent` and `names`.
     """
 
     name: str
@@ -80,21 +79,54 @@ class Sweep:
     keyword: str = ""
     value: Callable[[Any], Any] = lambda place: place
     percent: bool = False
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[Any, str] = field(default_factory=dict)
 
     def at(self, quick: bool) -> tuple[Any, ...]:
-        """Return the places taken."""
+        """Return the places of a quick or of a full run."""
         return (self.few or (self.places[0], self.places[-1])) if quick else self.places
 
     def settings(self, place: Any) -> dict[str, Any]:
         """Return what the generator is given at a place."""
         return {self.keyword or self.name: self.value(place)}
 
+    def shown(self, place: Any) -> Any:
+        """Return a place as an axis shows it."""
+        return self.names.get(place, 100 * place if self.percent else place)
+
+
+def _combined(over: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(over, values, strict=True)) for values in product(*over.values())]
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def evaluated(
+    work: Callable[..., Mapping[str, Any]],
+    over: Mapping[str, Iterable[Any]],
+    *,
+    at: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> list[Cell]:
+    """List cells that call a function at every combination of values.
+
+    The function of a module gets values and further `settings` by keyword, and returns numbers,
+    texts or lists of them by name. The table has columns for both, and for `at`.
+    """
+    return [
+        Cell(
+            {**(at or {}), **place, **settings, "reading": _name(work)},
+            partial(work, **place, **settings),
+        )
+        for place in _combined(over)
+    ]
+
 
 def swept(
     system: str,
     spec: Callable[..., InstanceSpec],
-    policies: Collection[str],
+    policies: Iterable[str | PolicyEntry],
     over: Mapping[str, Iterable[Any]],
     seeds: Iterable[int],
     **options: Any,
@@ -108,20 +140,20 @@ def swept(
     spec
         ``spec(seed, **values)`` returns how to draw an instance.
     policies
-        Names of its policies.
+        As in :func:`simulated`.
     over
-        The values that are swept, by name, which is that of their column too.
+        The swept values, by the name of their column.
     seeds
         Of the instances drawn at each place.
     **options
-        For :func:`simulated`: runs, seed, reading, bounded.
+        For :func:`simulated`: runs, seed, reading, bounded, joint.
     """
-    places = [dict(zip(over, values, strict=True)) for values in product(*over.values())]
+    chosen = list(policies)
     return [
         cell
-        for place in places
+        for place in _combined(over)
         for seed in seeds
-        for cell in simulated(system, spec(seed, **place), policies, at=place, **options)
+        for cell in simulated(system, spec(seed, **place), chosen, at=place, **options)
     ]
 
 
@@ -135,8 +167,9 @@ def simulated(
     at: Mapping[str, Any] | None = None,
     reading: Callable[[Case], Mapping[str, Any]] | None = None,
     bounded: bool = True,
+    joint: bool = False,
 ) -> list[Cell]:
-    """List one cell for each policy on an instance.
+    """List one cell for each policy on an instance, or one for all of them.
 
     Parameters
     ----------
@@ -145,8 +178,8 @@ def simulated(
     spec
         The instance.
     policies
-        Names of its policies, or entries of one's own; an entry has to do the same whenever it
-        bears the same name and the same values in `at`.
+        Names of its policies, or entries of your own; an entry has to do the same whenever it has
+        the same name and the same values in `at`.
     runs
         Simulated runs, at least 2.
     seed
@@ -154,90 +187,94 @@ def simulated(
     at
         Where the cell stands in the sweep: swept values by column, such as ``{"alpha": 3}``.
     reading
-        Function of a module that maps the case of one policy to numbers, texts or lists of them;
-        by default :func:`figures`.
+        Function of a module that maps the case of a cell to numbers, texts or lists of them;
+        by default :func:`table_row`.
     bounded
-        Whether to compute the reference bound and the benchmark that bounds the policy. Where a
-        figure has no use for them and they take long: False, and ratios are NaN.
+        Whether to compute the reference bound and the bounds of the policies. Without them, ratios
+        are NaN.
+    joint
+        Whether one cell compares all policies, which then share their plans; `reading` returns
+        lists with an entry per policy.
 
     Returns
     -------
     list of Cell
         Their table has the columns of `at`, ``system, instance, policy, reading, seed, runs``, then
-        what was read.
+        what `reading` returned.
     """
     record = find_system(system)
-    read = figures if reading is None else reading
+    read = table_row if reading is None else reading
     about = modules_in(record)
+    entries = choose(record, policies)
     listed = []
-    for entry in choose(record, policies):
+    for group in [entries] if joint else [(entry,) for entry in entries]:
+        names = [entry.name for entry in group]
         identity = {
             **(at or {}),
             "system": system,
             "instance": spec.fingerprint(),
-            "policy": entry.name,
-            "reading": f"{read.__module__}.{read.__qualname__}",
+            "policy": names if joint else names[0],
+            "reading": _name(read),
             "seed": seed,
             "runs": runs,
             **({} if bounded else {"bounded": False}),
         }
-        chosen = entry if bounded else replace(entry, bound="")
+        chosen = tuple(
+            replace(
+                entry,
+                bound=entry.bound if bounded else "",
+                # Readings have no use for exact expectations, which take long.
+                exact=None if reading else entry.exact,
+            )
+            for entry in group
+        )
         arguments = (system, spec, chosen, runs, seed, read, bounded)
-        listed.append(Cell(identity, _run_policy, arguments, about))
+        listed.append(Cell(identity, _run_policies, arguments, about))
     return listed
 
 
-def figures(case: Case) -> dict[str, float]:
-    """Return the numbers in the table of a case of one policy, see `edgeopt.studies.table`."""
+def table_row(case: Case) -> dict[str, float]:
+    """Return the numbers of the only row in the table of a case, see `edgeopt.studies.table`."""
     [row] = case.table.to_dict("records")
     kept = {str(name): value for name, value in row.items() if name not in _TEXTS}
     return {name: value for name, value in kept.items() if not name.startswith("difference")}
 
 
-def _run_policy(
+def _run_policies(
     system: str,
     spec: InstanceSpec,
-    entry: PolicyEntry,
+    entries: Sequence[PolicyEntry],
     runs: int,
     seed: int,
     reading: Callable[[Case], Mapping[str, Any]],
     bounded: bool,
 ) -> Mapping[str, Any]:
     record = find_system(system)
-    record = _narrowed(record, spec, {entry.bound, record.offline.reference} if bounded else set())
-    named = {"instance": spec.instance()}
-    compared = study(named, [entry], system=record, runs=runs, rng=seed, progress=False)
+    wanted = {record.offline.reference, *(entry.bound for entry in entries)}
+    bounds = {
+        name: replace(known, compute=partial(_bound, system, name, spec, bounded))
+        for name, known in record.offline.bounds.items()
+        if name in wanted
+    }
+    others = tuple(
+        one if one.bound in bounds else replace(one, bound="") for one in record.policies.entries
+    )
+    narrowed = replace(
+        record,
+        policies=replace(record.policies, entries=others, reference=""),
+        offline=replace(record.offline, bounds=bounds),
+        claims=None,
+    )
+    compared = study(
+        {"instance": spec.instance()}, entries, system=narrowed, runs=runs, rng=seed, progress=False
+    )
     return reading(compared.cases[0])
 
 
-def _narrowed(record: System, spec: InstanceSpec, wanted: set[str]) -> System:
-    """Leave a record what one policy is measured by, computed once per instance."""
-    kept = {
-        name: replace(
-            known,
-            compute=_remembered(record.name, name, spec) if name in wanted else _unknown,
-        )
-        for name, known in record.offline.bounds.items()
-        if name in wanted or name == record.offline.reference
-    }
-    others = tuple(
-        one if one.bound in kept else replace(one, bound="") for one in record.policies.entries
-    )
-    return replace(
-        record,
-        policies=replace(record.policies, entries=others, reference=""),
-        offline=replace(record.offline, bounds=kept),
-        claims=None,
-    )
-
-
-def _unknown(_instance: Any) -> Benchmark:
-    """Stand in for a benchmark that nobody asked for."""
+def _bound(system: str, name: str, spec: InstanceSpec, bounded: bool, _instance: Any) -> Benchmark:
+    if bounded:
+        return _benchmark(system, name, spec)
     return Benchmark(value=np.nan, bound=np.nan, gap=np.nan, seconds=0.0, solver="none")
-
-
-def _remembered(system: str, name: str, spec: InstanceSpec) -> Callable[[Any], Benchmark]:
-    return lambda _instance: _benchmark(system, name, spec)
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""The pictures that most figures are: curves over a swept parameter, bars, and shaded tables."""
+"""The pictures of most figures: curves over a swept parameter, bars, stacks and shaded tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours
+from edgeopt.studies.pictures.canvas import BAND, INK, PAPER, blank, colours, in_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ HOLLOW: Final[dict[str, Any]] = {
     "linestyle": "none", "marker": "D", "markersize": 6, "color": INK, "markerfacecolor": PAPER,
     "zorder": 4,
 }  # fmt: skip
-"""Look of what is printed or recorded."""
+"""Look of published and recorded values."""
 
 _MARKS: Final = "osD^vP*Xh"
 
 _MANY: Final = 16
-"""Points of a curve from which on they are not marked."""
+"""A curve with this many points or more has no marks."""
 
 _SHORT: Final = 22
-"""Letters of a name, three of which fit side by side."""
+"""Longest name, in letters, of which three fit into a row of the legend."""
 
 
 def curves(
@@ -48,13 +48,11 @@ def curves(
     logy: bool = False,
     handles: Iterable[Any] = (),
 ) -> Figure:
-    """Draw a panel per measure, or per value of a column, with one curve and band per series.
+    """Draw a panel per metric, or per value of a column, with a curve and a band per series.
 
-    Curves go from point to point in the order of the column `along`, by default `x`; only then
-    they have bands. The legend ends with further `handles`.
+    A curve joins its points in the order of the column `along`; by default this is `x`, and only
+    then there are bands. The legend ends with further `handles`.
     """
-    from matplotlib.lines import Line2D
-
     column, places = panels or ("", {})
     count = len(places) or len(metrics)
     figure = blank(height=(3.5 if count == 1 else 3.2) + 0.18 * ((len(titles) + 2) // 3))
@@ -68,7 +66,8 @@ def curves(
     for axes, (chosen, title, metric, label) in zip(grid, shown, strict=True):
         for name in titles:
             own = chosen[chosen[series] == name].sort_values(along or x)
-            _curve(axes, own, x, metric, scale, shades[name], marks[name], band=not along)
+            curve(axes, own, x, metric, shades[name], marks[name], scale=scale, band=not along,
+                  label=titles[name])  # fmt: skip
         if logx:
             logarithmic(axes.xaxis)
         if ticks or not (logx or many or along):
@@ -84,24 +83,33 @@ def curves(
         if top is not None:
             least = min(axes.get_ylim()[0], 0.95 * top)
             axes.set_ylim(least, top + 0.03 * (top - least))  # whole marks at the top
-    legend = [
-        Line2D([], [], color=shades[name], marker=marks[name], markersize=4.5, label=title)
-        for name, title in titles.items()
-    ]
-    legend += handles
     longest = max(map(len, titles.values()), default=0)
-    figure.legend(handles=legend, loc="outside lower center", ncols=3 if longest <= _SHORT else 2)
+    figure.legend(handles=[*grid[0].lines, *handles], loc="outside lower center",
+                  ncols=3 if longest <= _SHORT else 2)  # fmt: skip
     return figure
 
 
-def _curve(
-    axes: Axes, own: pd.DataFrame, x: str, metric: str, scale: float, shade: str, mark: str,
-    *, band: bool,
+def curve(
+    axes: Axes, rows: pd.DataFrame, x: str, metric: str, shade: str, mark: str = "", *,
+    scale: float = 1.0, band: bool = True, label: str = "",
 ) -> None:  # fmt: skip
-    axes.plot(own[x], scale * own[metric], marker=mark, markersize=4.5, color=shade)
-    if band and f"{metric}_low" in own:
-        low, high = (scale * own[f"{metric}_{end}"] for end in ("low", "high"))
-        axes.fill_between(own[x], low, high, color=shade, alpha=BAND, linewidth=0)
+    """Draw a column over another one, with the band of its intervals."""
+    axes.plot(rows[x], scale * rows[metric], marker=mark, markersize=4.5, color=shade, label=label)
+    if band and f"{metric}_low" in rows:
+        low, high = (scale * rows[f"{metric}_{end}"] for end in ("low", "high"))
+        axes.fill_between(rows[x], low, high, color=shade, alpha=BAND, linewidth=0)
+
+
+def stacked(
+    axes: Axes, rows: pd.DataFrame, x: str, parts: Mapping[str, str], width: float, *,
+    scale: float = 1.0,
+) -> None:  # fmt: skip
+    """Draw columns as bars on top of one another, over the middle of each bar in column `x`."""
+    bottom = np.zeros(len(rows))
+    for (name, shade), title in zip(colours(parts).items(), parts.values(), strict=True):
+        height = scale * rows[name].to_numpy(dtype=float)
+        axes.bar(rows[x], height, width, bottom=bottom, color=shade, alpha=0.85, label=title)
+        bottom += height
 
 
 def bars(
@@ -113,14 +121,13 @@ def bars(
     published: Mapping[str, Mapping[str, float]] | None = None,
     scale: float = 1.0,
 ) -> Figure:
-    """Draw measures as bars, one panel each, one bar per series in all of them."""
+    """Draw a panel per metric, with a horizontal bar per series in each."""
     from matplotlib.lines import Line2D
 
     figure = blank(height=1.2 + 0.3 * len(titles))
     places = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
     shades = colours(titles)
     known = {row[series]: row for row in rows.to_dict("records")}
-    beside = {} if published is None else published
     for axes, (metric, label) in zip(places, metrics.items(), strict=True):
         for place, name in enumerate(titles):
             row = known.get(name, {})
@@ -129,11 +136,11 @@ def bars(
                 axes.barh(place, ends[0], 0.62, color=shades[name], alpha=0.85, linewidth=0)
             if np.isfinite(ends).all():
                 axes.plot(ends[1:], [place, place], color=INK, linewidth=1.4)
-            if name in beside.get(metric, {}):
-                axes.plot([scale * beside[metric][name]], [place], **HOLLOW)
+            if published and name in published.get(metric, {}):
+                axes.plot([scale * published[metric][name]], [place], **HOLLOW)
         axes.set_xlabel(label)
         rows_of_bars(axes, titles.values())
-    if beside:
+    if published:
         figure.legend(handles=[Line2D([], [], label="published", **HOLLOW)],
                       loc="outside lower center")  # fmt: skip
     return figure
@@ -141,11 +148,7 @@ def bars(
 
 def rows_of_bars(axes: Axes, titles: Iterable[str]) -> None:
     """Name rows 0, 1, ... of horizontal bars, the first at the top."""
-    names = list(titles)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
+    in_rows(axes, list(titles))
 
 
 def groups(
@@ -187,10 +190,10 @@ def shaded(
     top: float | None = None,
     below: bool = False,
 ) -> Figure:
-    """Draw a measure over two columns as shades, one panel per value of a third one.
+    """Draw a metric over two columns as shades, with a panel per value of a third one.
 
-    Labels are those of `x`, of `y` and of the shades. Panels stand side by side, or one below the
-    other, with the first row at the top.
+    Labels are those of `x`, of `y` and of the shades. Panels are side by side or, with `below`, one
+    below the other, and then the first value of `y` is at the top.
     """
     from matplotlib.ticker import MaxNLocator
 

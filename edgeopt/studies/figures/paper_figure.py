@@ -1,9 +1,10 @@
-"""What a figure is: cells to compute, rows to show, a picture, and what the paper prints."""
+"""What a figure is: cells to compute, rows to show, a picture, and published values."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from edgeopt.errors import OptionError
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
     from edgeopt.studies.sweeps import Cell
 
 NOT_BUILT: Final = "not built yet: needs a learned policy"
-"""Stands for our figure where the paper's is that of a learned policy."""
-
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+"""Stands for the computed value where the published one is that of a learned policy."""
 
 
 class Estimate(NamedTuple):
-    """A figure with the ends of its interval, NaN where there is none."""
+    """A value with the ends of its interval, NaN where there is none."""
 
     value: float
     low: float = math.nan
@@ -32,21 +31,21 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Published:
-    """A figure or statement of the paper, and where ours is to be found.
+    """A value or statement of the paper, and how its counterpart is computed.
 
     Parameters
     ----------
     what
         What it is about, in a few words: ``"OINC, latency (s)"``.
     value
-        The printed figure, or the statement in a few words.
+        The published value, or the statement in a few words.
     computed
-        Maps the rows of the figure to our figure or to what is found instead of the statement;
-        None where that needs a learned policy, which is not built yet.
+        Maps the rows of the figure to the computed value, or to a finding in words; None where
+        that needs a learned policy, which is not built yet.
     percent
-        Whether the figure is a share, shown as a percentage.
+        Whether the value is a share, shown as a percentage.
     why
-        Why both may differ, beyond what holds for the whole figure.
+        Why both may differ, beyond the caveats of the whole figure.
     """
 
     what: str
@@ -67,23 +66,23 @@ class PaperFigure:
     title
         What it shows, in one line.
     cells
-        ``cells(quick)`` lists the cells; with `quick` so few and small ones that all of them take
+        ``cells(quick)`` lists the cells; with `quick`, so few and small ones that they take
         seconds.
     rows
-        Maps the table of the cells to the rows that are shown and written, such as means over
-        seeds; see :func:`edgeopt.studies.figures.means`.
+        Maps the table of the cells to the rows of the page, such as means over seeds; see
+        :func:`edgeopt.studies.figures.means`.
     columns
-        Headings with units by the name of the column, in the order shown; the interval that stands
-        in ``NAME_low`` and ``NAME_high`` is shown with it.
+        Headings with units by the name of the column, in the order shown; an interval in
+        ``NAME_low`` and ``NAME_high`` is shown with its column.
     draw
         ``draw(rows)`` returns a matplotlib figure without title.
     takeaway
-        ``takeaway(rows)`` says what to notice in the picture, computed from what is drawn.
+        ``takeaway(rows)`` returns the main finding in a sentence, with numbers from the rows.
     published
-        What the paper prints, line by line.
+        Values and statements of the paper.
     caveats
-        Why ours may differ: the settings that the paper leaves open, and what is taken for them. A
-        page says once what several figures share.
+        Why computed values may differ: the settings that the paper leaves open, and those taken
+        here. A page shows caveats that figures share only once.
     percent
         Columns that are shares, shown as percentages.
     caption
@@ -92,7 +91,7 @@ class PaperFigure:
     Raises
     ------
     OptionError
-        If the number is empty, or nothing says why figures may differ.
+        If the number is empty, or there are published values without caveats.
     """
 
     kind: Literal["figure", "table"] = "figure"
@@ -105,14 +104,16 @@ class PaperFigure:
     takeaway: Callable[[pd.DataFrame], str]
     published: Sequence[Published] = ()
     caveats: Sequence[str] = ()
-    percent: Sequence[str] = field(default=())
+    percent: Sequence[str] = ()
     caption: str = ""
 
     def __post_init__(self) -> None:
         if not self.number:
-            raise OptionError(f"figure {self.title!r}: needs the number that the paper gives it")
+            raise OptionError(f"figure {self.title!r}: needs its number in the paper")
         if self.published and not self.caveats:
-            raise OptionError(f"{self.heading}: say why our figures may differ from printed ones")
+            raise OptionError(
+                f"{self.heading}: say why computed values may differ from published ones"
+            )
 
     @property
     def name(self) -> str:
@@ -125,21 +126,13 @@ class PaperFigure:
         return f"{self.kind.capitalize()} {self.number}"
 
     def is_called(self, kind: str, number: str) -> bool:
-        """Tell whether a reader who asks for a number means this.
+        """Tell whether a kind and a number as typed mean this one.
 
         Figure 5ab is meant by ``5ab``, by ``5``, and by one of its parts, ``5a``.
-
-        Parameters
-        ----------
-        kind
-            ``"figure"`` or ``"table"``.
-        number
-            As typed.
         """
-        own, asked = self.number.lower(), number.lower()
-        if kind != self.kind or own == asked:
-            return kind == self.kind
-        stem, wanted = own.rstrip(_LETTERS), asked.rstrip(_LETTERS)
-        if not stem.isdigit() or stem != wanted:
+        own, typed = self.number.lower(), number.lower()
+        stem = own.rstrip(ascii_lowercase)
+        if kind != self.kind or not typed.startswith(stem):
             return False
-        return set(asked.removeprefix(wanted)) <= set(own.removeprefix(stem))
+        parts = typed.removeprefix(stem)
+        return own == typed or (stem.isdigit() and set(parts) <= set(own.removeprefix(stem)))

@@ -1,8 +1,8 @@
-"""From the table of the cells to the rows of a figure, and from these to figures and sentences.
+"""From the table of the cells to the rows of a figure, and from rows to values and sentences.
 
-A reader maps the rows of a figure to a figure or to a few words. Where a reader asks for values
-of columns that single out rows, a function such as ``max`` takes the value that it returns for the
-column: ``slot=max`` is the last slot.
+A reader is a function that maps rows to a value or to words; most functions here return one. They
+select rows by values of columns, ``policy="oinc"``, or by functions of them: ``slot=max`` is the
+last slot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Sense = Literal["max", "min"]
 
 _EQUAL = 1e-12
-"""Difference up to which two figures are a tie."""
+"""Two values that differ by no more are equal."""
 
 
 def means(
@@ -36,7 +36,7 @@ def means(
     shares: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """Average measures over the cells that agree in some columns, such as those of all seeds.
+    """Average metrics over the cells that agree in some columns, such as those of all seeds.
 
     Parameters
     ----------
@@ -47,40 +47,51 @@ def means(
     by
         Columns that stay, such as the swept ones and ``policy``.
     shares
-        Measures that lie in [0, 1]; so do the ends of their intervals.
+        Metrics in [0, 1]; the ends of their intervals are clipped to it.
     confidence
-        Of the intervals, which speak about the draw of the instances.
+        Of the intervals over the draw of the instances.
 
     Returns
     -------
     pandas.DataFrame
-        One row per combination in order of appearance: `by`, ``instances``, and for each measure
-        NAME, NAME_low and NAME_high; these ends are NaN where there is one cell only, or where a
-        value is not finite.
+        One row per combination in order of appearance: `by`, ``instances``, and for each metric
+        NAME, NAME_low and NAME_high; the ends are NaN where there is only one cell, or a value is
+        not finite.
     """
     import pandas as pd
 
     rows = []
     for key, group in table.groupby(list(by), sort=False, dropna=False):
-        row: dict[str, Any] = dict(zip(by, key, strict=True))
-        row["instances"] = len(group)
+        row: dict[str, Any] = {**dict(zip(by, key, strict=True)), "instances": len(group)}
         for name in metrics:
-            row |= mean_columns(
-                name, group[name].to_numpy(dtype=float), confidence, share=name in shares
-            )
+            series = group[name].to_numpy(dtype=float)
+            row |= mean_columns(name, series, confidence, share=name in shares)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def unrolled(
-    table: pd.DataFrame, lists: Sequence[str], step: str = "", keep: Sequence[str] = ()
+    table: pd.DataFrame,
+    lists: Sequence[str],
+    step: str | Sequence[str] = "",
+    keep: Sequence[str] = (),
+    *,
+    first: int = 0,
 ) -> pd.DataFrame:
-    """Make one row out of each entry of the lists in a table, numbered from 0 in column `step`."""
-    long = table[[*keep, *lists]].explode(list(lists))
-    if step:
-        long.insert(len(keep), step, long.groupby(level=0).cumcount())
-    rows: pd.DataFrame = long.reset_index(drop=True).infer_objects()
-    return rows
+    """Make one row out of each entry of the lists in a table.
+
+    The column `step` numbers the entries from `first` on. With several names, lists are nested, a
+    name per level, empty where a level is not numbered; a column without lists is repeated.
+    """
+    long = table[[*keep, *lists]]
+    for level, name in enumerate([step] if isinstance(step, str) else step):
+        nested = [one for one in lists if level == 0 or isinstance(long[one].iloc[0], list)]
+        long = long.explode(nested)
+        if name:
+            long.insert(len(keep), name, first + long.groupby(level=0).cumcount())
+            keep = [*keep, name]
+        long = long.reset_index(drop=True)
+    return long.infer_objects()
 
 
 def where(rows: pd.DataFrame, **at: Any) -> pd.DataFrame:
@@ -91,21 +102,21 @@ def where(rows: pd.DataFrame, **at: Any) -> pd.DataFrame:
 
 
 def found(metric: str, **at: Any) -> Callable[[pd.DataFrame], Estimate]:
-    """Return what reads one figure, with its interval, from the rows of a figure.
+    """Return a reader of one value with its interval.
 
     Parameters
     ----------
     metric
         Column.
     **at
-        Values of other columns that single out the row, such as ``policy="oinc"``, or functions of
+        Values of other columns that select the row, such as ``policy="oinc"``, or functions of
         the column, such as ``slot=max``.
     """
 
     def read(rows: pd.DataFrame) -> Estimate:
         chosen = where(rows, **at)
         if len(chosen) != 1:
-            raise OptionError(f"{len(chosen)} rows of the figure have {at}; one is asked for")
+            raise OptionError(f"{len(chosen)} rows of the figure have {at}; one is needed")
         row = chosen.iloc[0]
         low, high = row.get(f"{metric}_low", np.nan), row.get(f"{metric}_high", np.nan)
         return Estimate(float(row[metric]), float(low), float(high))
@@ -114,7 +125,7 @@ def found(metric: str, **at: Any) -> Callable[[pd.DataFrame], Estimate]:
 
 
 def lead(metric: str, policy: str, other: str, **at: Any) -> Callable[[pd.DataFrame], float]:
-    """Return what reads by how much a policy's figure lies above another's, as a share of that.
+    """Return a reader of how far a policy is above another, as a share of the other's value.
 
     Parameters
     ----------
@@ -123,7 +134,7 @@ def lead(metric: str, policy: str, other: str, **at: Any) -> Callable[[pd.DataFr
     policy, other
         Values of the column ``policy``.
     **at
-        Values of other columns that single out both rows, as in :func:`found`.
+        Values of other columns that select both rows, as in :func:`found`.
     """
 
     def read(rows: pd.DataFrame) -> float:
@@ -134,32 +145,32 @@ def lead(metric: str, policy: str, other: str, **at: Any) -> Callable[[pd.DataFr
 
 
 def below(metric: str, policy: str, other: str, **at: Any) -> Callable[[pd.DataFrame], float]:
-    """Return what reads by how much a policy's figure lies below another's, as a share of that."""
+    """Return a reader of how far a policy is below another, as a share of the other's value."""
     above = lead(metric, policy, other, **at)
     return lambda rows: -above(rows)
 
 
 def overall(how: str, metric: str, **at: Any) -> Callable[[pd.DataFrame], float]:
-    """Return what reads the ``min``, ``max``, ``mean`` or ``sum`` of a column over chosen rows."""
+    """Return a reader of the ``min``, ``max``, ``mean`` or ``sum`` of a column."""
     return lambda rows: float(getattr(where(rows, **at)[metric].astype(float), how)())
 
 
 def span(
     metric: str, *, share: bool = False, digits: int = 3, **at: Any
 ) -> Callable[[pd.DataFrame], str]:
-    """Return what writes between which figures a column lies, or the one that it comes to."""
+    """Return a reader that writes the range of a column, or its only value."""
 
     def read(rows: pd.DataFrame) -> str:
         own = where(rows, **at)[metric].astype(float)
-        ends = [percent(end) if share else number(end, digits) for end in (own.min(), own.max())]
-        both = interval(float(own.min()), float(own.max()), share=share, digits=digits)
-        return ends[0] if ends[0] == ends[1] else both
+        low, high = float(own.min()), float(own.max())
+        ends = [percent(end) if share else number(end, digits) for end in (low, high)]
+        return ends[0] if ends[0] == ends[1] else interval(low, high, share=share, digits=digits)
 
     return read
 
 
 def by(metric: str, key: str = "policy", **at: Any) -> Callable[[pd.DataFrame], dict[Any, float]]:
-    """Return what reads a measure of each policy, or of each value of another column."""
+    """Return a reader of a metric of each policy, or of each value of another column."""
 
     def read(rows: pd.DataFrame) -> dict[Any, float]:
         chosen = where(rows, **at)
@@ -175,18 +186,18 @@ def beside(
     ways: Mapping[str, Callable[[float, float], bool]],
     **at: Any,
 ) -> Callable[[pd.DataFrame], str]:
-    """Return what says whom a policy is above and below.
+    """Return a reader that names the policies which one is above and below.
 
-    `ways` maps words, such as ``"below"``, to the comparison of another's figure with its own that
-    they stand for, such as `operator.gt`.
+    `ways` maps words to a comparison of the other's value with its own: ``"below"`` to
+    `operator.gt`.
     """
 
     def read(rows: pd.DataFrame) -> str:
-        figures = by(metric, **at)(rows)
-        others = [name for name in titles if name != own and name in figures]
+        values = by(metric, **at)(rows)
+        others = [name for name in titles if name != own and name in values]
         words = []
         for way, holds in ways.items():
-            names = [titles[name] for name in others if holds(figures[name], figures[own])]
+            names = [titles[name] for name in others if holds(values[name], values[own])]
             words += [f"{way} {listed(names)}"] if names else []
         return "; ".join(words) or f"{next(iter(ways))} none"
 
@@ -194,71 +205,67 @@ def beside(
 
 
 class Named(float):
-    """A figure that knows whose it is."""
+    """A value with the titles of those that have it."""
 
-    titles: tuple[str, ...] = ()
+    titles: tuple[str, ...]
 
-    @classmethod
-    def of(cls, value: float, *titles: str) -> Named:
-        """Return the figure of somebody, or of several."""
-        named = cls(value)
+    def __new__(cls, value: float, *titles: str) -> Named:
+        """Return a value with titles."""
+        named = super().__new__(cls, value)
         named.titles = titles
         return named
 
     @property
     def title(self) -> str:
-        """Whose it is, in words."""
+        """All titles, in words."""
         return listed(list(self.titles))
 
 
 def extreme(
     sense: Sense, metric: str, titles: Mapping[Any, str], key: str = "policy", **at: Any
 ) -> Callable[[pd.DataFrame], Named]:
-    """Return what reads the largest or least figure of those named, and whose it is."""
+    """Return a reader of the largest or least value of those in `titles`, and whose it is."""
 
     def read(rows: pd.DataFrame) -> Named:
-        figures = by(metric, key, **at)(rows)
-        own = {name: figures[name] for name in titles if name in figures}
+        values = by(metric, key, **at)(rows)
+        own = {name: values[name] for name in titles if name in values}
         best = max(own.values()) if sense == "max" else min(own.values())
-        return Named.of(best, *(titles[name] for name in own if own[name] == best))
+        return Named(best, *(titles[name] for name in own if own[name] == best))
 
     return read
 
 
-def _wide(rows: pd.DataFrame, column: str, metric: str) -> pd.DataFrame:
-    return rows.pivot(index=column, columns="policy", values=metric).sort_index()
-
-
-def _sign(sense: Sense) -> float:
-    return 1.0 if sense == "max" else -1.0
+def _gains(
+    rows: pd.DataFrame, column: str, metric: str, sense: Sense, own: str, *, relative: bool
+) -> pd.DataFrame:
+    """Return the gains of a policy over each other one, a row per place."""
+    table = rows.pivot(index=column, columns="policy", values=metric).sort_index()
+    others = table.drop(columns=own)
+    gains = others.rdiv(table[own], axis=0) - 1.0 if relative else others.rsub(table[own], axis=0)
+    return gains if sense == "max" else -gains
 
 
 def ahead(
     column: str, metric: str, sense: Sense, own: str
 ) -> Callable[[pd.DataFrame], tuple[int, int]]:
-    """Return what counts places of a sweep at which a policy is best, ties included, and all."""
+    """Return a reader that counts the places at which a policy is best or tied, and all places."""
 
     def read(rows: pd.DataFrame) -> tuple[int, int]:
-        table = _wide(rows, column, metric)
-        gains = _sign(sense) * table.drop(columns=own).rsub(table[own], axis=0)
-        return int((gains >= -_EQUAL).all(axis=1).sum()), len(table)
+        gains = _gains(rows, column, metric, sense, own, relative=False)
+        return int((gains >= -_EQUAL).all(axis=1).sum()), len(gains)
 
     return read
 
 
 def largest(column: str, metric: str, sense: Sense, own: str) -> Callable[[pd.DataFrame], float]:
-    """Return what reads the largest gain of a policy on another one, as a share of that one."""
-
-    def read(rows: pd.DataFrame) -> float:
-        table = _wide(rows, column, metric)
-        gains = _sign(sense) * (table.drop(columns=own).rdiv(table[own], axis=0) - 1.0)
-        return float(gains.to_numpy(dtype=float).max())
-
-    return read
+    """Return a reader of the largest gain of a policy over any other, as a share of the other's."""
+    return lambda rows: float(
+        _gains(rows, column, metric, sense, own, relative=True).to_numpy(dtype=float).max()
+    )
 
 
 def trend(column: str, metric: str, titles: Mapping[str, str]) -> Callable[[pd.DataFrame], str]:
-    """Return what says with which policies a measure rises or falls from place to place."""
+    """Return a reader that says with which policies a metric rises or falls over a column."""
 
     def read(rows: pd.DataFrame) -> str:
         kinds: dict[str, list[str]] = {}
@@ -275,7 +282,7 @@ def trend(column: str, metric: str, titles: Mapping[str, str]) -> Callable[[pd.D
 def monotone(
     sense: Literal["rises", "falls"], column: str, metric: str, **at: Any
 ) -> Callable[[pd.DataFrame], str]:
-    """Return what says whether a measure rises or falls over a column, and between which ends."""
+    """Return a reader that says whether a metric rises or falls over a column, and its range."""
 
     def read(rows: pd.DataFrame) -> str:
         own = where(rows, **at).sort_values(column)[metric]
@@ -288,15 +295,15 @@ def monotone(
 def needed(
     column: str, metric: str, sense: Sense, own: str, titles: Mapping[str, str]
 ) -> Callable[[pd.DataFrame], str]:
-    """Return what says from which place on others do as well as a policy at the first one."""
+    """Return a reader of the places from which others do as well as a policy at the first."""
 
     def read(rows: pd.DataFrame) -> str:
-        table = _wide(rows, column, metric)
+        table = rows.pivot(index=column, columns="policy", values=metric).sort_index()
+        table = table if sense == "max" else -table
         words = []
         for policy, title in titles.items():
             if policy != own:
-                gains = _sign(sense) * (table[policy] - table[own].iloc[0])
-                enough = table.index[gains >= -_EQUAL]
+                enough = table.index[table[policy] - table[own].iloc[0] >= -_EQUAL]
                 least = f"{enough[0]}" if len(enough) else f"more than {table.index[-1]}"
                 words.append(f"{title} with {least}")
         return f"as {titles[own]} with {table.index[0]}: {listed(words)}"
@@ -305,7 +312,7 @@ def needed(
 
 
 class _Pattern(Formatter):
-    """Fills numbers in as people read them."""
+    """Formats numbers as text for people."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
@@ -318,24 +325,21 @@ class _Pattern(Formatter):
         return format(value, format_spec)
 
 
-_PATTERN = _Pattern()
-
-
 def said(pattern: str, **readers: Any) -> Callable[[pd.DataFrame], str]:
-    """Return what fills the figures of readers into a pattern.
+    """Return a reader that fills the values of others into a pattern.
 
     Parameters
     ----------
     pattern
         A format string. ``{x:3}`` writes a number with three significant digits, ``{x:%}`` a share
-        as a percentage with one decimal, ``{x:0%}`` with none; else Python's own rules hold.
+        as a percentage with one decimal, ``{x:0%}`` with none; otherwise Python's rules hold.
         ``{x[oinc]:3}`` takes an entry of :func:`by`, ``{x.title}`` the title of :func:`extreme`.
     **readers
-        Readers of the rows, or values that stay the same, by name.
+        Readers, or constant values, by name.
     """
 
     def write(rows: pd.DataFrame) -> str:
         values = {name: one(rows) if callable(one) else one for name, one in readers.items()}
-        return _PATTERN.vformat(pattern, (), values)
+        return _Pattern().vformat(pattern, (), values)
 
     return write

@@ -1,4 +1,4 @@
-"""Figures on paper: a page, and beside it their pictures and rows as files."""
+"""The page of a reproduction, with pictures and rows as files."""
 
 from __future__ import annotations
 
@@ -22,32 +22,20 @@ if TYPE_CHECKING:
 
 
 def write(found: Reproduction, out: str | Path, *, force: bool = False) -> Path:
-    """Write the page, and for every figure its picture, its rows and the printed lines."""
+    """Write the page, the picture and rows of every figure, and the published values."""
     folder = Folder(out, "reproduce", force=force)
     shown = []
     for outcome in found.outcomes:
-        paper_figure, takeaway = outcome.paper_figure, outcome.takeaway
-        drawing = figure(outcome)
-        svg = inline_svg(drawing, prefix=f"{paper_figure.name}-", label=takeaway)
-        entitle(drawing, takeaway)
-        folder.write(f"{paper_figure.name}.svg", standalone_svg(drawing))
-        folder.write(f"{paper_figure.name}.csv", csv_text(outcome.rows))
-        shown.append(
-            {
-                "paper_figure": paper_figure,
-                "takeaway": takeaway,
-                "svg": svg,
-                "rows": outcome.rows.to_dict("records"),
-                "cells": outcome.cells,
-                "lines": [(line, *in_words(line)) for line in outcome.lines],
-                "own_reasons": any(line["why"] for line in outcome.lines),
-                "caveats": [one for one in paper_figure.caveats if one not in found.shared],
-            }
-        )
+        name, drawing = outcome.paper_figure.name, figure(outcome)
+        shown.append((outcome, inline_svg(drawing, prefix=f"{name}-", label=outcome.takeaway)))
+        entitle(drawing, outcome.takeaway)
+        folder.write(f"{name}.svg", standalone_svg(drawing))
+        folder.write(f"{name}.csv", csv_text(outcome.rows))
     folder.write("published.csv", csv_text(found.lines))
     document = json.dumps(record(found), indent=2, ensure_ascii=False, allow_nan=False)
     folder.write("reproduction.json", document + "\n")
-    return folder.write("index.html", render("reproduction.html.j2", found=found, shown=shown))
+    page = render("reproduction.html.j2", found=found, shown=shown, in_words=in_words)
+    return folder.write("index.html", page)
 
 
 def figure(outcome: Outcome) -> Figure:
@@ -56,7 +44,7 @@ def figure(outcome: Outcome) -> Figure:
 
 
 def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the printed figure of a line and ours, with its interval, as people read them."""
+    """Return the published and the computed value of a line, with its interval, in words."""
 
     def said(value: Any) -> str:
         if isinstance(value, str):
@@ -70,7 +58,7 @@ def in_words(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def record(found: Reproduction) -> dict[str, Any]:
-    """Return everything that is printed, in what JSON knows."""
+    """Return the results as JSON data."""
     return {
         "system": found.system.name,
         "version": found.version,

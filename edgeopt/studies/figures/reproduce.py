@@ -1,11 +1,11 @@
-"""Compute figures of a paper, as far as they are not kept from an earlier run."""
+"""Compute the figures of a paper; finished cells of earlier runs are kept."""
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from edgeopt.studies.figures.paper_figure import PaperFigure, Published
+    from edgeopt.studies.figures.paper_figure import PaperFigure
     from edgeopt.studies.system import System
 
 _LINE = ("paper_figure", "what", "published", "computed", "low", "high", "percent", "why")
@@ -30,16 +30,16 @@ _LINE = ("paper_figure", "what", "published", "computed", "low", "high", "percen
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A figure with what its cells came to.
+    """A figure with its results.
 
     Parameters
     ----------
     paper_figure
         The figure.
     rows
-        What is shown and written.
+        The rows that the page shows.
     cells
-        Number of cells behind it.
+        Number of cells computed for it.
     """
 
     paper_figure: PaperFigure
@@ -48,28 +48,23 @@ class Outcome:
 
     @cached_property
     def takeaway(self) -> str:
-        """What to notice in the picture."""
+        """The main finding, in a sentence."""
         return self.paper_figure.takeaway(self.rows)
 
     @cached_property
     def lines(self) -> list[dict[str, Any]]:
-        """Printed, ours, and why they may differ: one mapping per printed line.
+        """One mapping per published value, with its computed counterpart.
 
         Keys ``paper_figure, what, published, computed, low, high, percent, why``; `computed` is a
-        number, a statement, or that it is not built yet; `why` is what the line says beyond its
-        figure.
+        number, a statement, or that it is not built yet; `why` is particular to the line.
         """
-        return [self._line(published) for published in self.paper_figure.published]
-
-    def _line(self, published: Published) -> dict[str, Any]:
-        computed: Any = NOT_BUILT if published.computed is None else published.computed(self.rows)
-        low = high = math.nan
-        if isinstance(computed, Estimate):
-            computed, low, high = computed
-        about = self.paper_figure.name, published.what, published.value
-        return dict(
-            zip(_LINE, (*about, computed, low, high, published.percent, published.why), strict=True)
-        )
+        lines = []
+        for one in self.paper_figure.published:
+            found: Any = NOT_BUILT if one.computed is None else one.computed(self.rows)
+            computed, low, high = found if isinstance(found, Estimate) else (found, nan, nan)
+            line = (self.paper_figure.name, one.what, one.value, computed, low, high, one.percent)
+            lines.append(dict(zip(_LINE, (*line, one.why), strict=True)))
+        return lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +78,9 @@ class Reproduction:
     outcomes
         One per figure.
     quick
-        Whether few and small cells were taken.
+        Whether this was a quick run with few and small cells.
     seconds
-        What this run took; kept cells cost nothing.
+        Duration of this run; kept cells cost nothing.
     version
         Of the package.
     """
@@ -98,57 +93,50 @@ class Reproduction:
 
     @property
     def lines(self) -> pd.DataFrame:
-        """The lines of all outcomes; `why` says what holds for a whole figure in every line."""
+        """The lines of all outcomes; `why` includes the caveats of the figure."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    **line,
-                    "why": " ".join(filter(None, (line["why"], *outcome.paper_figure.caveats))),
-                }
-                for outcome in self.outcomes
-                for line in outcome.lines
-            ],
-            columns=list(_LINE),
-        )
+        lines = [
+            {**line, "why": " ".join(filter(None, (line["why"], *outcome.paper_figure.caveats)))}
+            for outcome in self.outcomes
+            for line in outcome.lines
+        ]
+        return pd.DataFrame(lines, columns=list(_LINE))
 
     @cached_property
     def shared(self) -> dict[str, str]:
-        """Why several figures may differ, each reason once, and for which it holds."""
+        """The caveats of more than one figure, and in words the figures that share each."""
         every = [outcome.paper_figure for outcome in self.outcomes]
-        reasons: dict[str, str] = {}
-        for sentence in dict.fromkeys(
-            one for paper_figure in every for one in paper_figure.caveats
-        ):
-            meant = [one.heading for one in every if sentence in one.caveats]
-            others = [one.heading for one in every if sentence not in one.caveats]
+        shared: dict[str, str] = {}
+        for caveat in dict.fromkeys(caveat for one in every for caveat in one.caveats):
+            meant = [one.heading for one in every if caveat in one.caveats]
+            others = [one.heading for one in every if caveat not in one.caveats]
             if len(meant) > 1:
                 but = f"all but {listed(others)}" if others else "all"
-                reasons[sentence] = listed(meant) if len(meant) <= len(others) else but
-        return reasons
+                shared[caveat] = listed(meant) if len(meant) <= len(others) else but
+        return shared
 
     def page(self, out: str | Path, *, force: bool = False) -> Path:
-        """Write a page, and of every figure its picture and rows.
+        """Write a page, and the picture and rows of every figure.
 
         Parameters
         ----------
         out
             Directory to write to; it is made if it does not exist.
         force
-            Whether to write to one that is not empty and that no reproduction has made; files of
-            the same names are replaced, others left alone.
+            Whether to write to a directory that is not empty and that no reproduction has made;
+            files of the same names are replaced, others left alone.
 
         Returns
         -------
         Path
-            The page, ``index.html``. Beside it stand ``NAME.svg`` and ``NAME.csv`` per figure,
-            ``published.csv`` and ``reproduction.json``.
+            The page, ``index.html``. The directory also gets ``NAME.svg`` and ``NAME.csv`` per
+            figure, ``published.csv`` and ``reproduction.json``.
 
         Raises
         ------
         OutputError
-            If the directory is another's, or cannot be written to.
+            If the directory is not empty and not a reproduction's, or cannot be written to.
         """
         from edgeopt.studies.figures.report import write
 
@@ -176,12 +164,12 @@ def reproduce(
     figure, table
         Number of the one to reproduce; by default all.
     out
-        Directory for page, pictures and tables. Finished cells are kept in its folder ``cells``,
-        so that a run that was interrupted goes on where it stopped.
+        Directory for page, pictures and tables. Finished cells are kept in its folder ``cells``:
+        an interrupted run resumes where it stopped.
     force
         Whether to write to a directory that is not empty and that no reproduction has made.
     quick
-        Few and small cells, for a first look.
+        Whether to take few and small cells, for a quick run.
     workers
         Processes on this machine; -1 takes all cores.
     cluster
@@ -194,9 +182,9 @@ def reproduce(
     OptionError
         If an option is out of range, or the system has no such figure.
     OutputError
-        If the directory is another's, or cannot be written to.
+        If the directory is not empty and not a reproduction's, or cannot be written to.
     MissingDependencyError
-        If a cluster is asked for and the extra ``cluster`` is not installed.
+        If `cluster` is given and the extra ``cluster`` is not installed.
 
     Examples
     --------
@@ -233,18 +221,16 @@ def reproduce(
 def _chosen(record: System, figure: str | None, table: str | None) -> Sequence[PaperFigure]:
     if not record.figures:
         raise OptionError(f"system {record.name!r} has no figures or tables to reproduce")
-    if figure is None and table is None:
-        return record.figures
-    chosen = [
-        paper_figure
-        for paper_figure in record.figures
-        for kind, number in (("figure", figure), ("table", table))
-        if number is not None and paper_figure.is_called(kind, number)
-    ]
-    for kind, number in (("figure", figure), ("table", table)):
-        if number is not None and not any(one.is_called(kind, number) for one in chosen):
-            known = ", ".join(paper_figure.heading for paper_figure in record.figures)
+    numbers = {"figure": figure, "table": table}
+    wanted = [(kind, number) for kind, number in numbers.items() if number is not None]
+    for kind, number in wanted:
+        if not any(one.is_called(kind, number) for one in record.figures):
+            known = ", ".join(one.heading for one in record.figures)
             raise OptionError(
                 f"{record.name} has no {kind} {number!r} to reproduce; choose from {known}"
             )
-    return chosen
+    return [
+        one
+        for one in record.figures
+        if not wanted or any(one.is_called(kind, number) for kind, number in wanted)
+    ]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def _random_small(seed: int) -> IdnInstance:
     """Draw a small network: in the paper's setting, of whole sizes, or of those that all fit."""
-    from edgeopt.bounds.idn.cases import fitting, one_node
+    from edgeopt.bounds.idn.instances import fitting, one_node
 
     draw = np.random.default_rng((seed, 1))
     kind = seed % 4

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.bounds.edr.cases import moving, steady
 from edgeopt.bounds.edr.evaluation import Constants, run_policy, theory_sizes
+from edgeopt.bounds.edr.instances import moving, steady
 from edgeopt.bounds.edr.relaxed import Relaxed
 from edgeopt.online.primal_dual import StepSizes
 from tests.draws import draws

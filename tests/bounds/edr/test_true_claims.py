@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.edr.cases import moving, steady, tiled
 from edgeopt.bounds.edr.evaluation import Planned
+from edgeopt.bounds.edr.instances import moving, steady, tiled
 from edgeopt.bounds.edr.rounded import Frame
 from edgeopt.instances.edr import EdrInstance, generate
 from edgeopt.instances.edr.named_instances import small

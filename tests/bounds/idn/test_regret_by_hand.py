@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 
 from edgeopt.bounds import check
-from edgeopt.bounds.idn import counterexamples
-from edgeopt.bounds.idn.cases import long
+from edgeopt.bounds.idn import instances as named
 from edgeopt.bounds.idn.evaluation import (
     Adversary,
     Evaluation,
@@ -19,6 +18,7 @@ from edgeopt.bounds.idn.evaluation import (
     integral,
     vertices,
 )
+from edgeopt.bounds.idn.instances import long
 from edgeopt.bounds.idn.law import (
     Knapsack,
     by_step,
@@ -136,7 +136,7 @@ def test_coins_by_step_give_the_law_of_the_rounding():
 
 
 def replay(view, rates, slots):
-    """Play by the plain step; return allocations slot by slot."""
+    """Run the plain step; return allocations slot by slot."""
     instance = view.instance
     y = [row.copy() for row in np.asarray(view.fractional[0])]
     history = []
@@ -219,7 +219,7 @@ def test_published_constant_of_two_experts():
 
 
 def test_expected_gain_by_sampling_the_plain_law():
-    view = Evaluation(counterexamples.two_shelves())
+    view = Evaluation(named.two_shelves())
     slot = view.slots[0]
     assert expected_gain(view, slot, view.fractional[0]) == pytest.approx(3 / 4)
 

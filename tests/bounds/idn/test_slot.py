@@ -71,7 +71,7 @@ def test_bounding_function_is_the_expectation_of_independent_whole_service(given
 
 
 def test_equal_slots_are_one_object_and_shares_add_up():
-    from edgeopt.bounds.idn.cases import long
+    from edgeopt.bounds.idn.instances import long
 
     view = Evaluation(long(0, 100))
     assert len(view.distinct) <= 5

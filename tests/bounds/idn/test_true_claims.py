@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.idn.cases import fitting, long, one_node
 from edgeopt.bounds.idn.evaluation import Adversary
+from edgeopt.bounds.idn.instances import fitting, long, one_node
 from edgeopt.instances.idn import IdnInstance, generate
 from edgeopt.instances.idn.named_instances import adversarial, small
 from tests.draws import draws
@@ -20,10 +20,10 @@ ABOUT = {
     for id, claim in claims("idn").items()
     if not claim.counterexample and issubclass(IdnInstance, claim.instance_type)
 }
-# Play hundreds of slots, round every one of them, or solve programs: fewer and smaller cases.
-PLAYED = [id for id in ABOUT if id.startswith(("idn.theorem5_1", "idn.proposition"))]
+# Many slots that are all rounded, or programs to solve: fewer and smaller cases.
+SIMULATED = [id for id in ABOUT if id.startswith(("idn.theorem5_1", "idn.proposition"))]
 SOLVED = [id for id in ABOUT if id.startswith("idn.cooperative")]
-FAST = [id for id in ABOUT if id not in [*PLAYED, *SOLVED]]
+FAST = [id for id in ABOUT if id not in [*SIMULATED, *SOLVED]]
 OBLIVIOUS = [
     id
     for id in claims(
@@ -84,7 +84,7 @@ def test_adversaries_that_split_the_repositories(given):
 @given(adversaries(nodes=3, models=3, types=2, horizon=2, slots=24))
 @settings(max_examples=draws(100))
 def test_regret(given):
-    assert refuted(PLAYED, given) == []
+    assert refuted(SIMULATED, given) == []
 
 
 @given(idn_instances(nodes=3, models=4, horizon=2, cost=None))
@@ -94,7 +94,7 @@ def test_cooperative_bound(instance):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_regret_over_long_horizons(seed):
-    found = check(PLAYED, long(seed, 400))
+    found = check(SIMULATED, long(seed, 400))
     assert {one.verdict.value for one in found} <= {"holds", "vacuous"}
     sharper = {one.claim: one for one in found}["idn.theorem5_1.sharper"]
     assert sharper.verdict == "holds", sharper.reason

@@ -11,7 +11,8 @@ from edgeopt.bounds.oinc import (
     dual_certificate,
 )
 from edgeopt.bounds.oinc.evaluation import drawn_schedule
-from edgeopt.bounds.oinc.urgency import Due, run_urgent
+from edgeopt.bounds.oinc.instances import Due
+from edgeopt.bounds.oinc.order import run_urgent
 from edgeopt.errors import InputError, OptionError
 from edgeopt.models.oinc import named_instances
 from edgeopt.models.oinc.retraining import RetrainingProblem

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgeopt.bounds.oinc import counterexamples as named
+from edgeopt.bounds.oinc import instances as named
 from edgeopt.bounds.oinc.evaluation import Schedule, drawn_schedule
 from edgeopt.errors import InputError
 from edgeopt.models.oinc import named_instances

@@ -7,10 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import check, claims
-from edgeopt.bounds.oinc.counterexamples import drawn_due, drawn_jobs, drawn_requests
 from edgeopt.bounds.oinc.evaluation import drawn_schedule
-from edgeopt.bounds.oinc.modelling import moved_devices, slower_radio
-from edgeopt.bounds.oinc.urgency import Due
+from edgeopt.bounds.oinc.instances import (
+    Due,
+    drawn_due,
+    drawn_jobs,
+    drawn_requests,
+    moved_devices,
+    slower_radio,
+)
 from edgeopt.instances.oinc import OincInstance, generate, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
 from edgeopt.models.oinc.slot import SlotProblem

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from scipy.sparse import csr_array
 
 from edgeopt.bounds import check
-from edgeopt.bounds.rescue.dual import occupancy_dual
 from edgeopt.bounds.rescue.evaluation import Evaluation
+from edgeopt.bounds.rescue.theorems import occupancy_dual
 from edgeopt.instances.rescue import generate, small
 from tests.draws import draws
 from tests.strategies import rescue_instances

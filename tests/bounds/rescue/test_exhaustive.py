@@ -6,7 +6,6 @@ from hypothesis import given
 from scipy.optimize import Bounds, LinearConstraint
 
 from edgeopt.bounds import NotApplicableError
-from edgeopt.bounds.rescue.counterexamples import rare_long_runs, risky_run
 from edgeopt.bounds.rescue.evaluation import Evaluation, best_advantage, routed
 from edgeopt.bounds.rescue.exhaustive import (
     clairvoyant_optimum,
@@ -15,6 +14,7 @@ from edgeopt.bounds.rescue.exhaustive import (
     offline_optimum,
     online_optimum,
 )
+from edgeopt.bounds.rescue.instances import rare_long_runs, risky_run
 from edgeopt.bounds.rescue.recursion import auxiliary_by_slot, values_by_slot, values_by_turn
 from edgeopt.instances.rescue import ReservedTasks, generate, small
 from edgeopt.models.rescue import p1_lp_matrix

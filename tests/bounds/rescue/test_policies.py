@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 
-from edgeopt.bounds.rescue.counterexamples import reserved_budget, risky_run
 from edgeopt.bounds.rescue.evaluation import Evaluation, best_advantage, routed
 from edgeopt.bounds.rescue.exhaustive import evaluate, offline_optimum, online_optimum
+from edgeopt.bounds.rescue.instances import reserved_budget, risky_run
 from edgeopt.online.rescue import Rescue, RescuePlus, expected_violations, policy_value
 from tests.strategies import rescue_instances
 

@@ -11,7 +11,7 @@ from tests.draws import draws
 from tests.strategies import rescue_instances
 
 TRUE = [id for id, claim in claims("rescue").items() if not claim.counterexample]
-# These speak about one named instance each and are tested on it.
+# Each applies to one named instance and is tested on it.
 OWN_INSTANCE = ("rescue.theorem2", "rescue.guarded.priced", "rescue.clairvoyant")
 GENERAL = [id for id in TRUE if not id.startswith(OWN_INSTANCE)]
 # Solve many programs per instance: fewer cases, drawn below.

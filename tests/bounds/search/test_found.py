@@ -41,7 +41,7 @@ FALSE = {
     "tapfinger.equation5.running": "plans",
     "tapfinger.conflict.published": "rivals",
 }
-"""Claims, and a family that holds a counterexample."""
+"""Claims, and a parameter space that holds a counterexample."""
 
 
 @pytest.mark.parametrize(("name", "space"), FALSE.items())

@@ -105,26 +105,26 @@ def test_families_are_checked() -> None:
         Parameter("x", 1.0, 0.0)
     with pytest.raises(OptionError, match="no whole number"):
         Parameter("n", 0.2, 0.8, whole=True)
-    with pytest.raises(OptionError, match="magnitudes"):
+    with pytest.raises(OptionError, match="logarithmic range"):
         Parameter("x", 0.0, 1.0, log=True)
     with pytest.raises(OptionError, match="outside"):
         Parameter("x", 0.0, 1.0, simple=2.0)
     with pytest.raises(OptionError, match="of its own"):
         ParameterSpace("twice", (Parameter("x", 0, 1), Parameter("x", 0, 1)), dict)
     point = ParameterSpace("one", (Parameter("n", 0.5, 3.7, whole=True),), dict)
-    assert point.settled(np.array([9.0])) == (3.0,)
-    assert point.settled(np.array([-9.0])) == (1.0,)
+    assert point.nearest(np.array([9.0])) == (3.0,)
+    assert point.nearest(np.array([-9.0])) == (1.0,)
 
 
-def test_a_range_of_magnitudes_is_walked_by_its_logarithm() -> None:
+def test_a_logarithmic_range_is_walked_by_its_logarithm() -> None:
     parameter = Parameter("x", 0.01, 100.0, log=True)
     assert [parameter.at(share) for share in (0.0, 0.5, 1.0)] == pytest.approx([0.01, 1.0, 100.0])
     assert parameter.share(10.0) == pytest.approx(0.75)
 
 
 def test_numbers_stay_plain() -> None:
-    assert Parameter("x", -1.0, 5.0).settled(1.0) == 1.0
-    assert Parameter("x", 0.0, 1.0).settled(1e-12) == 0.0
+    assert Parameter("x", -1.0, 5.0).nearest(1.0) == 1.0
+    assert Parameter("x", 0.0, 1.0).nearest(1e-12) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -175,7 +175,7 @@ def test_families_are_found_by_system_and_type() -> None:
     assert all(spaces(system) for system in ("idn", "edr", "oinc", "tapfinger"))
     about_toys = claim(lambda toy: Measurement(toy.x, 1.0))
     assert not any(space.fits(about_toys) for space in known.values())
-    with pytest.raises(OptionError, match="no family holds"):
+    with pytest.raises(OptionError, match="no parameter space holds"):
         search(about_toys, budget=1)
     with pytest.raises(OptionError, match="'x' does not fit claim"):
         search("rescue.theorem1", "x")
@@ -205,7 +205,7 @@ def test_another_package_adds_families(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "edgeopt.registry.offered", {"edgeopt.parameter_spaces": offers * 2}.__getitem__
     )
-    with pytest.raises(OptionError, match="family box is already taken"):
+    with pytest.raises(OptionError, match="parameter space box is already taken"):
         spaces("toy")
 
 
@@ -226,13 +226,13 @@ def test_what_cannot_save_itself_is_built_again(tmp_path: Path) -> None:
     path = tmp_path / "found.json"
     found.save(path)
     assert rebuild(path, BOX) == found.instance
-    with pytest.raises(OptionError, match="family 'box' is unknown"):
+    with pytest.raises(OptionError, match="parameter space 'box' is unknown"):
         rebuild(path)
     path.write_text(path.read_text().replace('"y"', '"z"'))
     with pytest.raises(InstanceError, match="must be n, x, y"):
         rebuild(path, BOX)
     path.write_text("[]")
-    with pytest.raises(InstanceError, match="no find"):
+    with pytest.raises(InstanceError, match="not written by"):
         rebuild(path, BOX)
     with pytest.raises(OutputError, match="cannot be written"):
         found.save(tmp_path / "nowhere" / "found.json")
@@ -243,10 +243,10 @@ PARAMETER_SPACES = [space for system in SYSTEMS for space in spaces(system).valu
 
 
 @pytest.mark.parametrize("space", PARAMETER_SPACES, ids=lambda space: space.name)
-def test_every_family_builds_what_it_says(space: ParameterSpace) -> None:
-    """The simplest instance of a family and one in the middle are of its type."""
+def test_every_space_builds_what_it_says(space: ParameterSpace) -> None:
+    """The simplest instance of a space and one in the middle are of its type."""
     rng = np.random.default_rng(0)
-    simplest = space.settled(parameter.target for parameter in space.parameters)
+    simplest = space.nearest(parameter.target for parameter in space.parameters)
     built = []
     for point in (simplest, *(space.drawn(rng) for _ in range(20))):
         with contextlib.suppress(EdgeOptError):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds import NotApplicableError
-from edgeopt.bounds.tapfinger import counterexamples as named
+from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger import lower as preempted
 from edgeopt.bounds.tapfinger import plan as exhaustive
 from edgeopt.bounds.tapfinger.lower import least_preempted_flow

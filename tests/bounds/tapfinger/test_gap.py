@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.bounds.tapfinger import Plan, flow_gap
-from edgeopt.bounds.tapfinger import counterexamples as named
+from edgeopt.bounds.tapfinger import instances as named
 from edgeopt.bounds.tapfinger.plan import Restless, best_plan, drawn_plan
 from edgeopt.errors import OptionError
 from edgeopt.instances.tapfinger import TapFingerInstance, from_durations

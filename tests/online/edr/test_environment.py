@@ -277,7 +277,7 @@ def test_a_plan_made_for_other_delays_is_refused() -> None:
         at_slot(truth, [0, 0]).act(plan)
 
 
-def test_nothing_is_asked_when_the_scenario_is_over() -> None:
+def test_no_decision_is_due_when_the_scenario_is_over() -> None:
     episode = EdrEnvironment(two_sites()).episode(0)
     while (seen := episode.observe()) is not None:
         episode.act(np.zeros(2, dtype=int) if isinstance(seen, Frame) else NOTHING)

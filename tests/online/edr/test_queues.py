@@ -17,6 +17,8 @@ from edgeopt.online.edr.policies.baselines import EvenRate, QuantileThreshold
 from edgeopt.online.edr.policies.queues import Lyapunov, Oasdr
 from tests.draws import draws
 from tests.online.edr.scenarios import drive, show, two_sites
+from tests.oracles.edr import plain
+from tests.oracles.edr import policies as oracle
 from tests.strategies import edr_instances
 
 if TYPE_CHECKING:
@@ -205,30 +207,18 @@ def test_it_waits_for_cheap_frames():
 
 @settings(max_examples=draws(100))
 @given(edr_instances(frames=6, tasks=4))
-def test_a_plain_reading(instance: EdrInstance):
+def test_the_dearest_tasks_give_way_to_the_cap(instance: EdrInstance):
     policy = QuantileThreshold(multiple=2.0, bias=1.2)
-    seen: list[list[float]] = [[] for _ in range(instance.tasks)]
+    data, history = plain(instance, float), [[] for _ in range(instance.tasks)]
     for step in drive(policy, instance):
         frame, energy = step.frame, step.frame.round_energy
-        wanted, dear = np.zeros(instance.tasks), np.zeros(instance.tasks)
-        for i in range(instance.tasks):
-            if not frame.active[i]:
-                continue
-            cost = instance.energy_weight * frame.price * energy[i]
-            cost += instance.delay_weight * frame.round_seconds[i]
-            seen[i].append(float(cost))
-            dear[i] = cost / energy[i] if energy[i] > 0 else 0.0
-            left, frames_left = int(frame.remaining[i]), int(frame.deadline[i]) - frame.frame + 1
-            full = int(np.ceil(2.0 * frame.even_rate[i]))
-            if len(seen[i]) < 3:
-                wanted[i] = np.ceil(left / frames_left)
-                continue
-            level = min(1.0, 1.2 * left / (full * frames_left))
-            place = level * (len(seen[i]) - 1)
-            ordered = sorted(seen[i])
-            low, high = ordered[int(np.floor(place))], ordered[int(np.ceil(place))]
-            threshold = low + (place - np.floor(place)) * (high - low)
-            wanted[i] = min(full, left) if cost <= threshold + 1e-12 else 0
+        cost = [data.c(frame.frame, i, frame.price) * frame.active[i] for i in range(data.I)]
+        dear = np.divide(cost, energy, out=np.zeros(data.I), where=energy > 0)
+        for i in np.flatnonzero(frame.active):
+            history[i].append(cost[i])
+        wanted = np.array(
+            oracle.quantile(data, frame.frame, history, cost, frame.remaining.tolist(), 2.0, 1.2)
+        )
         assert (step.requested_rounds <= wanted).all()
         used = energy @ wanted
         if used <= frame.cap:

@@ -13,12 +13,13 @@ from edgeopt.errors import OptionError
 from edgeopt.models.edr.routing import Conditions, RoutingPlan
 from edgeopt.online import simulate
 from edgeopt.online.edr.environment import EdrEnvironment
-from edgeopt.online.edr.events import Accepted, ClosedFrame, Decision, Frame, Served, Slot
+from edgeopt.online.edr.events import Accepted, ClosedFrame, Decision, Served, Slot
 from edgeopt.online.edr.policies.baselines import EvenRate
 from tests.draws import draws
 from tests.edr.cases import POLICIES
 from tests.online.edr.scenarios import (
     other_future,
+    show,
     step_through,
     table,
     two_sites,
@@ -81,25 +82,8 @@ def by_hand(instance: EdrInstance, policy: EdrPolicy[Any]) -> list[Decision]:
     state = policy.start(EdrEnvironment(instance).instance)
     done = np.zeros(instance.tasks, dtype=np.int64)
     decisions: list[Decision] = []
-    task = range(instance.tasks)
     for t in range(instance.frames):
-        known = np.array([instance.arrival[i] <= t for i in task], dtype=bool)
-        active = np.array([known[i] and t <= instance.deadline[i] for i in task], dtype=bool)
-        frame = Frame(
-            frame=t,
-            cap=float(instance.cap[t]),
-            price=float(instance.price[t - 1]) if t else float(instance.price_prior or 0.0),
-            prices=np.array(instance.price[:t]),
-            active=active,
-            arrival=np.array([instance.arrival[i] if known[i] else -1 for i in task], dtype=int),
-            deadline=np.array([instance.deadline[i] if known[i] else -1 for i in task], dtype=int),
-            rounds=instance.rounds * known,
-            remaining=(instance.rounds - done) * active,
-            even_rate=instance.rounds / (instance.deadline - instance.arrival + 1) * active,
-            round_energy=instance.round_energy[t] * active,
-            round_seconds=instance.round_seconds[t] * active,
-            round_work=instance.round_work * active[:, None],
-        )
+        frame = show(instance, t, instance.rounds - done)
         rounds, state = policy.decide(state, frame, rng)
         assert isinstance(rounds, np.ndarray)
         decisions.append(rounds)

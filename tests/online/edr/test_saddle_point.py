@@ -346,7 +346,7 @@ def test_expectations_are_kept():
     assert (draws @ frame.round_energy <= 9.0 * (1 + 1e-12)).all()
 
 
-def test_without_tasks_nothing_is_wished():
+def test_without_tasks_nothing_is_requested():
     instance = never_trained(3).replace(
         arrival=[], deadline=[], rounds=[], client=np.empty((0, 1), bool), server=[],
         local_steps=[], step_work=np.empty((0, 1)), aggregation_work=[], model_size=[],

@@ -9,11 +9,12 @@ import numpy as np
 
 from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.slot import SlotPlan
+from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Jobs, Outcome, Runs, Slot
 from edgeopt.online.oinc.parts import Queues
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.environment import OincEnvironment, OincEpisode
+    from edgeopt.online.oinc.environment import OincEpisode
     from edgeopt.online.oinc.parts import Retraining
 
 
@@ -39,6 +40,25 @@ def two_sites(**changes: Any) -> OincInstance:
         "latency_scale": 0.25,
         "completion_scale": 4.0,
         "refusal_latency": 2.0,
+    }
+    return OincInstance(**data | changes)
+
+
+def unit_sites(
+    active: Any, arrival: Any, work: Any, sites: int = 1, **changes: Any
+) -> OincInstance:
+    """Return sites of 1 Gcycle/s and requests of 1/10 s of a whole band and of a whole CPU."""
+    flags = np.array(active)
+    data: dict[str, Any] = {
+        "speed": np.ones(sites),
+        "rate": np.ones((flags.shape[1], sites)),
+        "active": flags,
+        "request_size": np.full(flags.shape, 0.1),
+        "request_work": np.full(flags.shape, 0.1),
+        "slo": np.full(flags.shape, 0.5),
+        "arrival": np.array(arrival, dtype=int),
+        "work": np.array(work),
+        "deadline": np.array(arrival) + 9.0,
     }
     return OincInstance(**data | changes)
 
@@ -149,6 +169,12 @@ def step_through(
     return steps, episode
 
 
+def decisions(instance: OincInstance, policy: Any) -> list[Decision]:
+    """Run a policy through the one scenario of an instance and keep its decisions."""
+    steps, _ = step_through(OincEnvironment(instance), policy)
+    return [step.decision for step in steps]
+
+
 def same(one: Decision, two: Decision) -> bool:
     """Tell whether two decisions are the same to the last bit."""
     pairs = [(getattr(one.plan, name), getattr(two.plan, name)) for name in ("site", "band", "cpu")]
@@ -184,19 +210,11 @@ def waiting(
     slots: int = 32,
 ) -> OincInstance:
     """Return jobs and sites; the one device is silent."""
-    nothing = np.zeros((slots, 1))
-    return OincInstance(
-        speed=np.array(speed),
-        rate=np.ones((1, len(speed))),
-        active=nothing.astype(bool),
-        request_size=nothing,
-        request_work=nothing,
-        slo=nothing + 1.0,
-        arrival=np.array(arrival or [0] * len(work), dtype=int),
-        work=np.array(work),
-        deadline=np.array(deadline),
-        weight=None if weight is None else np.array(weight),
-    )
+    first = arrival or [0] * len(work)
+    return unit_sites(
+        np.zeros((slots, 1)), first, work, len(speed),
+        speed=speed, deadline=deadline, weight=weight,
+    )  # fmt: skip
 
 
 def serve_alone(

@@ -17,7 +17,7 @@ from edgeopt.online.oinc.events import Jobs
 from edgeopt.online.oinc.parts import Queues, run_in_order
 from edgeopt.online.oinc.retraining import waiting as trees
 from edgeopt.online.oinc.retraining.residual_density import run_density
-from edgeopt.online.oinc.retraining.waiting import NOBODY, nobody_waits
+from edgeopt.online.oinc.retraining.waiting import NOBODY, none_waiting
 from tests.draws import draws
 from tests.online.oinc.plain_dispatch import PlainDispatch
 from tests.strategies import retraining_problems
@@ -263,7 +263,7 @@ def queues(site: Sequence[int], remaining: Sequence[float], speed: Sequence[floa
     return Queues(3, jobs, rate / 8.0, rate)
 
 
-def dispatch_service_told(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
+def runs_by_rule(site: Sequence[int], left: Sequence[float], speed: Sequence[float],
          order: Sequence[int], service: str) -> list[tuple[int, Fraction, Fraction]]:  # fmt: skip
     """Serve site after site, second after second, in fractions."""
     runs = []
@@ -292,7 +292,7 @@ def test_runs_are_those_of_a_site_that_serves_second_after_second(
     given_queues = queues(site, left, speed)
     runs = run_in_order(given_queues, np.array(order, dtype=np.int64), service)
     found = sorted(zip(runs.job.tolist(), runs.begin.tolist(), runs.end.tolist(), strict=True))
-    assert found == dispatch_service_told(site, left, speed, order, service)
+    assert found == runs_by_rule(site, left, speed, order, service)
     at = np.array(site, dtype=np.int64)[runs.job - 10]
     assert runs.share.tolist() == given_queues.share[at].tolist()
 
@@ -345,7 +345,7 @@ def check(waiting: Waiting, lists: list[LIST]) -> None:
 @given(st.data())
 def test_trees_hold_what_lists_hold(data: st.DataObject) -> None:
     jobs, lists = 16, [LIST(), LIST()]
-    waiting = nobody_waits(jobs, len(lists))
+    waiting = none_waiting(jobs, len(lists))
     whole = st.sampled_from([0.0, 1.0, 1.5, 2.0, 3.0])
     for _ in range(data.draw(st.integers(1, 40))):
         site = data.draw(st.integers(0, 1))
@@ -365,7 +365,7 @@ def test_trees_stay_flat_whatever_the_order_in_which_jobs_come_and_go() -> None:
     jobs = 3000
     rng = np.random.default_rng(0)
     for density in (np.arange(jobs), -np.arange(jobs), np.zeros(jobs), rng.random(jobs)):
-        waiting = nobody_waits(jobs, 1)
+        waiting = none_waiting(jobs, 1)
         for job in range(jobs):
             trees.insert(waiting, 0, job, float(density[job]), 1.0, 1.0)
         assert len(walked(waiting, waiting.root[0])) == jobs

@@ -10,42 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.policies.baselines import Ekya, _send, _steal
 from tests.draws import draws
-from tests.online.oinc.scenarios import step_through
+from tests.online.oinc.scenarios import decisions, step_through, unit_sites
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.events import Decision
+    from edgeopt.instances.oinc import OincInstance
     from tests.online.oinc.scenarios import Step
 
 
-def scenario(
-    active: list[list[int]], arrival: list[int], work: list[float], sites: int = 1, **changes: Any
-) -> OincInstance:
-    """Return sites of 1 Gcycle/s and requests of 1/10 s of a whole band and of a whole CPU."""
-    flags = np.array(active)
-    data: dict[str, Any] = {
-        "speed": np.ones(sites),
-        "rate": np.ones((flags.shape[1], sites)),
-        "active": flags,
-        "request_size": np.full(flags.shape, 0.1),
-        "request_work": np.full(flags.shape, 0.1),
-        "slo": np.full(flags.shape, 0.5),
-        "arrival": np.array(arrival, dtype=int),
-        "work": np.array(work),
-        "deadline": np.array(arrival) + 9.0,
-        "latency_scale": 1.0,
-        "completion_scale": 10.0,
-    }
-    return OincInstance(**data | changes)
-
-
-def decisions(instance: OincInstance, **options: float) -> list[Decision]:
-    steps, _ = step_through(OincEnvironment(instance), Ekya(**options))
-    return [step.decision for step in steps]
+def scenario(*crowd: Any, **changes: Any) -> OincInstance:
+    """Return sites of 1 Gcycle/s where a job may take ten times as long as a request."""
+    return unit_sites(*crowd, **{"latency_scale": 1.0, "completion_scale": 10.0} | changes)
 
 
 # --- by hand -------------------------------------------------------------------------------------
@@ -53,31 +31,32 @@ def decisions(instance: OincInstance, **options: float) -> list[Decision]:
 
 def test_a_request_and_a_job_steal_until_it_helps_no_more() -> None:
     """Needs of .1 and 1.6 share 1 best as 1 to 4; steps of .05 lead there from a half each."""
-    [first, *_] = decisions(scenario([[1]], [0], [16.0]))
+    [first, *_] = decisions(scenario([[1]], [0], [16.0]), Ekya())
     assert first.plan.cpu == pytest.approx([0.2])
     assert first.reserved == pytest.approx([0.8])
     assert first.runs.share == pytest.approx([0.8])
     assert first.plan.band.tolist() == [1.0]
     # Coarse steps overshoot: .1/.5 + 1.6/.5 = 3.4, .1/.2 + 1.6/.8 = 2.5, .1/.1 is out of reach.
-    assert decisions(scenario([[1]], [0], [16.0]), step=0.3)[0].reserved == pytest.approx([0.5])
-    assert decisions(scenario([[1]], [0], [16.0]), step=0.15)[0].reserved == pytest.approx([0.8])
+    for step, kept in (0.3, 0.5), (0.15, 0.8):
+        [first, *_] = decisions(scenario([[1]], [0], [16.0]), Ekya(step=step))
+        assert first.reserved == pytest.approx([kept])
     # Four times the work: 1 to 8, of which steps from a half reach .1 and .9, or .15 and .85.
-    assert decisions(scenario([[1]], [0], [64.0]))[0].reserved == pytest.approx([0.9])
+    assert decisions(scenario([[1]], [0], [64.0]), Ekya())[0].reserved == pytest.approx([0.9])
 
 
 def test_weights_and_scales_count() -> None:
     heavy = scenario([[1]], [0], [4.0], weight=[4.0])
-    assert decisions(heavy)[0].reserved == pytest.approx([0.8])
+    assert decisions(heavy, Ekya())[0].reserved == pytest.approx([0.8])
     scaled = scenario([[1]], [0], [16.0], latency_scale=0.0625, completion_scale=10.0)
-    assert decisions(scaled)[0].reserved == pytest.approx([0.5])
+    assert decisions(scaled, Ekya())[0].reserved == pytest.approx([0.5])
     fast = scenario([[1]], [0], [64.0], speed=[4.0], request_work=[[0.4]])
-    assert decisions(fast)[0].reserved == pytest.approx([0.8])
+    assert decisions(fast, Ekya())[0].reserved == pytest.approx([0.8])
 
 
 def test_a_job_keeps_its_share_and_requests_take_the_rest() -> None:
     """Granted .8 beside a request; later slots have none, then two requests."""
     instance = scenario([[1, 0], [0, 0], [1, 1]], [0], [16.0])
-    steps = decisions(instance)
+    steps = decisions(instance, Ekya())
     assert [step.reserved[0] for step in steps[:20]] == pytest.approx([0.8] * 20)
     assert len(steps) == 20
     assert steps[2].plan.cpu == pytest.approx([0.1, 0.1])
@@ -87,26 +66,26 @@ def test_a_job_keeps_its_share_and_requests_take_the_rest() -> None:
 def test_a_second_job_gets_what_the_first_leaves() -> None:
     """Alone a job gets what jobs may hold, and another waits until it is complete."""
     instance = scenario([[0], [0]], [0, 1], [1.9, 0.5])
-    steps = decisions(instance)
+    steps = decisions(instance, Ekya())
     assert [step.job_site.tolist() for step in steps] == [[0], [0, -1], [0]]
     assert steps[0].reserved == pytest.approx([0.95])
     assert steps[0].runs.end.tolist() == [1.0]
     # Two at once share what jobs may hold.
-    steps = decisions(scenario([[0], [0]], [0, 0], [1.0, 1.0]), largest=0.5)
+    steps = decisions(scenario([[0], [0]], [0, 0], [1.0, 1.0]), Ekya(largest=0.5))
     assert steps[0].runs.share == pytest.approx([0.25, 0.25])
     assert steps[0].reserved == pytest.approx([0.5])
     # Beside a request .25 is left, half of it for each; another step would be beyond .9 in all.
-    beside = decisions(scenario([[1], [1]], [0, 1], [10.0, 10.0]), largest=0.9)
+    beside = decisions(scenario([[1], [1]], [0, 1], [10.0, 10.0]), Ekya(largest=0.9))
     assert beside[0].reserved == pytest.approx([0.75])
     assert beside[1].runs.share == pytest.approx([0.75, 0.125])
-    beside = decisions(scenario([[1], [1]], [0, 1], [10.0, 10.0]), largest=0.93)
+    beside = decisions(scenario([[1], [1]], [0, 1], [10.0, 10.0]), Ekya(largest=0.93))
     assert beside[1].runs.share == pytest.approx([0.75, 0.175])
 
 
 def test_residents_spread_by_number() -> None:
     """Three sites: jobs 0 and 1 on sites 0 and 1, then requests on 2, 0, 1 and 2 again."""
     instance = scenario([[1, 1, 1, 1], [1, 1, 1, 0]], [0, 0], [9.0, 9.0], sites=3)
-    steps = decisions(instance)
+    steps = decisions(instance, Ekya())
     assert steps[0].job_site.tolist() == [0, 1]
     assert steps[0].plan.site.tolist() == [2, 0, 1, 2]
     # Jobs reside on, requests do not.

@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from edgeopt.online import simulate
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.events import Decision, Runs, Slot
-from tests.draws import draws
 from tests.online.oinc.scenarios import Wild, decision, runs, step_through, two_sites
-from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from edgeopt.instances.oinc import OincInstance
@@ -193,19 +189,6 @@ def test_observing_twice_changes_nothing_and_what_is_shown_cannot_be_changed() -
     for array in (one.requests.transmission, one.requests.slo, *one.jobs):
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 0
-
-
-@settings(max_examples=draws(40))
-@given(oinc_instances(), st.integers(0, 99))
-def test_the_same_seed_gives_the_same_run(instance: OincInstance, seed: int) -> None:
-    environment = OincEnvironment(instance)
-    one, two = (simulate(environment, Wild(), rng=seed, runs=2, record=True) for _ in range(2))
-    for name in ("reward", "violations", "latency", "completion", "job_site", "reserved", "end"):
-        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True), name
-    assert one.served is not None
-    assert two.served is not None
-    for left, right in zip(one.served, two.served, strict=True):
-        assert np.array_equal(left, right)
 
 
 def test_wild_policies_differ_from_run_to_run() -> None:

@@ -213,7 +213,7 @@ def test_marginal_costs_decide_where_prices_do_not() -> None:
     assert liu_sites(0.0, nothing, [[0.045, 9.0], [0.02, 0.15]], room=[0.5, 1.0]) == [0, 1]
     # Band and CPU do not get in each other's way.
     assert liu_sites(0.0, [[0.09, 9.0], [0.0, 0.0]], [[0.0, 0.0], [0.04, 0.05]]) == [0, 0]
-    # Requests come by number, not by objective, and of equal liu_sites the lower is taken.
+    # Requests come by number, not by objective, and of equal sites the lower is taken.
     assert liu_sites(0.0, [[0.1, 0.1]] * 2, nothing, slo=[0.9, 0.1]) == [0, 1]
 
 

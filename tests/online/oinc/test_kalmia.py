@@ -9,43 +9,22 @@ import pytest
 from hypothesis import given, settings
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.online.oinc.environment import OincEnvironment
 from edgeopt.online.oinc.policies.baselines import Kalmia
 from tests.draws import draws
-from tests.online.oinc.scenarios import step_through
+from tests.online.oinc.scenarios import decisions, step_through, unit_sites
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
-    from edgeopt.online.oinc.events import Decision
+    from edgeopt.instances.oinc import OincInstance
     from tests.online.oinc.scenarios import Step
 
 
-def scenario(
-    slo: list[list[float]], arrival: list[int], work: list[float], sites: int = 1, **changes: Any
-) -> OincInstance:
-    """Return sites of 1 Gcycle/s and requests of 1/10 s of a whole band and of a whole CPU.
-
-    A device without an objective in a slot has no request there.
-    """
+def scenario(slo: list[list[float]], *jobs: Any, **changes: Any) -> OincInstance:
+    """Return sites where a device without an objective in a slot has no request there."""
     objective = np.array(slo)
-    data: dict[str, Any] = {
-        "speed": np.ones(sites),
-        "rate": np.ones((objective.shape[1], sites)),
-        "active": objective > 0,
-        "request_size": np.full(objective.shape, 0.1),
-        "request_work": np.full(objective.shape, 0.1),
-        "slo": np.where(objective > 0, objective, 1.0),
-        "arrival": np.array(arrival, dtype=int),
-        "work": np.array(work),
-        "deadline": np.array(arrival) + 9.0,
-    }
-    return OincInstance(**data | changes)
-
-
-def decisions(instance: OincInstance, **options: Any) -> list[Decision]:
-    steps, _ = step_through(OincEnvironment(instance), Kalmia(**options))
-    return [step.decision for step in steps]
+    wanted = np.where(objective > 0, objective, 1.0)
+    return unit_sites(objective > 0, *jobs, slo=wanted, **changes)
 
 
 # --- by hand -------------------------------------------------------------------------------------
@@ -53,46 +32,46 @@ def decisions(instance: OincInstance, **options: Any) -> list[Decision]:
 
 def test_a_request_beside_a_job_gets_what_its_objective_needs() -> None:
     """Sending takes .1 s of .5 s, which leaves .4 s: a quarter of the CPU."""
-    [first, *_] = decisions(scenario([[0.5]], [0], [9.0]))
+    [first, *_] = decisions(scenario([[0.5]], [0], [9.0]), Kalmia())
     assert first.plan.cpu == pytest.approx([0.25])
     assert first.reserved == pytest.approx([0.75])
     assert first.plan.latency == pytest.approx([0.5])
     # Two send in .2 s: one has .3 s left, one .6 s.
-    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]))
+    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), Kalmia())
     assert first.plan.band.tolist() == [0.5, 0.5]
     assert first.plan.cpu == pytest.approx([1 / 3, 1 / 6])
     assert first.runs.share == pytest.approx([0.5])
 
 
 def test_without_a_job_requests_share_what_is_left() -> None:
-    [first] = decisions(scenario([[0.5, 0.8]], [], []))
+    [first] = decisions(scenario([[0.5, 0.8]], [], []), Kalmia())
     assert first.plan.cpu == pytest.approx([1 / 3 + 1 / 4, 1 / 6 + 1 / 4])
     assert first.reserved.tolist() == [0.0]
 
 
 def test_spare_may_be_split() -> None:
     """Of the half that objectives leave .05 is the jobs' own."""
-    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), spare=0.0)
+    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), Kalmia(spare=0.0))
     assert first.plan.cpu == pytest.approx([1 / 3 + 0.225, 1 / 6 + 0.225])
     assert first.reserved == pytest.approx([0.05])
-    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), spare=0.6)
+    [first, *_] = decisions(scenario([[0.5, 0.8]], [0], [9.0]), Kalmia(spare=0.6))
     assert first.plan.cpu == pytest.approx([1 / 3 + 0.09, 1 / 6 + 0.09])
     assert first.reserved == pytest.approx([0.05 + 0.27])
     # Nobody is there to be given a part.
-    assert decisions(scenario([[0.0]], [0], [9.0]), spare=0.0)[0].reserved > 0.999
+    assert decisions(scenario([[0.0]], [0], [9.0]), Kalmia(spare=0.0))[0].reserved > 0.999
 
 
 def test_an_objective_out_of_reach_is_given_an_equal_share() -> None:
     """Sending takes .3 s among three; request 1 has no time left, or needs more than there is."""
     for short in (0.25, 0.35):
-        [first, *_] = decisions(scenario([[0.8, short, 0.8]], [0], [9.0]), smallest=0.1)
+        [first, *_] = decisions(scenario([[0.8, short, 0.8]], [0], [9.0]), Kalmia(smallest=0.1))
         assert first.plan.cpu == pytest.approx([0.2, 0.3, 0.2])
         assert first.reserved == pytest.approx([0.3])
     # Sending takes .2 s of two; needs of .5 and .45 leave too little to the jobs.
-    [first, *_] = decisions(scenario([[0.4, 0.2 + 0.1 / 0.45]], [0], [9.0]), smallest=0.1)
+    [first, *_] = decisions(scenario([[0.4, 0.2 + 0.1 / 0.45]], [0], [9.0]), Kalmia(smallest=0.1))
     assert first.plan.cpu == pytest.approx(np.array([0.5, 0.45]) * 0.9 / 0.95)
     # Needs of .5, .5 and an equal share of .3 are cut to .9.
-    [first, *_] = decisions(scenario([[0.5, 0.35, 0.5]], [0], [9.0]), smallest=0.1)
+    [first, *_] = decisions(scenario([[0.5, 0.35, 0.5]], [0], [9.0]), Kalmia(smallest=0.1))
     assert first.plan.cpu == pytest.approx(np.array([0.5, 0.3, 0.5]) * 0.9 / 1.3)
     assert first.reserved == pytest.approx([0.1])
 
@@ -118,20 +97,21 @@ def test_jobs_go_to_the_shortest_queue_for_its_speed() -> None:
     instance = scenario(
         nobody, [0, 0, 0, 0], [6.0, 2.5, 2.0, 9.0], sites=3, speed=[2.0, 4.0, 2.0],
     )  # fmt: skip
-    assert decisions(instance)[0].job_site.tolist() == [1, 0, 2, 2]
+    assert decisions(instance, Kalmia())[0].job_site.tolist() == [1, 0, 2, 2]
 
 
 def test_requests_go_where_their_own_latency_is_least() -> None:
     """Site 1 has twice the CPU: .15 s there, .2 s on site 0; the second .3 s and .2 s."""
     instance = scenario([[0.9] * 4], [], [], sites=2, speed=[1.0, 2.0])
-    assert decisions(instance)[0].plan.site.tolist() == [1, 0, 1, 0]
+    assert decisions(instance, Kalmia())[0].plan.site.tolist() == [1, 0, 1, 0]
     # A queue takes nothing but what requests must leave.
     queue = scenario([[0.9]], [0], [9.0], sites=2)
-    assert decisions(queue)[0].plan.site.tolist() == [1]
+    assert decisions(queue, Kalmia())[0].plan.site.tolist() == [1]
 
 
 def test_a_request_that_computes_nothing_needs_no_cpu() -> None:
-    [first, *_] = decisions(scenario([[0.5, 0.5]], [0], [9.0], request_work=[[0.0, 0.15]]))
+    instance = scenario([[0.5, 0.5]], [0], [9.0], request_work=[[0.0, 0.15]])
+    first = decisions(instance, Kalmia())[0]
     assert first.plan.cpu == pytest.approx([0.0, 0.5])
 
 

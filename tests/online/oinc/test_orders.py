@@ -252,7 +252,7 @@ def test_the_knapsack_holds_half_of_the_most_profit(
         assert (size[packed].sum() + size[left] > room).all()
 
 
-def zhang_plain(instance: OincInstance, ran: Record) -> list[list[list[int]]]:
+def batches(instance: OincInstance, ran: Record) -> list[list[list[int]]]:
     """Return the orders after each slot, from the rule alone."""
     speed = [0.5 * f for f in instance.speed]
     orders: list[list[int]] = [[] for _ in speed]
@@ -289,7 +289,7 @@ def zhang_plain(instance: OincInstance, ran: Record) -> list[list[list[int]]]:
 @given(oinc_instances(slots=9, jobs=6))
 def test_a_plain_reading(service: Service, instance: OincInstance) -> None:
     ran = serve_alone(Zhang(service=service), instance)
-    for step, orders in zip(ran.steps, zhang_plain(instance, ran), strict=True):
+    for step, orders in zip(ran.steps, batches(instance, ran), strict=True):
         assert [list(order) for order in step.memory.orders] == orders
         served = step.runs.job.tolist()
         for order in orders:

@@ -249,7 +249,7 @@ def test_requests_that_send_or_compute_nothing_need_no_share() -> None:
     assert episode.act(decision(slot, [0], band=[0.0], cpu=[0.5])).latency.tolist() == [0.25]
 
 
-def test_nothing_is_asked_when_the_run_is_over() -> None:
+def test_no_decision_is_due_when_the_run_is_over() -> None:
     episode = OincEnvironment(two_sites(), drain=False).episode(0)
     given: list[Decision] = []
     while (slot := episode.observe()) is not None:

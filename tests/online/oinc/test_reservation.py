@@ -195,7 +195,7 @@ def drawn(seed: int) -> tuple[SlotProblem, np.ndarray, list[float], list[int]]:
 
 @settings(max_examples=draws(100))
 @given(st.integers(0, 10**6), st.booleans())
-def test_a_promise_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
+def test_a_forecast_is_what_plain_loops_find(seed: int, lasting: bool) -> None:
     problem, speed, work, chosen = drawn(seed)
     share = np.random.default_rng(seed).choice([0.25, 0.05, 0.5, 0.95], speed.size)
     forecast = Forecast(problem, np.array(work), speed, np.array(chosen), 0.5, 0.25, lasting)
@@ -232,7 +232,7 @@ def test_optimised_shares_are_best_on_a_single_site(
 
 @settings(max_examples=draws(100))
 @given(st.integers(0, 10**6), st.sampled_from(["slot", "busy"]))
-def test_optimised_shares_promise_no_less_than_the_best_ratio(seed: int, span: Any) -> None:
+def test_optimised_shares_are_forecast_no_worse_than_the_best_ratio(seed: int, span: Any) -> None:
     problem, speed, work, idle = drawn(seed)
     instance = sized(two_sites(speed=speed, rate=np.ones((2, speed.size))))
     share = np.full(speed.size, 0.3)
@@ -253,7 +253,7 @@ def test_optimised_shares_promise_no_less_than_the_best_ratio(seed: int, span: A
     assert scores[1] <= scores[0] + 1e-9 * abs(scores[0])
 
 
-def test_busy_promises_expect_as_many_requests_and_jobs_as_there_were() -> None:
+def test_forecasts_until_completion_expect_as_many_requests_and_jobs_as_so_far() -> None:
     """Two requests a slot and a job every other slot so far weigh like these means."""
     instance = sized(two_sites(speed=[2.0], rate=np.ones((2, 1))))
     reservation = Reservation(optimise=True, span="busy")

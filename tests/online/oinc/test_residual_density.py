@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from edgeopt.errors import OptionError
-from edgeopt.instances.oinc import OincInstance
 from edgeopt.models.oinc.retraining import retraining_problem
 from edgeopt.models.oinc.slot import SlotPlan
 from edgeopt.online import simulate
@@ -21,11 +20,13 @@ from edgeopt.online.oinc.events import Decision, Jobs
 from edgeopt.online.oinc.parts import Queues
 from edgeopt.online.oinc.retraining import run_density
 from tests.draws import draws
+from tests.online.oinc.scenarios import unit_sites
 from tests.strategies import oinc_instances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from edgeopt.instances.oinc import OincInstance
     from edgeopt.online.oinc.events import OincTrajectory, Outcome, Slot
 
     Floats = NDArray[np.float64]
@@ -71,20 +72,9 @@ def simulated(instance: OincInstance, part: ResidualDensity, shares: Any) -> Oin
 
 def jobs_only(work: Any, arrival: Any, speed: Any, **changes: Any) -> OincInstance:
     """Return an instance without requests, long enough for all arrivals."""
-    slots, count = int(np.max(arrival)) + 1, len(work)
-    shape = (slots, 1)
-    data: dict[str, Any] = {
-        "speed": speed,
-        "rate": np.ones((1, len(speed))),
-        "active": np.zeros(shape, dtype=bool),
-        "request_size": np.zeros(shape),
-        "request_work": np.zeros(shape),
-        "slo": np.ones(shape),
-        "arrival": arrival,
-        "work": work,
-        "deadline": np.full(count, 1e6),
-    }
-    return OincInstance(**data | changes)
+    silent = np.zeros((int(np.max(arrival)) + 1, 1), dtype=bool)
+    patience = {"speed": speed, "deadline": np.full(len(work), 1e6)}
+    return unit_sites(silent, arrival, work, len(speed), **patience | changes)
 
 
 PARTS = st.builds(

@@ -117,7 +117,7 @@ def test_rescue_rejects_what_is_worth_no_more_than_waiting():
             assert ask(policy, instance, idle=(True,)) == answer
 
 
-def test_rescue_plus_looks_at_all_idle_servers():
+def test_rescue_plus_considers_all_idle_servers():
     plan = planned([0.0, 0.0, 0.0, 0.0])
     instance = market(PROFIT["one clear winner"])
     assert ask(RescuePlus(plan=plan), instance, coin=0.99) == (0, 1)

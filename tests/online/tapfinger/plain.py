@@ -162,8 +162,8 @@ class PlainEnvironment:
     def _winner(
         self, rivals: list[int], task: int, choices: list[Choice], free: list[Bundle]
     ) -> int | None:
-        asked = self.minimum[self.kind[task]]
-        ratio = {n: min(f / b if b else inf for f, b in zip(free[n], asked, strict=True))
+        demand = self.minimum[self.kind[task]]
+        ratio = {n: min(f / b if b else inf for f, b in zip(free[n], demand, strict=True))
                  for n in rivals}  # fmt: skip
         if self.conflict == "count":
             power = {n: float(floor(ratio[n])) for n in rivals}

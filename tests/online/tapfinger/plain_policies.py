@@ -129,8 +129,8 @@ def _reassigned(instance: TapFingerInstance, view: Round, share: Any) -> Plan:
         mine = [int(j) for j, at in zip(running.task, running.cluster, strict=True) if at == n]
         free = [j for j in view.pending[n].tolist() if j >= 0 and j not in chosen]
         joins = free[:1]
-        asked = np.array([least(instance, view, j) for j in [*mine, *joins]]).reshape(-1, 2)
-        if (asked.sum(axis=0) > instance.capacity[n]).any():
+        needed = np.array([least(instance, view, j) for j in [*mine, *joins]]).reshape(-1, 2)
+        if (needed.sum(axis=0) > instance.capacity[n]).any():
             joins = []
         chosen |= set(joins)
         given = share(n, [*mine, *joins])

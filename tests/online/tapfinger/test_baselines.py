@@ -112,10 +112,13 @@ def test_one_seed_one_trajectory_and_all_tasks_complete(
     if instance.switching == 0.0 or instance.noise == 1.0:
         instance = instance.replace(switching=0.5, noise=0.25)
     environment = TapFingerEnvironment(instance, preemption=policy.preemptive)
-    one, two = (simulate(environment, policy, rng=SEED, runs=2) for _ in range(2))
+    one, two = (simulate(environment, policy, rng=SEED, runs=2, record=True) for _ in range(2))
     assert one.complete.all()
     for name in ("cluster", "start", "completion", "preemptions", "used", "decisions"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    assert one.held is not None
+    assert two.held is not None
+    assert all(np.array_equal(*pair) for pair in zip(one.held, two.held, strict=True))
     assert policy.preemptive or not one.preemptions.any()
 
 
@@ -126,12 +129,14 @@ def test_names() -> None:
     ]  # fmt: skip
 
 
-Starts = dict[int, tuple[int, tuple[int, int]]]
-
-
-def started(policy: Any, instance: TapFingerInstance, view: Any) -> Starts:
+def decided(instance: TapFingerInstance, view: Any, policy: Any = None) -> plain.Plan:
+    policy = policy or Optimus()
     state = policy.start(instance)
-    starts, other = written(policy.decide(state, view, np.random.default_rng(0))[0])
+    return written(policy.decide(state, view, np.random.default_rng(0))[0])
+
+
+def started(policy: Any, instance: TapFingerInstance, view: Any) -> Any:
+    starts, other = decided(instance, view, policy)
     assert not other
     return starts
 
@@ -196,12 +201,6 @@ def test_no_task_has_more_than_it_can_or_less_than_it_must() -> None:
     assert started(policy, instance, seen(instance, [[0, 1, 2, 3]])) == {0: (0, (4, 3))}
     held = {9: {"bundle": (4, 6)}}
     assert started(policy, instance, seen(instance, [[0, 1, 2]], held)) == {}
-
-
-def decided(instance: TapFingerInstance, view: Any, policy: Any = None) -> Any:
-    policy = policy or Optimus()
-    state = policy.start(instance)
-    return written(policy.decide(state, view, np.random.default_rng(0))[0])
 
 
 def test_units_go_where_they_shorten_most_per_unit_there() -> None:

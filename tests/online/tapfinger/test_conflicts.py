@@ -185,7 +185,7 @@ def test_an_impossible_round_is_refused(decision: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         episode.act(decision)
     assert episode.observe() is before
-    # Nothing of it has been carried out: the run goes on as if nobody had asked.
+    # Nothing of it has been carried out: the run goes on as if the decision had not been made.
     spoiled, clean = episode, underway()
     for run in (spoiled, clean):
         run.act(named(2, {0: (1, (2, 0))}))

@@ -354,20 +354,6 @@ def test_observing_twice_changes_nothing() -> None:
 
 
 @settings(max_examples=draws(25))
-@given(tapfinger_instances(noise=None), st.integers(0, 99))
-def test_the_same_seed_gives_the_same_run(instance: TapFingerInstance, seed: int) -> None:
-    environment = TapFingerEnvironment(instance)
-    one, two = (simulate(environment, Wild(), rng=seed, runs=2, record=True) for _ in range(2))
-    names = ("reward", "completion", "start", "cluster", "used", "preemptions", "lost", "end")
-    for name in names:
-        assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    assert one.held is not None
-    assert two.held is not None
-    for left, right in zip(one.held, two.held, strict=True):
-        assert np.array_equal(left, right)
-
-
-@settings(max_examples=draws(25))
 @given(tapfinger_instances(tasks=6, noise=None), st.integers(1, 4), st.integers(0, 99))
 def test_nothing_shows_before_it_arrives(instance: TapFingerInstance, slot: int, seed: int) -> None:
     known = instance.arrival < slot

@@ -140,7 +140,7 @@ def clusters(number: int, capacity: tuple[int, int] = (4, 3), **changes: Any) ->
     return TapFingerInstance(**data | changes)
 
 
-def uniform_decided(
+def started_with(
     policy: Any, instance: TapFingerInstance, view: Any, *coins: tuple[float, float]
 ) -> Any:
     return written(policy.decide(policy.start(instance), view, Coins(*coins))[0])[0]
@@ -152,31 +152,31 @@ def test_every_task_and_bundle_is_as_likely_as_any_other_and_so_is_nothing() -> 
     view = seen(instance, [[0, 2, 3]])
     seventh = [(which + 0.5) / 7 for which in range(7)]
     drawn = Counter(
-        str(uniform_decided(RandomAllocation(), instance, view, ((i + 0.5) / 3, second)))
+        str(started_with(RandomAllocation(), instance, view, ((i + 0.5) / 3, second)))
         for i in range(3)
         for second in seventh
     )
     fitting = [(cpu, gpu) for cpu in (2, 3, 4) for gpu in (1, 2)]
     expected = {str({0: (j, bundle)}): 1 for j in (0, 2, 3) for bundle in fitting}
     assert drawn == Counter(expected | {"{}": 3})
-    least = [uniform_decided(Min(), instance, view, ((i + 0.5) / 3, 0.0)) for i in range(3)]
+    least = [started_with(Min(), instance, view, ((i + 0.5) / 3, 0.0)) for i in range(3)]
     assert least == [{0: (j, (2, 1))} for j in (0, 2, 3)]
 
 
 def test_the_ends_of_the_range_of_coins_are_tasks_and_bundles() -> None:
     instance, last = clusters(1), np.nextafter(1.0, 0.0)
     view = seen(instance, [[0, 1]])
-    assert uniform_decided(RandomAllocation(), instance, view, (0.0, 0.0)) == {}
-    assert uniform_decided(RandomAllocation(), instance, view, (last, last)) == {0: (1, (4, 2))}
+    assert started_with(RandomAllocation(), instance, view, (0.0, 0.0)) == {}
+    assert started_with(RandomAllocation(), instance, view, (last, last)) == {0: (1, (4, 2))}
 
 
 def test_what_an_earlier_cluster_has_chosen_is_not_chosen_again() -> None:
     instance = clusters(3)
     view = seen(instance, [[0, 1], [0, 1], [1]])
     # Clusters 0 and 1 want task 1, and so does cluster 2, which has no other.
-    assert uniform_decided(Min(), instance, view, (0.9, 0), (0.9, 0), (0.9, 0)) == {0: (1, (2, 1))}
+    assert started_with(Min(), instance, view, (0.9, 0), (0.9, 0), (0.9, 0)) == {0: (1, (2, 1))}
     starts = {0: (0, (2, 1)), 1: (1, (2, 1))}
-    assert uniform_decided(Min(), instance, view, (0, 0), (0.9, 0), (0.9, 0)) == starts
+    assert started_with(Min(), instance, view, (0, 0), (0.9, 0), (0.9, 0)) == starts
 
 
 def test_what_does_not_fit_is_chosen_in_vain() -> None:
@@ -184,15 +184,15 @@ def test_what_does_not_fit_is_chosen_in_vain() -> None:
     full = {3: {"bundle": (3, 1), "cluster": 0}}
     view = seen(instance, [[0, 1], [0, 1]], full)
     for policy, bundle in ((Min(), (2, 1)), (RandomAllocation(), (2, 2))):
-        assert uniform_decided(policy, instance, view, (0, 0.9), (0, 0.9)) == {}
-        assert uniform_decided(policy, instance, view, (0, 0.9), (0.9, 0.3)) == {1: (1, bundle)}
+        assert started_with(policy, instance, view, (0, 0.9), (0, 0.9)) == {}
+        assert started_with(policy, instance, view, (0, 0.9), (0.9, 0.3)) == {1: (1, bundle)}
 
 
 def test_no_more_is_given_than_is_free() -> None:
     instance = clusters(1, (9, 9))
     view = seen(instance, [[0]], {3: {"bundle": (5, 2)}})
     given = {
-        uniform_decided(RandomAllocation(), instance, view, (0.0, (which + 0.5) / 7)).get(0)
+        started_with(RandomAllocation(), instance, view, (0.0, (which + 0.5) / 7)).get(0)
         for which in range(7)
     }
     assert given == {None} | {(0, (cpu, gpu)) for cpu in (2, 3, 4) for gpu in (1, 2)}
@@ -202,7 +202,7 @@ def test_no_more_is_given_than_is_free() -> None:
 def test_empty_pending_sets() -> None:
     instance = clusters(2)
     view = seen(instance, [[], [2]])
-    assert uniform_decided(Min(), instance, view, (0.9, 0), (0.9, 0)) == {1: (2, (2, 1))}
+    assert started_with(Min(), instance, view, (0.9, 0), (0.9, 0)) == {1: (2, (2, 1))}
 
 
 @given(

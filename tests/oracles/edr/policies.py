@@ -117,13 +117,6 @@ def lyapunov(
     return [min(whole(v), r) for v, r in zip(x, remaining, strict=True)], x
 
 
-def default_v(plain: Plain) -> Number:
-    """Return 2 abar / cbar: the mean even rate over the mean cost of a round in frame 0."""
-    rates = [plain.a(i) for i in range(plain.I)]
-    costs = [plain.c(0, i) for i in range(plain.I)]
-    return 2 * sum(rates) / sum(costs)
-
-
 def quantile(
     plain: Plain,
     t: int,

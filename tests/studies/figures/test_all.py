@@ -1,7 +1,8 @@
-"""What all figures of all systems owe: cells of their own, headings, reasons."""
+"""What all figures of all systems have: distinct cells, headings, caveats."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,17 +34,13 @@ def test_quick_cells_are_distinct_and_fewer(paper_figure: PaperFigure) -> None:
 
 
 @pytest.mark.parametrize("paper_figure", PAPER_FIGURES)
-def test_readers_learn_what_may_differ(paper_figure: PaperFigure) -> None:
+def test_headings_and_caveats_are_complete(paper_figure: PaperFigure) -> None:
     assert paper_figure.columns
-    assert (
-        paper_figure.title[0] != paper_figure.title[0].upper()
-        or paper_figure.title.split()[0].isupper()
-    )
-    assert not paper_figure.title.endswith(".")
-    for sentence in (
-        *paper_figure.caveats,
-        *(line.why for line in paper_figure.published if line.why),
-    ):
+    title = paper_figure.title
+    assert title[0] != title[0].upper() or title.split()[0].isupper()
+    assert not title.endswith(".")
+    reasons = [line.why for line in paper_figure.published if line.why]
+    for sentence in (*paper_figure.caveats, *reasons):
         assert sentence.endswith("."), sentence
     assert len({line.what for line in paper_figure.published}) == len(paper_figure.published)
 
@@ -57,3 +54,42 @@ def test_the_recipe_for_a_figure_is_that_of_the_example() -> None:
     example = root / "examples" / "sixth_system" / "src" / "sixth_system" / "paper_figures.py"
     assert spec in example.read_text(encoding="utf-8")
     assert len(spec.splitlines()) <= 40
+
+
+NUMBERS = {
+    "oinc": "2 3 I 4 5 6 7 8 9 10 11",
+    "edr": "4a 4b 4c 4d 4e 4f 4g 4h 5 6 7 8",
+    "tapfinger": "2 4 II 5ab 5cd 6 7 8 9ab 9cd 10 11 12 13 14 15",
+}
+"""What an evaluation has, in its order."""
+
+LEARNED = {
+    "oinc": "over the episodes|episodes until",
+    "edr": r"\bRL\b",
+    "tapfinger": "^(TapFinger|Vanilla MARL|one inference|the same|scheduling one task)",
+}
+"""Lines about learned policies, which are not built."""
+
+
+@pytest.mark.parametrize("system", NUMBERS)
+def test_the_whole_evaluation_is_there_in_the_order_of_the_paper(system: str) -> None:
+    assert [one.number for one in find_system(system).figures] == NUMBERS[system].split()
+
+
+@pytest.mark.parametrize("system", LEARNED)
+def test_only_what_needs_a_learned_policy_is_not_built(system: str) -> None:
+    for paper_figure in find_system(system).figures:
+        for line in paper_figure.published:
+            learned = re.search(LEARNED[system], line.what) is not None
+            assert (line.computed is None) == learned, line.what
+
+
+@pytest.mark.parametrize("system", NUMBERS)
+def test_full_size_lists_every_cell_once(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Instances take long to draw, so their specs stand for their fingerprints.
+    monkeypatch.setattr("edgeopt.studies.figures.cells._fingerprint", repr)
+    for paper_figure in find_system(system).figures:
+        full, quick = ([cell.key for cell in paper_figure.cells(few)] for few in (False, True))
+        assert len(set(full)) == len(full) >= len(quick) > 0
+        # Some of TapFinger's figures show the same measured times at both sizes.
+        assert system == "tapfinger" or not set(full) & set(quick)

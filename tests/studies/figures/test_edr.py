@@ -18,22 +18,15 @@ from edgeopt.studies.edr.figures import PAPER_FIGURES
 from edgeopt.studies.edr.figures.weeks import loss_bound
 from edgeopt.studies.edr.growth import cut, lost
 from edgeopt.studies.edr.policies import FRAMEWISE
-from edgeopt.studies.figures import PaperFigure, reproduce
+from edgeopt.studies.figures import reproduce
 from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from edgeopt.instances.edr import EdrInstance
-    from edgeopt.studies.figures import Published
 
 BY_NUMBER = {paper_figure.number: paper_figure for paper_figure in PAPER_FIGURES}
-
-NUMBERS = [*(f"4{letter}" for letter in "abcdefgh"), "5", "6", "7", "8"]
-"""What the evaluation has, in its order."""
-
-WITH_RL = {"4a", "4b", "4c", "4d", "4f", "5"}
-"""Where the paper compares with the learned policy."""
 
 
 def drawn(draw: int, **changes: object) -> EdrInstance:
@@ -50,53 +43,26 @@ def rows_of(number: str, table: pd.DataFrame) -> pd.DataFrame:
     return BY_NUMBER[number].rows(table)
 
 
-def test_the_whole_evaluation_is_there() -> None:
-    assert list(BY_NUMBER) == NUMBERS
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take recipes themselves for the fingerprints of instances, which take long to draw."""
+def test_figures_of_whole_weeks_share_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Instances take long to draw, so their specs stand for their fingerprints.
     monkeypatch.setattr("edgeopt.studies.figures.cells._fingerprint", repr)
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("paper_figure", PAPER_FIGURES, ids=lambda paper_figure: paper_figure.name)
-def test_full_size_lists_every_cell_once(paper_figure: PaperFigure) -> None:
-    full, quick = paper_figure.cells(False), paper_figure.cells(True)
-    assert len({cell.key for cell in full}) == len(full) >= len(quick)
-    assert not {cell.key for cell in full} & {cell.key for cell in quick}
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_figures_of_whole_weeks_share_their_cells() -> None:
     shared = {cell.key for cell in BY_NUMBER["4a"].cells(False)}
     for number in ("4b", "4c", "4d", "4e", "4h", "5", "8"):
         assert {cell.key for cell in BY_NUMBER[number].cells(False)} <= shared
     assert shared & {cell.key for cell in BY_NUMBER["4f"].cells(False)}
 
 
-def test_only_what_needs_a_learned_policy_is_not_built() -> None:
-    def learned(line: Published) -> bool:
-        return "RL" in line.what.replace("'", " ").replace(",", " ").split()
-
-    for number, paper_figure in BY_NUMBER.items():
-        assert all((line.computed is None) == learned(line) for line in paper_figure.published)
-        assert any(map(learned, paper_figure.published)) == (number in WITH_RL)
-
-
 def test_totals_are_those_of_a_study(weeks: pd.DataFrame) -> None:
-    rows = rows_of("4a", weeks)
+    ends = rows_of("4a", weeks).set_index(["policy", "frame"]).xs(24, level="frame")
     record = replace(find_system("edr"), claims=None)
     drawings = [drawn(draw) for draw in range(3)]
-    computed = study(drawings, ["greedy", "oasdr"], system=record, runs=2, progress=False).cases
+    computed = study(drawings, ["greedy", "oasdr"], system=record, runs=2, progress=False)
+    expected = computed.table.groupby("policy")[["value", "energy_cost"]].mean()
     for policy in ("greedy", "oasdr"):
-        tables = [case.table.set_index("policy").loc[policy] for case in computed]
-        [row] = rows[(rows["policy"] == policy) & (rows["frame"] == 24)].to_dict("records")
-        assert row["total"] == pytest.approx(np.mean([table["value"] for table in tables]))
-        assert row["energy"] == pytest.approx(np.mean([table["energy_cost"] for table in tables]))
-    [row] = rows[(rows["policy"] == "offline") & (rows["frame"] == 24)].to_dict("records")
-    assert row["total"] == pytest.approx(np.mean([case.benchmark.value for case in computed]))
+        assert ends.loc[policy, "total"] == pytest.approx(expected.loc[policy, "value"])
+        assert ends.loc[policy, "energy"] == pytest.approx(expected.loc[policy, "energy_cost"])
+    best = np.mean([case.benchmark.value for case in computed.cases])
+    assert ends.loc["offline", "total"] == pytest.approx(best)
 
 
 def test_kinds_of_tasks_and_types_of_requests_make_up_the_total(weeks: pd.DataFrame) -> None:
@@ -123,8 +89,8 @@ def test_efficiency_and_delays_are_those_of_a_simulation(weeks: pd.DataFrame) ->
     assert own.loc["offline", "relative"] == 1.0
     found = []
     for draw in range(3):
-        run = simulate(EdrEnvironment(drawn(draw)), SaddlePoint(), rng=draw, runs=1)
         instance = drawn(draw)
+        run = simulate(EdrEnvironment(instance), SaddlePoint(), rng=draw, runs=1)
         training = instance.energy_weight * run.training_energy[0] @ instance.price
         paid = run.energy_cost.sum() - training + run.delay_cost.sum()
         found.append(((run.asked - run.unserved).sum() / paid, run.quality[0] / run.asked.sum()))
@@ -189,7 +155,7 @@ def test_the_bound_on_the_loss_reaches_the_accuracy_with_the_last_round() -> Non
     assert found[instance.task_kind[task]][10] == pytest.approx(np.mean(later))
 
 
-def test_a_first_look_is_complete() -> None:
+def test_a_quick_run_is_complete() -> None:
     [outcome] = reproduce("edr", figure="4h", quick=True, progress=False).outcomes
     times = outcome.rows.set_index(["part", "share"])["ms"]
     assert np.isfinite(times).all()

@@ -11,6 +11,7 @@ from edgeopt.instances.idn import generate
 from edgeopt.online import simulate
 from edgeopt.online.idn import IdnEnvironment, Olag, StaticGreedy
 from edgeopt.studies.figures import Reproduction, reproduce
+from edgeopt.studies.figures.reading import where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from edgeopt.instances.idn import IdnInstance
 
 HOUR = 8
-"""Slots between two changes of popularity in a quick look."""
+"""Slots between two changes of popularity in a quick run."""
 
 
 @pytest.fixture(scope="module")
@@ -28,25 +29,15 @@ def loads() -> Reproduction:
 
 def test_gains_under_load_are_those_of_simulations(loads: Reproduction) -> None:
     rows = loads.outcomes[0].rows
-    instances = [
-        generate(
-            rng=seed,
-            topology=1,
-            popularity="sliding",
-            rate=10000.0,
-            horizon=5 * HOUR,
-            shift_every=HOUR * 600_000,
-        )
-        for seed in range(2)
-    ]
+    settings: dict[str, Any] = {"topology": 1, "popularity": "sliding", "rate": 10000.0}
+    days: dict[str, Any] = {"horizon": 5 * HOUR, "shift_every": HOUR * 600_000}
+    instances = [generate(rng=seed, **settings, **days) for seed in range(2)]
     makers: dict[str, Callable[[IdnInstance], Any]] = {
         "olag": lambda _: Olag(),
         "sg": StaticGreedy.plan,
     }
     for name, make in makers.items():
-        own = rows[
-            (rows["policy"] == name) & (rows["popularity"] == "sliding") & (rows["rate"] == 10000.0)
-        ]
+        own = where(rows, policy=name, popularity="sliding", rate=10000.0)
         ran = [simulate(IdnEnvironment(one), make(one), rng=0, runs=1) for one in instances]
         expected = np.mean([one.time_averaged_gain().item() for one in ran])
         assert own["value"].item() == pytest.approx(expected, rel=1e-12)

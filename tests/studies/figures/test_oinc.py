@@ -11,24 +11,14 @@ import pytest
 from edgeopt.instances.oinc import generate
 from edgeopt.online import simulate
 from edgeopt.online.oinc import Ekya, Kalmia, OincEnvironment
-from edgeopt.studies.figures import NOT_BUILT, Outcome, PaperFigure, reproduce
+from edgeopt.studies.figures import NOT_BUILT, Outcome, reproduce
 from edgeopt.studies.figures.reading import ahead, largest, needed, trend
-from edgeopt.studies.oinc.figures import PAPER_FIGURES
-from edgeopt.studies.oinc.figures.policies import mean_reward
+from edgeopt.studies.oinc.figures import PAPER_FIGURES, mean_reward
 from edgeopt.studies.sweeps import run_cells
 
 if TYPE_CHECKING:
     from edgeopt.online.oinc import OincTrajectory
     from edgeopt.studies.figures import Reproduction
-
-NUMBERS = ["2", "3", "I", "4", "5", "6", "7", "8", "9", "10", "11"]
-"""What the evaluation has, in its order."""
-
-LEARNED = {"2", "3"}
-"""What it shows of a policy that learns."""
-
-FULL = {paper_figure.cells: paper_figure for paper_figure in PAPER_FIGURES}
-"""A figure for each way to list cells; others share them."""
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +26,9 @@ def devices() -> Reproduction:
     return reproduce("oinc", figure="4", quick=True, progress=False)
 
 
-def played(seed: int, devices: int, policy: Ekya | Kalmia) -> OincTrajectory:
+def simulated(seed: int, devices: int, policy: Ekya | Kalmia) -> OincTrajectory:
     instance = generate(rng=seed, devices=devices, slots=30, jobs=6, duty=0.45)
     return simulate(OincEnvironment(instance), policy, rng=0, runs=1)
-
-
-def test_the_whole_evaluation_is_there() -> None:
-    assert [paper_figure.number for paper_figure in PAPER_FIGURES] == NUMBERS
-
-
-@pytest.mark.parametrize("paper_figure", FULL.values(), ids=lambda paper_figure: paper_figure.name)
-def test_full_size_lists_every_cell_once(paper_figure: PaperFigure) -> None:
-    full, quick = paper_figure.cells(False), paper_figure.cells(True)
-    assert len({cell.key for cell in full}) == len(full) > len(quick)
-    assert not {cell.key for cell in full} & {cell.key for cell in quick}
-
-
-def test_only_what_needs_a_learned_policy_is_not_built() -> None:
-    missing = {
-        (one.number, line.computed is None) for one in PAPER_FIGURES for line in one.published
-    }
-    assert missing == {(number, number in LEARNED) for number in NUMBERS}
 
 
 def test_a_learned_policy_shows_that_it_is_not_built() -> None:
@@ -84,7 +56,7 @@ def test_rows_are_means_over_simulated_instances(
     rows = devices.outcomes[0].rows
     name = type(policy).__name__.lower()
     [row] = rows[(rows["policy"] == name) & (rows["devices"] == 50)].to_dict("records")
-    runs = [played(seed, 50, policy) for seed in range(4)]
+    runs = [simulated(seed, 50, policy) for seed in range(4)]
     sums, met = [], []
     for run in runs:
         jobs = run.completion[0]
@@ -115,7 +87,7 @@ def test_published_lines_stand_beside_what_the_rows_say(devices: Reproduction) -
 
 
 def test_reward_is_counted_per_slot() -> None:
-    run = played(3, 50, Kalmia())
+    run = simulated(3, 50, Kalmia())
     assert not run.met.all()
     slots: dict[int, list[float]] = {}
     for slot, latency, slo in zip(run.slot, run.latency[0], run.slo, strict=True):

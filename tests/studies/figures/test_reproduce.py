@@ -1,10 +1,11 @@
-"""The way from cells to page, on a figure whose numbers can be computed in the head."""
+"""The way from cells to page, on a figure with numbers for mental arithmetic."""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,34 +26,27 @@ from edgeopt.studies.figures import (
     said,
     simulated,
 )
+from edgeopt.studies.figures.cells import evaluated
 from edgeopt.studies.figures.drawing import bars, curves
-from edgeopt.studies.figures.reading import by, extreme
-from edgeopt.studies.sweeps import Cell, StoreWarning, run_cells
+from edgeopt.studies.figures.reading import by, extreme, unrolled
+from edgeopt.studies.sweeps import StoreWarning, run_cells
 from tests.studies.stopping import SYSTEM, Offers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from matplotlib.figure import Figure
+    from edgeopt.studies.sweeps import Cell
 
 TITLES = {"twice": "Twice", "thrice": "Thrice"}
 
 
-def times(factor: int, x: int) -> dict[str, Any]:
-    return {"value": float(factor * x)}
+def times(policy: str, x: int, seed: int) -> dict[str, Any]:
+    return {"value": float({"twice": 2, "thrice": 3}[policy] * (x + seed))}
 
 
 def cells(quick: bool) -> list[Cell]:
-    return [
-        Cell({"policy": policy, "x": x, "seed": seed}, times, (factor, x + seed))
-        for policy, factor in (("twice", 2), ("thrice", 3))
-        for x in ((1,) if quick else (1, 2, 3))
-        for seed in range(2)
-    ]
-
-
-def draw(rows: pd.DataFrame) -> Figure:
-    return curves(rows, "x", {"value": "value (s)"}, xlabel="x (s)", titles=TITLES)
+    over = {"policy": TITLES, "x": (1,) if quick else (1, 2, 3), "seed": range(2)}
+    return evaluated(times, over)
 
 
 PAPER_FIGURE = PaperFigure(
@@ -60,9 +54,9 @@ PAPER_FIGURE = PaperFigure(
     number="3b",
     title="multiples",
     cells=cells,
-    rows=lambda table: means(table, ("value",), ("policy", "x")),
+    rows=partial(means, metrics=("value",), by=("policy", "x")),
     columns={"policy": "Policy", "x": "x (s)", "value": "Value (s)"},
-    draw=draw,
+    draw=partial(curves, x="x", metrics={"value": "value (s)"}, xlabel="x (s)", titles=TITLES),
     takeaway=lambda rows: f"At most {rows['value'].max():g} s",
     published=(
         Published(what="twice 1 (s)", value=2.5, computed=found("value", policy="twice", x=1)),
@@ -102,7 +96,7 @@ def test_lines_set_published_beside_computed() -> None:
 def test_page_and_files(tmp_path: Path) -> None:
     result = reproduce(RECORD, out=tmp_path, quick=True)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "quick look"):
+    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "Quick run"):
         assert text in page
     assert "http" not in page.replace("http://www.w3.org", "")
     rows = pd.read_csv(tmp_path / "figure-3b.csv")
@@ -117,7 +111,7 @@ def test_page_and_files(tmp_path: Path) -> None:
     ]
 
 
-def test_a_page_says_once_what_several_figures_share(tmp_path: Path) -> None:
+def test_a_page_shows_shared_caveats_once(tmp_path: Path) -> None:
     more = ("Everything is left open.", "Also this.")
     other = replace(PAPER_FIGURE, number="4", caveats=more)
     third = replace(PAPER_FIGURE, number="5", caveats=more[1:])
@@ -129,7 +123,7 @@ def test_a_page_says_once_what_several_figures_share(tmp_path: Path) -> None:
     assert found.shared == {more[0]: "all but Figure 5", more[1]: "all but Figure 3b"}
 
 
-def test_a_pattern_is_filled_as_people_read_numbers() -> None:
+def test_a_pattern_formats_numbers_for_people() -> None:
     rows = pd.DataFrame({"policy": ["twice", "thrice"], "value": [2.0, 2.0], "share": [0.123, 0.5]})
     write = said(
         "{most.title}: {most:3}; {share[twice]:%}, {share[thrice]:0%}; {words}, {count:d}",
@@ -142,6 +136,16 @@ def test_a_pattern_is_filled_as_people_read_numbers() -> None:
         write(rows)
         == "Twice and Thrice: 2.00; 12.3\N{NO-BREAK SPACE}%, 50\N{NO-BREAK SPACE}%; as is, 2"
     )
+
+
+def test_nested_lists_become_rows() -> None:
+    table = pd.DataFrame({"x": [7], "name": [["a", "b"]], "value": [[[1.0, 2.0], [3.0]]]})
+    rows = unrolled(table, ["name", "value"], ["place", "slot"], ["x"], first=1)
+    assert list(rows.columns) == ["x", "place", "slot", "name", "value"]
+    assert rows.to_numpy().tolist() == [
+        [7, 1, 1, "a", 1.0], [7, 1, 2, "a", 2.0], [7, 2, 1, "b", 3.0]
+    ]  # fmt: skip
+    assert unrolled(table, ["name"])["name"].tolist() == ["a", "b"]
 
 
 def test_finished_cells_are_kept_and_a_torn_one_is_computed_again(tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_numbers_are_found_as_people_type_them() -> None:
         reproduce(SYSTEM)
 
 
-def test_an_paper_figure_has_to_say_why_and_a_number_of_its_own() -> None:
+def test_a_figure_needs_caveats_and_a_number_of_its_own() -> None:
     with pytest.raises(OptionError, match="may differ"):
         replace(PAPER_FIGURE, caveats=())
     with pytest.raises(OptionError, match="number"):
@@ -175,7 +179,7 @@ def test_an_paper_figure_has_to_say_why_and_a_number_of_its_own() -> None:
         replace(SYSTEM, figures=(PAPER_FIGURE, PAPER_FIGURE))
 
 
-def test_one_row_is_asked_for() -> None:
+def test_a_value_needs_one_row() -> None:
     rows = reproduce(RECORD).outcomes[0].rows
     with pytest.raises(OptionError, match="3 rows"):
         found("value", policy="twice")(rows)
@@ -195,7 +199,7 @@ def test_cells_of_policies_agree_with_a_study() -> None:
     assert table["instance"].unique().tolist() == [spec.instance().fingerprint()]
 
 
-def test_bars_show_what_has_no_computed_figure() -> None:
+def test_bars_show_published_values_without_computed_ones() -> None:
     rows = pd.DataFrame({"policy": ["twice"], "value": [2.0]})
     figure = bars(rows, {"value": "value (s)"}, titles=TITLES, published={"value": {"thrice": 3.0}})
     [axes] = figure.axes

@@ -30,28 +30,8 @@ def online_optimum(
 
     The policy knows the laws of arrivals and durations, sees a task when it arrives and the end
     of a run when it ends. Independent arrivals of one slot come in the order of their index, and
-    each is decided before the next one is seen.
-
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    reserved
-        Whether reserved tasks are ignored or must be met on every path.
-    tolerance
-        Share of its demand that a reserved task may lack at its deadline.
-    limit
-        Largest number of states.
-
-    Returns
-    -------
-    float
-        Expected profit.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
+    each is decided before the next one is seen. Reserved tasks are ignored or met on every path,
+    up to a share `tolerance` of their demand.
     """
     scenario = Scenario(instance, reserved=reserved == "pathwise", tolerance=tolerance, limit=limit)
     return _Program(scenario).value(0, scenario.idle, scenario.demands)
@@ -115,33 +95,12 @@ def offline_optimum(
     tolerance: float = FEASIBLE,
     limit: int = SIZE_LIMIT,
 ) -> float:
-    r"""Return :math:`\mathbb{E}_I[\mathrm{OPT}(I)]` exactly.
+    r"""Return :math:`\mathbb{E}_I[\mathrm{OPT}(I)]` exactly, -inf if reserved tasks cannot be met.
 
     OPT sees the whole arrival sequence beforehand. It learns the duration of a run only by its
-    end, and may adapt to the ends seen so far.
-
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    reserved
-        What OPT owes to reserved tasks: nothing; all of them on every path of positive
-        probability; or all of them on average over arrivals and durations, as rows (2b) and (2d)
-        of P1 ask.
-    tolerance
-        Share of its demand that a reserved task may lack at its deadline on a path.
-    limit
-        Largest number of states or scenarios.
-
-    Returns
-    -------
-    float
-        Expected profit; minus infinity when the reserved tasks cannot be met.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
+    end, and may adapt to the ends seen so far. It ignores reserved tasks, meets them on every path
+    of positive probability, or on average over arrivals and durations, as rows (2b) and (2d) of P1
+    require.
     """
     if reserved == "expected":
         return optimum_in_expectation(instance, limit=limit)
@@ -156,24 +115,9 @@ def offline_optimum(
 def hindsight(
     instance: RescueInstance, *, limit: int = SIZE_LIMIT
 ) -> list[tuple[float, tuple[tuple[int, ...], ...], float]]:
-    """Return OPT(I) for every arrival sequence I, reserved tasks ignored.
+    """Return probability, arriving devices and OPT(I) of every arrival sequence I.
 
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    limit
-        Largest number of states or scenarios.
-
-    Returns
-    -------
-    list
-        Probability, arriving devices of every slot, and expected profit of the optimum.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
+    Reserved tasks are ignored.
     """
     scenario = Scenario(instance, reserved=False, limit=limit)
     search = _Search(scenario)
@@ -237,23 +181,6 @@ def clairvoyant_optimum(instance: RescueInstance, *, limit: int = SCENARIO_LIMIT
 
     One uniform number per task fixes its duration under every profile through the inverse of the
     distribution function, as in the simulator. Reserved tasks are ignored.
-
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    limit
-        Largest number of scenarios and of states.
-
-    Returns
-    -------
-    float
-        Expected profit.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
     """
     scenario = Scenario(instance, reserved=False, limit=limit)
     drawn = _duration_vectors(scenario)

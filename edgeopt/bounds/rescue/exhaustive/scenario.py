@@ -12,7 +12,7 @@ import numpy as np
 from edgeopt.bounds.claim import NotApplicableError
 from edgeopt.errors import OptionError
 from edgeopt.instances.edf import FEASIBLE
-from edgeopt.online.rescue.exact import follow
+from edgeopt.online.rescue.exact import Outcome, follow
 from edgeopt.online.rescue.tables import Guard
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances import RescueInstance
-    from edgeopt.online.rescue.exact import Outcome
 
 
 SIZE_LIMIT = 100_000
@@ -32,30 +31,15 @@ ServerStates = tuple[tuple[int, int] | None, ...]
 
 
 def require_enumerable(instance: RescueInstance) -> None:
-    """Refuse an instance with more joint states than `SIZE_LIMIT`, before any other work.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
-    """
+    """Refuse an instance with more joint states than `SIZE_LIMIT`, before any other work."""
     Scenario(instance, reserved=False)
 
 
 class Scenario:
     """Plain lists of one instance and the transitions of its servers.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    reserved
-        Whether reserved tasks are served; without them servers carry retraining runs alone.
-    tolerance
-        Share of its demand above which a reserved task counts as failed if it lacks it at its
-        deadline.
-    limit
-        Largest number of states that may be visited.
+    Without reserved tasks servers carry retraining runs alone. A task fails if it lacks more than
+    the share `tolerance` of its demand at its deadline.
     """
 
     def __init__(
@@ -211,29 +195,9 @@ def evaluate(
     arrivals: tuple[tuple[int, ...], ...] | None = None,
     limit: int = SIZE_LIMIT,
 ) -> Outcome:
-    """Evaluate a policy exactly, reserved tasks served beside it.
+    """Evaluate a policy exactly while reserved tasks are served, on one arrival sequence or on all.
 
-    Parameters
-    ----------
-    instance
-        A tiny instance.
-    decide
-        The policy.
-    arrivals
-        Arriving devices per slot, to evaluate the policy under one arrival sequence; by default
-        arrivals follow the law of the instance.
-    limit
-        Largest number of states.
-
-    Returns
-    -------
-    Outcome
-        Expected profit, expected number of failures, and probability of any.
-
-    Raises
-    ------
-    NotApplicableError
-        If the instance is too large.
+    Arrivals are the arriving devices per slot; by default they follow the law of the instance.
     """
     scenario = Scenario(instance, reserved=True, limit=limit)
 

@@ -19,7 +19,7 @@ from edgeopt.online.oinc.retraining.waiting import (
     densest,
     insert,
     lightest,
-    nobody_waits,
+    none_waiting,
     remove,
 )
 from edgeopt.solvers.tolerance import TIGHT
@@ -111,7 +111,7 @@ def new_state(arrival: Ints, duration: Floats, weight: Floats, runs: int = 0) ->
         duration=frozen(duration.view()),
         job=job,
         site=site,
-        waiting=nobody_waits(jobs, sites),
+        waiting=none_waiting(jobs, sites),
         run=np.empty(runs, dtype=RUN),
         logged=np.zeros(1, dtype=np.int64),
     )
@@ -172,7 +172,7 @@ def _before(state: State, rules: Rules, job: int, other: int) -> bool:
 
 @compiled
 def _next(state: State, rules: Rules, site: int) -> int:
-    """Return whose turn it is among those that wait, -1 if nobody does."""
+    """Return the next of the jobs that wait, -1 if there is none."""
     return lightest(state.waiting, site) if rules.lightest else densest(state.waiting, site)
 
 
@@ -189,7 +189,7 @@ def _serve_next(state: State, rules: Rules, site: int) -> None:
 
 @compiled
 def serve_until(state: State, rules: Rules, site: int, until: float) -> None:
-    """Let a site serve; until then nobody arrives."""
+    """Let a site serve until a time before the next arrival."""
     while state.site[site].served != NOBODY and state.site[site].clock < until:
         job, now = state.site[site].served, state.site[site].clock
         state.job[job].started = True

@@ -135,7 +135,7 @@ def run_density(
         C_{kj} = \frac{1}{1 + \varepsilon} \Bigl( l_k \sum_{k' \in Q_1} h_{k'j} + l_k h_{kj}
             + h_{kj} \sum_{k' \in Q_2} l_{k'} \Bigr),
 
-    which is what it adds to the weighted sum of flow times if nobody comes after it. Of equal sites
+    which is what it adds to the weighted sum of flow times if no job comes after it. Of equal sites
     and of equally dense jobs, the lower number is taken.
 
     Parameters
@@ -157,7 +157,7 @@ def run_density(
         When jobs have arrived, all jobs that have not been served are dispatched anew, the least
         dense at its fastest site first, if less is to be expected for all of them then.
     horizon
-        Number of slots after which nothing is served and nobody arrives; None for no end.
+        Number of slots after which nothing is served and no job arrives; None for no end.
 
     Returns
     -------

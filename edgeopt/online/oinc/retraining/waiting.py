@@ -31,14 +31,14 @@ the subtree, its own included. With one more a row fills a line of the cache."""
 class Waiting(NamedTuple):
     """Balanced search trees over jobs, one for each site."""
 
-    root: Ints  # job at the top of the tree of each site, -1 where nobody waits, [J]
+    root: Ints  # job at the top of the tree of each site, -1 where none waits, [J]
     child: Ints  # jobs below a job, those ahead of it and those behind it, [K, 2]
     height: Ints  # height of the subtree under a job, [K]
     sums: Floats  # see the columns above, [K, 8]
     path: Ints  # scratch: the way down a tree
 
 
-def nobody_waits(jobs: int, sites: int) -> Waiting:
+def none_waiting(jobs: int, sites: int) -> Waiting:
     """Return empty trees for some sites and the jobs that may come."""
     return Waiting(
         root=np.full(sites, NOBODY, dtype=np.int64),
@@ -66,13 +66,13 @@ def around(waiting: Waiting, site: int, density: float) -> tuple[float, float]:
 
 @compiled
 def densest(waiting: Waiting, site: int) -> int:
-    """Return the densest job at a site, of equal ones the first, -1 if nobody waits."""
+    """Return the densest job at a site, of equal ones the first, -1 if none waits."""
     return _outermost(waiting, waiting.root[site], 0)
 
 
 @compiled
 def lightest(waiting: Waiting, site: int) -> int:
-    """Return the least dense job at a site, of equal ones the first, -1 if nobody waits."""
+    """Return the least dense job at a site, of equal ones the first, -1 if none waits."""
     found = _outermost(waiting, waiting.root[site], 1)
     if found == NOBODY:
         return found

@@ -1,6 +1,6 @@
 """TapFinger for learners: its rounds in Gymnasium's and PettingZoo's terms.
 
-The packages are imported when an environment of theirs is asked for; the extra ``gym`` brings them.
+Their packages are imported when an environment is made; the extra ``gym`` brings them.
 Arrays for a learner, and decisions from its actions, need neither.
 """
 

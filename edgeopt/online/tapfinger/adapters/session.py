@@ -76,7 +76,7 @@ class Session:
 
     @property
     def seen(self) -> Round | None:
-        """The round that a decision is asked for, None if the run is over or not begun."""
+        """The round to decide, None if the run is over or has not begun."""
         return self._seen
 
     @property

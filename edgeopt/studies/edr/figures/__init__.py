@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.edr.figures import costs, proposed, varied
+from edgeopt.studies.edr.figures import varied, weekly
 
 __all__ = ["PAPER_FIGURES"]
 
-PAPER_FIGURES = tuple(
-    sorted((*costs.FIGURES, *proposed.FIGURES, *varied.FIGURES), key=lambda one: one.number)
-)
+PAPER_FIGURES = tuple(sorted((*weekly.FIGURES, *varied.FIGURES), key=lambda one: one.number))
 """In the order of the paper."""

@@ -32,14 +32,16 @@ def _horizons(quick: bool) -> list[Cell]:
 
 
 def _regrets(table: pd.DataFrame) -> pd.DataFrame:
-    best = where(table, policy=FRAMEWISE).set_index(["draw", "frames"])["paid"]
-    own = table[table["policy"] != FRAMEWISE].copy()
-    own["regret"] = own["paid"] - best.loc[list(zip(own["draw"], own["frames"], strict=True))].array
+    best = where(table, policy=FRAMEWISE)[["draw", "frames", "paid"]]
+    own = table[table["policy"] != FRAMEWISE].merge(
+        best.rename(columns={"paid": "best"}), on=["draw", "frames"]
+    )
+    own = own.assign(regret=own["paid"] - own["best"])
     return means(own, ("regret", "fit"), ("frames", "policy"))
 
 
 def _growth(metric: str) -> Callable[[pd.DataFrame], str]:
-    """Say how a measure of PROPOSED grows, as far as a power of the horizon can be fitted."""
+    """Say how a metric of PROPOSED grows, as far as a power of the horizon can be fitted."""
 
     def read(rows: pd.DataFrame) -> str:
         own = where(rows, policy=OWN).sort_values("frames")
@@ -54,7 +56,7 @@ def _growth(metric: str) -> Callable[[pd.DataFrame], str]:
 
 
 def _growing(
-    number: str, metric: str, unit: str, more: list[Published], caption: str
+    number: str, metric: str, unit: str, caption: str, further: tuple[Published, ...] = ()
 ) -> PaperFigure:
     return PaperFigure(
         number=number,
@@ -76,36 +78,18 @@ def _growing(
             frames=overall("max", "frames"),
             least=extreme("min", metric, ONLINE, frames=max),
         ),
-        published=[Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric)), *more],
+        published=[
+            Published(f"PROPOSED's {metric}", "grows sublinearly", _growth(metric)), *further
+        ],
         caveats=(
             "The horizons are the first eighth, quarter, half, three quarters and all of a week; a "
             "task whose window is cut keeps its even rate.",
             *OPEN,
         ),
-        caption=f"{caption} Exponents are fitted to positive values over these horizons, and "
-        f"speak about them alone. {_BANDS}",
+        caption=f"{caption} Exponents are fitted to positive values over these horizons and hold "
+        f"for them alone. {_BANDS}",
     )  # fmt: skip
 
-
-_FIGURE_4F = _growing(
-    "4f",
-    "regret",
-    "points",
-    [
-        Published(
-            "PROPOSED's regret beside others",
-            "below GREEDY, OASDR, LYNO",
-            beside("regret", OWN, BASELINES, {"below": gt}, frames=max),
-        ),
-        Published("PROPOSED's regret beside RL", "below", None),
-    ],
-    "Cost, late rounds aside, beyond that of the best plan of every frame for itself which trains "
-    "at the even rate; below zero where a policy trains less, or at better times.",
-)
-_FIGURE_4G = _growing(
-    "4g", "fit", "rounds", [],
-    "Norm of the rounds by which tasks lag behind their even rates at the end.",
-)  # fmt: skip
 
 _NOISE: Final = (-174.0, -169.0, -164.0, -159.0, -154.0)
 _READINGS: Final = {
@@ -163,8 +147,8 @@ def _noise(
         takeaway=takeaway,
         published=published,
         caveats=(
-            "Who disturbs whom is not given; here are three readings. Where each receiver hears "
-            "sites of its own, links are so slow that many requests stay unserved.",
+            "The paper does not say who disturbs whom; here are three readings. Where each "
+            "receiver hears sites of its own, links are so slow that many requests stay unserved.",
             "Smaller than in the paper: 20 sites, 40 tasks, 48 frames, and an accuracy of 0.02.",
             OPEN[1],
             *OPEN[3:],
@@ -173,35 +157,45 @@ def _noise(
     )  # fmt: skip
 
 
-_FIGURE_6 = _noise(
-    "6",
-    "total cost",
-    ("change", "change of the total cost (%)", 100.0),
-    said(
-        "From the least to the most noise the cost changes by "
-        + ", ".join(f"{{{reuse}:%}} where {title}" for reuse, title in _READINGS.items()),
-        **{reuse: found("change", reuse=reuse, noise=max) for reuse in _READINGS},
-    ),
-    [
-        Published(f"cost at the most noise against the least, where {title}", "varies marginally",
-                found("change", reuse=reuse, noise=max), percent=True)
-        for reuse, title in _READINGS.items()
-    ],
-)  # fmt: skip
-_FIGURE_7 = _noise(
-    "7",
-    "competitive ratio",
-    ("ratio", "total cost in terms of OFFLINE", 1.0),
-    said(
-        "PROPOSED costs, in terms of OFFLINE, "
-        + ", ".join(f"{{{reuse}}} where {title}" for reuse, title in _READINGS.items()),
-        **{reuse: span("ratio", reuse=reuse) for reuse in _READINGS},
-    ),
-    [
-        Published(f"{which} ratio, where {title}", value, overall(how, "ratio", reuse=reuse))
-        for reuse, title in _READINGS.items()
-        for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
-    ],
-)
+_CHANGES: Final = {reuse: found("change", reuse=reuse, noise=max) for reuse in _READINGS}
 
-FIGURES: Final = (_FIGURE_4F, _FIGURE_4G, _FIGURE_6, _FIGURE_7)
+FIGURES: Final = (
+    _growing(
+        "4f", "regret", "points",
+        "Cost, without late rounds, beyond that of the best plan of every frame for itself that "
+        "trains at the even rate; below zero where a policy trains less, or at better times.",
+        (
+            Published("PROPOSED's regret at the longest horizon", "below GREEDY, OASDR, LYNO",
+                      beside("regret", OWN, BASELINES, {"below": gt}, frames=max)),
+            Published("PROPOSED's regret against RL's", "below", None),
+        ),
+    ),
+    _growing("4g", "fit", "rounds",
+             "Norm of the rounds by which tasks lag behind their even rates at the end."),
+    _noise(
+        "6", "total cost", ("change", "change of the total cost (%)", 100.0),
+        said(
+            "From the least to the most noise the cost changes by "
+            + ", ".join(f"{{{reuse}:%}} where {title}" for reuse, title in _READINGS.items()),
+            **_CHANGES,
+        ),
+        [
+            Published(f"cost at the most noise against the least, where {title}",
+                      "varies marginally", _CHANGES[reuse], percent=True)
+            for reuse, title in _READINGS.items()
+        ],
+    ),
+    _noise(
+        "7", "competitive ratio", ("ratio", "total cost in terms of OFFLINE", 1.0),
+        said(
+            "PROPOSED costs, in terms of OFFLINE, "
+            + ", ".join(f"{{{reuse}}} where {title}" for reuse, title in _READINGS.items()),
+            **{reuse: span("ratio", reuse=reuse) for reuse in _READINGS},
+        ),
+        [
+            Published(f"{which} ratio, where {title}", value, overall(how, "ratio", reuse=reuse))
+            for reuse, title in _READINGS.items()
+            for which, value, how in (("least", 1.17, "min"), ("largest", 1.20, "max"))
+        ],
+    ),
+)  # fmt: skip

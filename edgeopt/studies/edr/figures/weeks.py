@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -44,34 +43,27 @@ STEPS: Final = 20
 """Steps of a window, and of a distribution of run times."""
 
 OPEN: Final = (
-    "The paper names 1000 sites and, elsewhere, 50; here are 50 at random places, 100 tasks, and "
-    "168 frames of 12 slots.",
-    "Requests, prices, caps and arrivals of tasks are drawn in place of its traces, and windows, "
-    "objectives, speeds and batches, which are not given, are made up.",
-    "Who shares a band is not given; here one set of a tenth to a fifth of the sites does so in "
-    "each frame.",
-    "A site does three times the largest load that arrives at it, not once: not every site can "
-    "serve every type, and training takes room, too.",
+    "The paper names 1000 sites and, elsewhere, 50. Here 50 sites lie at random places; there are "
+    "100 tasks, and 168 frames of 12 slots.",
+    "Requests, prices, caps and arrivals of tasks are drawn, not taken from the paper's traces. "
+    "The paper does not give windows, objectives, speeds and batches; here they are made up.",
+    "The paper does not say who shares a band. Here one set of a tenth to a fifth of the sites "
+    "does so in each frame.",
+    "A site can do three times the largest load that arrives at it, not once, because not every "
+    "site can serve every type, and training needs capacity, too.",
     "Dollars and seconds are added with weights under which training and serving at an even rate "
     "cost 1000 points for energy and 1000 for delay. Rounds that miss their deadline and unserved "
-    "requests are priced on top.",
+    "requests cost extra.",
     "PROPOSED is the method with its index and rounding corrected, a guard on deadlines and a "
-    "reserve for requests; where it is compared, it stands beside as printed, too. OASDR and LYNO "
-    "are readings of one line each.",
+    "reserve for requests; comparisons also show it as printed. OASDR and LYNO are readings of one "
+    "line each.",
 )
-"""Why figures of all figures may differ."""
+"""What the paper leaves open in every figure."""
 
-_FULL: Final[dict[str, Any]] = {
-    "sites": 50,
-    "tasks": 100,
-    "frames": 168,
-    "slots": 12,
-    "accuracy": 0.01,
-}
-_QUICK: Final[dict[str, Any]] = {"sites": 8, "tasks": 8, "frames": 24, "slots": 3, "accuracy": 0.1}
-_WARM_UP: Final[dict[str, Any]] = {
-    "sites": 3, "tasks": 2, "frames": 2, "slots": 2, "accuracy": 0.5,
-}  # fmt: skip
+_NAMES: Final = ("sites", "tasks", "frames", "slots", "accuracy")
+_FULL: Final[dict[str, Any]] = dict(zip(_NAMES, (50, 100, 168, 12, 0.01), strict=True))
+_QUICK: Final[dict[str, Any]] = dict(zip(_NAMES, (8, 8, 24, 3, 0.1), strict=True))
+_WARM_UP: Final[dict[str, Any]] = dict(zip(_NAMES, (3, 2, 2, 2, 0.5), strict=True))
 
 
 def weeks(
@@ -109,16 +101,11 @@ def weeks(
 
 def week(*, first: int, **settings: Any) -> EdrInstance:
     """Draw an instance and keep its first frames."""
-    return cut(_whole(tuple(sorted(settings.items()))), first)
-
-
-@lru_cache(maxsize=2)
-def _whole(settings: tuple[tuple[str, Any], ...]) -> EdrInstance:
-    return generate(**dict(settings))
+    return cut(InstanceSpec.of(generate, **settings).instance(), first)
 
 
 class _Watched:
-    """A policy that decides as another one, and notes how long that takes and what types cost."""
+    """A policy that decides as another one, and records how long that takes and what types cost."""
 
     def __init__(self, policy: Any, instance: EdrInstance) -> None:
         self.policy, self.instance = policy, instance
@@ -129,7 +116,7 @@ class _Watched:
         self.unserved = np.zeros(instance.types)
 
     def decide(self, state: Any, observation: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        """Decide as the policy does, and take its time."""
+        """Decide as the policy does, and measure the time."""
         from edgeopt.online.edr import Slot
 
         began = time.perf_counter()
@@ -143,7 +130,7 @@ class _Watched:
         return decision, state
 
     def learn(self, state: Any, observation: Any, decision: Any, feedback: Any) -> Any:
-        """Learn as the policy does, and note what a frame left unserved."""
+        """Learn as the policy does, and record the requests that a frame left unserved."""
         from edgeopt.online.edr import ClosedFrame
 
         if isinstance(feedback, ClosedFrame):
@@ -162,7 +149,7 @@ class _Watched:
 
 
 def _simulated(spec: InstanceSpec, name: str, seed: int) -> dict[str, Any]:
-    """Simulate a policy on a week, and return all that the figures show of it."""
+    """Simulate a policy on a week, and return what the figures show of it."""
     from edgeopt.models.edr import unserved_price
     from edgeopt.online import simulate
     from edgeopt.online.edr import EdrEnvironment
@@ -171,22 +158,18 @@ def _simulated(spec: InstanceSpec, name: str, seed: int) -> dict[str, Any]:
     [entry] = choose(find_system("edr"), [name])
     instance: EdrInstance = spec.instance()
     policy = entry.make(instance, {})
-    simulate(EdrEnvironment(generate(**_WARM_UP)), policy, rng=seed, runs=1)  # what compiles
+    simulate(EdrEnvironment(generate(**_WARM_UP)), policy, rng=seed, runs=1)  # compiles
     watched: Any = _Watched(policy, instance)
     found: EdrTrajectory = simulate(EdrEnvironment(instance), watched, rng=seed, runs=1)
-    asked = float(found.asked.sum())
-    _, fit = lost(instance, found, np.zeros(instance.frames))
     return {
         "total": np.cumsum(found.reward[0]).tolist(),
         "energy": np.cumsum(found.energy_cost[0]).tolist(),
         "task_cost": _by_task_kind(instance, found.rounds[0], found.missing[0]),
         "type_cost": (watched.type_cost + watched.unserved * unserved_price(instance)).tolist(),
         "request_cost": float(watched.type_cost.sum()),
-        **_served(asked, float(found.unserved.sum())),
-        "completion": float(found.completion()[0]),
-        "excess": float(found.excess_share()[0]),
+        **_served(float(found.asked.sum()), float(found.unserved.sum())),
         "paid": float((found.cost + found.unserved_cost).sum()),
-        "fit": fit,
+        "fit": lost(instance, found, np.zeros(instance.frames))[1],
         "loss": loss_bound(instance, found.rounds[0], dict(spec.settings)["accuracy"]),
         "frame_ms": _steps(watched.frame_seconds),
         "slot_ms": _steps(watched.slot_seconds),
@@ -209,22 +192,19 @@ def _planned(spec: InstanceSpec, name: str) -> dict[str, Any]:
     lost_requests = found.unserved @ unserved_price(instance)
     total = found.training_cost + found.request_cost + late + lost_requests
     spent = instance.energy_weight * instance.price * found.energy
-    asked = float(instance.requests.sum())
-    rounds = float(instance.rounds.sum())
     return {
         "bound": solved.bound,
         "total": np.cumsum(total).tolist(),
         "energy": np.cumsum(spent).tolist(),
         "task_cost": _by_task_kind(instance, found.rounds, found.missing),
         "request_cost": float(found.request_cost.sum()),
-        **_served(asked, float(found.unserved.sum())),
-        "completion": 1.0 - float(found.missing.sum()) / rounds if rounds else 1.0,
+        **_served(float(instance.requests.sum()), float(found.unserved.sum())),
     }
 
 
-def _served(asked: float, unserved: float) -> dict[str, float]:
-    served = asked - unserved
-    return {"served": served, "served_share": served / asked if asked else 1.0}
+def _served(requests: float, unserved: float) -> dict[str, float]:
+    served = requests - unserved
+    return {"served": served, "served_share": served / requests if requests else 1.0}
 
 
 def _by_task_kind(instance: EdrInstance, rounds: Floats, missing: Floats) -> list[float]:

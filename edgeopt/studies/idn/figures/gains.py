@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,10 +12,10 @@ from edgeopt.studies.figures import PaperFigure, Published, found, lead, means, 
 from edgeopt.studies.figures.drawing import curves, logarithmic
 from edgeopt.studies.figures.reading import Named, by, extreme, monotone, unrolled, where
 from edgeopt.studies.idn.figures.inputs import OPEN, PROFILES, RUNS, spec
-from edgeopt.studies.wording import number, percent
+from edgeopt.studies.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -28,115 +29,133 @@ _TITLES: Final = {
     "sg": "Static greedy",
     "olag": "OLAG",
 }
-"""The policies of the paper, by our names."""
+"""The policies of the paper."""
 
 _ALPHAS: Final = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-_WEIGHT: Final = "alpha, weight of inaccuracy (ms per percent)"
-_MEANS: Final = "Means over drawn instances; bands are their 95 % intervals."
+_AXES: Final = {"alpha": "alpha (ms per percent)", "rate": "requests per second"}
+_GAIN: Final = {"value": "gain per request, NTAG (ms)"}
+_COSTS: Final = {"latency": "latency of a request (ms)", "inaccuracy": "inaccuracy (%)"}
+_HEADINGS: Final = {
+    "popularity": "Popularity", "rate": "Requests per second", "policy": "Policy",
+    "alpha": "alpha", "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)",
+    "value": "NTAG (ms)",
+}  # fmt: skip
 
 
 def _cells(
     quick: bool,
-    over: dict[str, Sequence[Any]],
-    policies: Collection[str] = _TITLES,
-    few: slice = slice(None),
+    over: Mapping[str, Sequence[Any]],
+    policies: Collection[str],
+    few: slice = slice(1, None, 2),
     topology: int = 1,
     reading: Any = None,
     **settings: Any,
 ) -> list[Cell]:
-    """List the cells of a sweep, `few` of the last parameter's values for a first look."""
-    last = list(over)[-1:]
-    taken = {**over, **{name: over[name][few] for name in last if quick}}
+    """List the cells of a sweep; a quick run takes `few` values of the last parameter."""
+    taken = {**over, **{name: over[name][few] for name in list(over)[-1:] if quick}}
     seeds = range(1 if topology == 2 else 2 if quick else 5)
     at = partial(spec, quick, topology=topology, **settings)
     return swept("idn", at, policies, taken, seeds, runs=RUNS, reading=reading)
 
 
-_EVERY_SECOND: Final = slice(1, None, 2)
+def _figure(
+    number: str,
+    title: str,
+    over: Mapping[str, Sequence[Any]],
+    metrics: Mapping[str, str],
+    takeaway: Callable[[pd.DataFrame], str],
+    published: Sequence[Published],
+    *,
+    policies: Mapping[str, str] = _TITLES,
+    look: Mapping[str, Any] = MappingProxyType({}),
+    caveats: Sequence[str] = OPEN,
+    caption: str = "Means over drawn instances; bands are their 95 % intervals.",
+    **settings: Any,
+) -> PaperFigure:
+    """Return the figure of a sweep: curves over its last parameter."""
+    *others, last = over
+    by = (*others, "policy", last)
+    axes = {"x": last, "xlabel": _AXES[last], "metrics": metrics, "titles": policies}
+    return PaperFigure(
+        number=number,
+        title=title,
+        cells=partial(_cells, over=over, policies=policies, **settings),
+        rows=partial(means, metrics=tuple(metrics), by=by),
+        columns={name: one for name, one in _HEADINGS.items() if name in (*by, *metrics)},
+        draw=partial(curves, **{**axes, **look}),
+        takeaway=takeaway,
+        published=published,
+        caveats=caveats,
+        caption=caption,
+    )
 
-FIGURE_6 = PaperFigure(
-    number="6",
-    title="latency and inaccuracy under INFIDA over the weight of accuracy, topology I",
-    cells=partial(
-        _cells, over={"rate": (7500.0,), "alpha": (0.1, *_ALPHAS)}, policies=["infida"],
-        few=_EVERY_SECOND,
+
+_FIGURE_6: Final = _figure(
+    "6",
+    "latency and inaccuracy of INFIDA over the weight of accuracy, topology I",
+    {"rate": (7500.0,), "alpha": (0.1, *_ALPHAS)},
+    _COSTS,
+    said(
+        "INFIDA serves requests in {fast:3} ms with {rough:3} % inaccuracy at the smallest alpha, "
+        "in {slow:3} ms with {fine:3} % at the largest",
+        fast=found("latency", alpha=min), rough=found("inaccuracy", alpha=min),
+        slow=found("latency", alpha=max), fine=found("inaccuracy", alpha=max),
     ),
-    rows=partial(means, metrics=("latency", "inaccuracy"), by=("rate", "policy", "alpha")),
-    columns={"alpha": "alpha", "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)"},
-    draw=partial(
-        curves, x="alpha", xlabel="alpha (ms per percent)", titles={"infida": "INFIDA"},
-        metrics={"latency": "latency of a request (ms)", "inaccuracy": "inaccuracy (%)"},
-    ),
-    takeaway=said(
-        "INFIDA serves requests in {fast:3} ms at {rough:3} % inaccuracy with the smallest alpha, "
-        "in {slow:3} ms at {fine:3} % with the largest",
-        fast=found("latency", alpha=min),
-        rough=found("inaccuracy", alpha=min),
-        slow=found("latency", alpha=max),
-        fine=found("inaccuracy", alpha=max),
-    ),
-    published=[
+    [
         Published("latency (ms) rises with alpha", "yes", monotone("rises", "alpha", "latency")),
         Published("inaccuracy (%) falls as alpha grows", "yes",
-                monotone("falls", "alpha", "inaccuracy")),
+                  monotone("falls", "alpha", "inaccuracy")),
         Published(
             "latency (ms) at the smallest alpha", "a few",
             lambda rows: found("latency", alpha=min)(rows).value,
-            why="The paper says so of alpha near 0; the smallest here is 0.1, in a quick look 0.5.",
+            why="The paper says so of alpha near 0; the smallest here is 0.1, in a quick run 0.5.",
         ),
     ],
+    policies={"infida": "INFIDA"},
     caveats=OPEN[:2],
-    caption=_MEANS,
 )  # fmt: skip
 
 
 def _offline_ahead(rows: pd.DataFrame) -> str:
     wide = rows.pivot_table(index="alpha", columns="policy", values="value")
     worst = float((wide["infida-offline"] / wide["sg"] - 1.0).min())
-    return f"{'yes' if worst >= 0 else 'no'}: {percent(worst, 2)} at the least"
+    return f"{'yes' if worst >= 0 else 'no'}: at least {percent(worst, 2)}"
 
 
 def _figure_7(part: str, topology: int, name: str) -> PaperFigure:
-    return PaperFigure(
-        number=f"7{part}",
-        title=f"gain over the weight of accuracy, {name}, sliding popularity",
-        cells=partial(
-            _cells, over={"alpha": _ALPHAS}, few=_EVERY_SECOND, topology=topology,
-            popularity="sliding",
-        ),
-        rows=partial(means, metrics=("value",), by=("policy", "alpha")),
-        columns={"policy": "Policy", "alpha": "alpha", "value": "NTAG (ms)"},
-        draw=partial(
-            curves, x="alpha", metrics={"value": "gain per request, NTAG (ms)"}, xlabel=_WEIGHT,
-            titles=_TITLES,
-        ),
-        takeaway=said(
-            "A request gains most, {first:3} ms, with {first.title} at the smallest alpha, and "
-            "{last:3} ms with {last.title} at the largest, where {least.title} comes to {least:3}",
+    falling = {
+        title: monotone("falls", "alpha", "value", policy=policy)
+        for policy, title in _TITLES.items()
+    }
+    return _figure(
+        f"7{part}",
+        f"gain over the weight of accuracy, {name}, sliding popularity",
+        {"alpha": _ALPHAS},
+        _GAIN,
+        said(
+            "At the smallest alpha {first.title} gains most, {first:3} ms per request; at the "
+            "largest {last.title} gains most, {last:3} ms, and {least.title} least, {least:3} ms",
             first=extreme("max", "value", _TITLES, alpha=min),
             last=extreme("max", "value", _TITLES, alpha=max),
             least=extreme("min", "value", _TITLES, alpha=max),
         ),
-        published=[
-            *(
-                Published(f"{title}: NTAG (ms) falls as alpha grows", "yes",
-                        monotone("falls", "alpha", "value", policy=policy))
-                for policy, title in _TITLES.items()
-            ),
+        [
+            *(Published(f"{title}: NTAG (ms) falls as alpha grows", "yes", reader)
+              for title, reader in falling.items()),
             Published(
                 "INFIDA offline ahead of static greedy at every alpha", "yes", _offline_ahead,
-                why="One rounding of a fractional placement against a placement that is chosen "
-                "whole: which is better depends on the step and the number of iterations, which "
-                "are not given.",
+                why="INFIDA offline rounds a fractional placement once, static greedy chooses a "
+                "whole one; which is better depends on the step and the number of iterations, "
+                "which the paper does not give.",
             ),
         ],
-        caveats=OPEN,
-        caption=_MEANS,
+        topology=topology,
+        popularity="sliding",
     )  # fmt: skip
 
 
 _EVERY: Final = {f"infida+every{slots}": f"INFIDA, every {slots} slots" for slots in (4, 8, 16, 32)}
-_REFRESHED: Final = {**_EVERY, "infida+stretching": "INFIDA, rarer and rarer", "olag": "OLAG"}
+_REFRESHED: Final = {**_EVERY, "infida+stretching": "INFIDA, growing period", "olag": "OLAG"}
 _SO_FAR: Final = {"updates": "models fetched per slot, MU (MB)", "gain": "NTAG (ms)"}
 
 
@@ -152,9 +171,8 @@ def so_far(case: Case) -> dict[str, list[float]]:
 
 
 def _slots(table: pd.DataFrame) -> pd.DataFrame:
-    long = unrolled(table, list(_SO_FAR), "slot", ["policy"]).astype(dict.fromkeys(_SO_FAR, float))
-    rows = long.groupby(["policy", "slot"], sort=False).mean().reset_index()
-    return rows.assign(slot=rows["slot"] + 1)
+    long = unrolled(table, list(_SO_FAR), "slot", ["policy"], first=1)
+    return long.groupby(["policy", "slot"], sort=False, as_index=False).mean()
 
 
 def _draw_8(rows: pd.DataFrame) -> Figure:
@@ -164,62 +182,53 @@ def _draw_8(rows: pd.DataFrame) -> Figure:
     return figure
 
 
-def _fewer(rows: pd.DataFrame) -> str:
-    updates = [by("updates", slot=max)(rows)[name] for name in _EVERY]
-    figures = ", ".join(number(value, 3) for value in updates)
-    return f"{'yes' if updates == sorted(updates, reverse=True) else 'no'}: {figures}"
-
-
-def _above_olag(rows: pd.DataFrame) -> str:
-    gain = by("gain", slot=max)(rows)
-    above = [name for name in _EVERY if gain[name] >= gain["olag"]]
-    figures = ", ".join(number(gain[name], 4) for name in _EVERY)
-    return f"{len(above)} of {len(_EVERY)}: {figures}; OLAG {number(gain['olag'], 4)}"
-
-
 _LAST: Final = {"updates": by("updates", slot=max), "gain": by("gain", slot=max)}
 
-FIGURE_8 = PaperFigure(
+_FIGURE_8: Final = PaperFigure(
     number="8",
-    title="model updates and gain over time for several refresh periods, topology I, alpha 1",
+    title="model updates and gain over time by refresh period, topology I, alpha 1",
     cells=partial(_cells, over={}, policies=_REFRESHED, reading=so_far, popularity="sliding"),
     rows=_slots,
     columns={
-        "policy": "Policy", "slot": "Slot", "updates": "MU up to it (MB per slot)",
-        "gain": "NTAG up to it (ms)",
+        "policy": "Policy", "slot": "Slot", "updates": "MU so far (MB per slot)",
+        "gain": "NTAG so far (ms)",
     },
     draw=_draw_8,
     takeaway=said(
-        "New deployments every 32 instead of every 4 slots fetch {updates[infida+every32]:3} "
-        "instead of {updates[infida+every4]:3} MB per slot, and a request gains "
-        "{gain[infida+every32]:3} instead of {gain[infida+every4]:3} ms",
+        "With a refresh every 32 instead of every 4 slots INFIDA fetches "
+        "{updates[infida+every32]:3} instead of {updates[infida+every4]:3} MB per slot and gains "
+        "{gain[infida+every32]:3} instead of {gain[infida+every4]:3} ms per request",
         **_LAST,
     ),
     published=[
-        Published("updates (MB per slot) fall as the period grows from 4 to 32", "yes", _fewer),
+        Published("updates (MB per slot) with periods 4, 8, 16 and 32", "fall as the period grows",
+                  said(", ".join(f"{{updates[{name}]:3}}" for name in _EVERY), **_LAST)),
         Published(
-            "INFIDA above OLAG in the end, whatever the period (gain, ms)", "for every period",
-            _above_olag,
-            why="After each change of popularity a rare refresh serves with an old deployment for "
-            "longer; the paper's horizon is not given.",
+            "gain (ms) with these periods", "above OLAG with every period",
+            said(
+                ", ".join(f"{{gain[{name}]:4}}" for name in _EVERY) + "; OLAG {gain[olag]:4}",
+                **_LAST,
+            ),
+            why="With a longer period an old deployment serves for longer after each change of "
+            "popularity; the paper does not give its horizon.",
         ),
         Published(
-            "a period that stretches from 1 to 32 against a fixed one of 32",
+            "a period that grows from 1 to 32 against a fixed one of 32",
             "the same updates in the end, faster and closer",
             said(
                 "{updates[infida+stretching]:3} against {updates[infida+every32]:3} MB per slot, "
                 "gain {gain[infida+stretching]:4} against {gain[infida+every32]:4} ms",
                 **_LAST,
             ),
-            why="Updates are averaged from the first slot on, so that the many early ones count.",
+            why="Updates are averaged from the first slot on and include the many early ones.",
         ),
     ],
     caveats=(
         *OPEN,
-        "The caption has periods 4, 8 and 16, the text 4, 8 and 32: all of them are here.",
+        "The caption has periods 4, 8 and 16, the text 4, 8 and 32; all of them are shown here.",
     ),
-    caption="Up to each slot: size of the fetched models per slot (left, logarithmic above 10 MB) "
-    "and gain of a request (right), averaged over drawn instances and runs.",
+    caption="Means up to each slot, over drawn instances and runs. Left: size of the fetched "
+    "models per slot, logarithmic above 10 MB. Right: gain per request.",
 )  # fmt: skip
 
 
@@ -232,38 +241,26 @@ def _loss(policy: str, rows: pd.DataFrame) -> float:
 def _most_lost(rows: pd.DataFrame) -> Named:
     losses = {name: _loss(name, rows) for name in _TITLES}
     most = max(losses, key=losses.__getitem__)
-    return Named.of(losses[most], _TITLES[most])
+    return Named(losses[most], _TITLES[most])
 
 
 _LIGHT: Final[dict[str, Any]] = {"popularity": "fixed", "rate": 7083.0}
 
-FIGURE_9 = PaperFigure(
-    number="9",
-    title="gain under growing load, topology I, alpha 1",
-    cells=partial(
-        _cells, few=slice(None, None, 4),
-        over={"popularity": list(PROFILES), "rate": (7083.0, 7500.0, 8333.0, 9167.0, 10000.0)},
+_FIGURE_9: Final = _figure(
+    "9",
+    "gain under growing load, topology I, alpha 1",
+    {"popularity": list(PROFILES), "rate": (7083.0, 7500.0, 8333.0, 9167.0, 10000.0)},
+    _GAIN,
+    said(
+        "At fixed popularity and the lightest load {best.title} gains most, {best:4} ms per "
+        "request; sliding popularity costs {lost.title} most, {lost:%} of its gain",
+        best=extreme("max", "value", _TITLES, **_LIGHT), lost=_most_lost,
     ),
-    rows=partial(means, metrics=("value",), by=("popularity", "policy", "rate")),
-    columns={
-        "popularity": "Popularity", "policy": "Policy", "rate": "Requests per second",
-        "value": "NTAG (ms)",
-    },
-    draw=partial(
-        curves, x="rate", metrics={"value": "gain per request, NTAG (ms)"},
-        xlabel="requests per second", titles=_TITLES, panels=("popularity", PROFILES),
-    ),
-    takeaway=said(
-        "At fixed popularity and the lightest load a request gains most, {best:4} ms, with "
-        "{best.title}; sliding popularity costs {lost.title} most, {lost:%} of its gain",
-        best=extreme("max", "value", _TITLES, **_LIGHT),
-        lost=_most_lost,
-    ),
-    published=[
+    [
         Published(
             "INFIDA above OLAG at 7,083 requests per second, fixed popularity", 0.10,
             lead("value", "infida", "olag", **_LIGHT), percent=True,
-            why="With the reading of OLAG that is taken here, it comes close to INFIDA.",
+            why="OLAG as read here comes close to INFIDA.",
         ),
         Published(
             "INFIDA against INFIDA offline at 7,083 requests per second, fixed popularity",
@@ -274,14 +271,15 @@ FIGURE_9 = PaperFigure(
         Published(
             "loss of static greedy when popularity slides", 0.30, partial(_loss, "sg"),
             percent=True,
-            why="What it plans for is taken to be the demand of all slots, as in equation (14).",
+            why="Static greedy plans here for the demand of all slots, as in equation (14).",
         ),
     ],
     caveats=(
         *OPEN,
-        "The text says 7,500 requests per second by default, the figure begins at 7,083.",
+        "The text gives 7,500 requests per second as the default; the figure begins at 7,083.",
     ),
-    caption=_MEANS,
+    few=slice(None, None, 4),
+    look={"panels": ("popularity", PROFILES)},
 )  # fmt: skip
 
 _RATES: Final = {rate: f"{rate:,.0f} requests per second" for rate in (7500.0, 10000.0)}
@@ -297,55 +295,49 @@ def _cheapest(rate: float, rows: pd.DataFrame) -> str:
     first = wide[["infida", "infida-offline"]].min(axis=1)
     others = wide[["sg", "olag"]].min(axis=1)
     worst, count = float((first / others - 1.0).max()), int((first <= others).sum())
-    return f"at {count} of {len(wide)} values of alpha; {100 * worst:+.1f} % at the worst"
+    return f"at {count} of {len(wide)} values of alpha; at worst {100 * worst:+.1f} %"
 
 
 def _mean_costs(rows: pd.DataFrame) -> str:
     total = means(_costs(rows), ("cost",), ("policy",))
     return said(
-        "{best.title} serves requests at the least mean cost, latency plus alpha times inaccuracy: "
-        "{best:4} ms; {worst.title} at the highest, {worst:4} ms",
+        "The mean cost, latency plus alpha times inaccuracy, is lowest with {best.title}, {best:4} "
+        "ms, and highest with {worst.title}, {worst:4} ms",
         best=extreme("min", "cost", _TITLES),
         worst=extreme("max", "cost", _TITLES),
     )(total)
 
 
-FIGURE_10 = PaperFigure(
-    number="10",
-    title="latency against inaccuracy under two loads, topology II, fixed popularity",
-    cells=partial(
-        _cells, over={"rate": list(_RATES), "alpha": _ALPHAS}, few=_EVERY_SECOND, topology=2
-    ),
-    rows=FIGURE_6.rows,
-    columns={
-        "rate": "Requests per second", "policy": "Policy", "alpha": "alpha",
-        "latency": "Latency (ms)", "inaccuracy": "Inaccuracy (%)",
-    },
-    draw=partial(
-        curves, x="latency", metrics={"inaccuracy": "inaccuracy (%)"},
-        xlabel="latency of a request (ms)", titles=_TITLES, panels=("rate", _RATES), along="alpha",
-    ),
-    takeaway=_mean_costs,
-    published=[
+_FIGURE_10: Final = _figure(
+    "10",
+    "latency against inaccuracy under two loads, topology II, fixed popularity",
+    {"rate": list(_RATES), "alpha": _ALPHAS},
+    _COSTS,
+    _mean_costs,
+    [
         Published(
             f"INFIDA, online or offline, is the cheapest at {name}", "at every alpha",
             partial(_cheapest, rate),
             why="The paper says lowest latency and inaccuracy; at one alpha only their weighted "
-            "sum can be compared.",
+            "sum is comparable.",
         )
         for rate, name in _RATES.items()
     ],
-    caveats=OPEN,
-    caption="One mark per weight alpha; along a curve it grows towards the right. Means over drawn "
+    look={
+        "x": "latency", "xlabel": _COSTS["latency"], "along": "alpha", "panels": ("rate", _RATES),
+        "metrics": {"inaccuracy": _COSTS["inaccuracy"]},
+    },
+    caption="One mark per weight alpha, which grows along a curve to the right. Means over drawn "
     "instances.",
+    topology=2,
 )  # fmt: skip
 
 FIGURES: Final = (
-    FIGURE_6,
+    _FIGURE_6,
     _figure_7("a", 1, "topology I"),
     _figure_7("b", 2, "topology II"),
-    FIGURE_8,
-    FIGURE_9,
-    FIGURE_10,
+    _FIGURE_8,
+    _FIGURE_9,
+    _FIGURE_10,
 )
 """In the order of the paper."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from edgeopt.studies.tapfinger.figures.figures import FIGURES
-from edgeopt.studies.tapfinger.figures.long import FIGURE_10
-from edgeopt.studies.tapfinger.figures.measured import FIGURE_2, FIGURE_4, FIGURE_7, TABLE_II
+from edgeopt.studies.tapfinger.figures import completion, measured
 
 __all__ = ["PAPER_FIGURES"]
 
-PAPER_FIGURES = (
-    FIGURE_2, FIGURE_4, TABLE_II, *FIGURES[:3], FIGURE_7, *FIGURES[3:6], FIGURE_10, *FIGURES[6:],
+_ORDER = (
+    "2", "4", "II", "5ab", "5cd", "6", "7", "8", "9ab", "9cd", "10", "11", "12", "13", "14", "15",
 )  # fmt: skip
+
+PAPER_FIGURES = tuple(
+    sorted(
+        (*measured.FIGURES, *completion.FIGURES),
+        key=lambda one: _ORDER.index(one.number),
+    )
+)
 """In the order of the paper."""

@@ -17,33 +17,33 @@ TITLES = {"balance": "Balance", "random": "Random balance", "timer": "Timer", "a
 
 
 def _cells(quick: bool) -> list[Cell]:
-    def drawn(seed: int, burst: int) -> InstanceSpec:
+    def spec(seed: int, burst: int) -> InstanceSpec:
         return InstanceSpec.of(generate, burst=burst, slots=60 if quick else 300, rng=seed)
 
     over = {"burst": (1, 20) if quick else (1, 2, 5, 10, 20, 40)}
-    return swept("sixth", drawn, TITLES, over, range(4 if quick else 10), runs=10)
+    return swept("sixth", spec, TITLES, over, range(4 if quick else 10), runs=10)
 
 
 WORST = overall("max", "ratio", policy="balance")
 
 FIGURE_1 = PaperFigure(
     number="1",
-    title="cost over the optimum as bursts grow",
+    title="cost in terms of the optimum over the size of bursts",
     cells=_cells,
     rows=partial(means, metrics=("ratio",), by=("burst", "policy")),
-    columns={"burst": "Burst", "policy": "Policy", "ratio": "Cost over OPT"},
+    columns={"burst": "Burst", "policy": "Policy", "ratio": "Cost / OPT"},
     draw=partial(
-        curves, x="burst", metrics={"ratio": "cost over the optimum"},
-        xlabel="requests of a burst", titles=TITLES,
+        curves, x="burst", metrics={"ratio": "cost / optimal cost"},
+        xlabel="requests per burst", titles=TITLES,
     ),
     takeaway=said(
-        "Balance pays at most {worst:4} times the optimum in the mean, Timer up to {timer:4} times",
+        "Balance costs at most {worst:4} times the optimum on average, Timer up to {timer:4} times",
         worst=WORST,
         timer=overall("max", "ratio", policy="timer"),
     ),
     published=[Published("Balance, worst mean ratio", "at most 2", WORST)],
-    caveats=["The ratio 2 is proven for the worst day; these days are drawn."],
-    caption="Means over drawn days, with 95 % intervals.",
+    caveats=["The ratio 2 is proven for the worst day; the days here are drawn."],
+    caption="Means over drawn days; bands are 95 % intervals.",
 )  # fmt: skip
 
 PAPER_FIGURES = (FIGURE_1,)

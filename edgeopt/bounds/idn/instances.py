@@ -1,4 +1,4 @@
-"""The smallest networks that refute a printed statement, or show how far a true one reaches.
+"""The instances of IDN's claims: counterexamples and drawn ones; `spaces` has those of a search.
 
 Numbers in the docstrings are exact; nodes, models and all indices count from 0. Unless said
 otherwise node 0 is at the edge and chooses what to host, node 1 is the cloud and hosts the
@@ -7,13 +7,17 @@ repository models, every type goes from 0 to 1, and one request of each type arr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from edgeopt.bounds.idn.evaluation import Adversary
+from edgeopt.bounds.idn.evaluation import Adversary, adversary, free
+from edgeopt.bounds.idn.law import Knapsack
+from edgeopt.bounds.paper import each, hashed, one
 from edgeopt.instances.idn import IdnInstance
-from edgeopt.instances.idn.named_instances import crowded_out
+from edgeopt.instances.idn.named_instances import adversarial, crowded_out, small
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +41,7 @@ def shelf(
     top = float(max(gains))
     cost = np.full((width, nodes + 1, width), top)
     cost[:, :nodes] -= np.diag(gains)[:, None, :]
-    return _row(
+    return edge_row(
         size=sizes,
         task=np.arange(width),
         repository=np.ones(width, dtype=bool),
@@ -49,21 +53,28 @@ def shelf(
     )
 
 
+def _one_task(
+    cost: Sequence[Sequence[float]], repository: Sequence[bool], *, budget: float, requests: int
+) -> IdnInstance:
+    """Let models of 1 MB serve the same task, at the edge and in the cloud; cost [2, M]."""
+    return edge_row(
+        size=np.ones(len(repository)),
+        task=np.zeros(len(repository), dtype=int),
+        repository=repository,
+        request_task=[0],
+        cost=[cost],
+        budget=budget,
+        requests=[[requests]],
+    )
+
+
 def starved_repository() -> Adversary:
     """Ten requests, a model at the edge for 8 of them, and a repository cut down to 4.
 
     Costs are 1 at the edge and 3 in the cloud. The repository alone serves 4 requests for 12; with
     the model 8 + 2 x 3 = 14 is spent, a gain (13) of -2. The ranked form (16) is (3 - 1) x 8 = 16.
     """
-    instance = _row(
-        size=[1],
-        task=[0],
-        repository=[True],
-        request_task=[0],
-        cost=[[[1.0], [3.0]]],
-        budget=0.5,
-        requests=[[10]],
-    )
+    instance = _one_task([[1.0], [3.0]], [True], budget=0.5, requests=10)
     return _chosen(instance, {(0, 0): 8, (1, 0): 4}, [[1], [1]], [[0], [1]])
 
 
@@ -73,15 +84,7 @@ def two_half_repositories() -> Adversary:
     Costs are 1 at the edge, 5 and 6 in the cloud. Gains (13) and (16) are 4 x 2 + 1 x 2 = 10; the
     form (118) sees 4 x 2 = 8, since the second repository model is hidden behind the first.
     """
-    instance = _row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, True],
-        request_task=[0],
-        cost=[[[1.0, 7.0], [5.0, 6.0]]],
-        budget=1,
-        requests=[[10]],
-    )
+    instance = _one_task([[1.0, 7.0], [5.0, 6.0]], [True, True], budget=1, requests=10)
     return _chosen(instance, {(0, 0): 2, (1, 0): 5, (1, 1): 5}, [[1, 0], [1, 1]])
 
 
@@ -91,15 +94,7 @@ def cheap_half_repository() -> Adversary:
     A model at the edge takes all at 1.5: gains (13) and (16) are 2.5. The form (118) is 0, because
     the first repository model leaves no rank uncovered.
     """
-    instance = _row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, True],
-        request_task=[0],
-        cost=[[[1.5, 3.0], [1.0, 2.0]]],
-        budget=1,
-        requests=[[10]],
-    )
+    instance = _one_task([[1.5, 3.0], [1.0, 2.0]], [True, True], budget=1, requests=10)
     return _chosen(instance, {(0, 0): 10, (1, 0): 5, (1, 1): 10}, [[1, 0], [1, 1]])
 
 
@@ -110,15 +105,7 @@ def nearly_whole_repository() -> Adversary:
     is min(1, 0.1 x 10) = 1, but drawn with probability 0.1 the model serves the one request left:
     the expected gain is 0.1.
     """
-    instance = _row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, True],
-        request_task=[0],
-        cost=[[[2.0, 4.0], [1.0, 3.0]]],
-        budget=0.1,
-        requests=[[10]],
-    )
+    instance = _one_task([[2.0, 4.0], [1.0, 3.0]], [True, True], budget=0.1, requests=10)
     return _chosen(instance, {(0, 0): 10, (1, 0): 9, (1, 1): 10}, [[0.1, 0], [1, 1]])
 
 
@@ -128,15 +115,7 @@ def unneeded_model() -> Adversary:
     The first closes the demand, so the worst needed cost is 1 and the supergradient 0. Equation
     (19) debits the second model with 1 - 2 = -1.
     """
-    instance = _row(
-        size=[1, 1],
-        task=[0, 0],
-        repository=[True, False],
-        request_task=[0],
-        cost=[[[1.0, 2.0], [3.0, 3.0]]],
-        budget=1.5,
-        requests=[[1]],
-    )
+    instance = _one_task([[1.0, 2.0], [3.0, 3.0]], [True, False], budget=1.5, requests=1)
     return _chosen(instance, {}, [[1, 0.5], [1, 0]])
 
 
@@ -145,15 +124,7 @@ def dear_model() -> IdnInstance:
 
     Costs spread by 7, but nothing can be saved: the cost gap is 0.
     """
-    return _row(
-        size=[1],
-        task=[0],
-        repository=[True],
-        request_task=[0],
-        cost=[[[10.0], [3.0]]],
-        budget=0.5,
-        requests=[[1]],
-    )
+    return _one_task([[10.0], [3.0]], [True], budget=0.5, requests=1)
 
 
 def one_model() -> Adversary:
@@ -177,8 +148,8 @@ def two_shelves() -> IdnInstance:
 def two_large_models() -> Adversary:
     """Hold two models of 3 MB and gain 1 under 5 MB of budget, both with fraction 5/6.
 
-    One of them is settled, the other left over: dropping it leaves a gain of 1, less than (1 - 1/e)
-    x 5/3 = 1.054.
+    One of them becomes whole, the other stays fractional: dropping that leaves a gain of 1, less
+    than (1 - 1/e) x 5/3 = 1.054.
     """
     return _chosen(shelf([3, 3], [1, 1], 5), {}, [[5 / 6, 5 / 6], [1, 1]])
 
@@ -187,7 +158,7 @@ def large_leftover(eps: float = 0.01) -> Adversary:
     """Fix the best fractional allocation of `crowded_out`, (1, 1 - eps).
 
     Dropping what is left over leaves the small model with its gain of 2 eps, and nothing fits
-    beside it; the larger model alone gains 1.
+    next to it; the larger model alone gains 1.
     """
     return _chosen(crowded_out(eps), {}, [[1, 1 - eps], [1, 0], [0, 1]])
 
@@ -198,7 +169,7 @@ def roomy_node() -> IdnInstance:
 
 
 def tight_repository() -> IdnInstance:
-    """Two models of 1 MB; the cloud hosts one of them and has room for no more."""
+    """Two models of 1 MB; the cloud hosts one of them and no more fits."""
     instance = unneeded_model().instance
     return instance.replace(budget=np.array([1.5, 1.0]))
 
@@ -213,7 +184,7 @@ def oversized_model() -> Adversary:
     return _chosen(shelf([2], [1], 1), {}, [[0.5], [1]])
 
 
-def _row(
+def edge_row(
     *,
     size: ArrayLike,
     task: ArrayLike,
@@ -224,8 +195,12 @@ def _row(
     requests: ArrayLike,
     capacity: float = PLENTY,
     nodes: int = 1,
+    cloud: float = np.inf,
 ) -> IdnInstance:
-    """Line up edge nodes before the cloud; cost [R, nodes + 1, M], the same sizes everywhere."""
+    """Line up edge nodes before the cloud; cost [R, nodes + 1, M], the same sizes everywhere.
+
+    Budgets are those of an edge node and of the cloud.
+    """
     width = np.shape(size)[0]
     everywhere = np.ones((nodes + 1, 1))
     permanent = np.zeros((nodes + 1, width), dtype=bool)
@@ -239,7 +214,7 @@ def _row(
         capacity=limit,
         accuracy=np.full(width, 100.0),
         task=np.asarray(task),
-        budget=np.append(np.full(nodes, float(budget)), np.inf),
+        budget=np.append(np.full(nodes, float(budget)), cloud),
         repository=permanent,
         request_task=np.asarray(request_task),
         path=np.tile(np.arange(nodes + 1), (np.shape(request_task)[0], 1)),
@@ -259,3 +234,97 @@ def _chosen(
     for (node, model), amount in potential.items():
         chosen[:, (ranking.node == node) & (ranking.model == model)] = amount
     return Adversary(instance, chosen, np.array(allocations, dtype=float))
+
+
+DRAWN = each(small, range(8))
+"""Random networks whose allocations can be enumerated."""
+
+
+def fitting(seed: int) -> IdnInstance:
+    """Return a random network whose budgets hold every model alone."""
+    network = small(seed)
+    choice = free(network)
+    largest = np.where(choice, network.size.max(axis=1), 0)
+    return network.replace(budget=np.maximum(network.budget, largest))
+
+
+def long(seed: int, slots: int) -> Adversary:
+    """Return a random network whose few slots come again and again."""
+    few = adversary(small(seed))
+    order = np.arange(slots) % few.instance.horizon
+    return Adversary(
+        few.instance.replace(requests=few.instance.requests[order]), few.potential[order]
+    )
+
+
+def one_node(seed: int) -> IdnInstance:
+    """Return a random network where only one node has a budget, for about half of the models."""
+    network = small(seed)
+    v = int(np.flatnonzero(~network.pinned)[0])
+    budget = np.where(network.pinned, network.budget, 0.0)
+    budget[v] = np.ceil(network.size[v].sum() / 2)
+    return network.replace(budget=budget)
+
+
+FITTING = each(fitting, range(6))
+"""Random networks where no model is larger than a budget."""
+
+ONE_NODE = each(one_node, range(6))
+"""Random networks with a single knapsack."""
+
+EXPERTS = {**one(adversarial, horizon=400, tasks=2), **one(adversarial, horizon=400, tasks=3)}
+"""Prediction with expert advice."""
+
+LONG = each(long, range(2), 1000)
+"""Random networks over a horizon at which the regret bounds say something."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A point to project onto the allocations of one node that fill its budget."""
+
+    point: tuple[float, ...]  # positive numbers, shape [M]
+    size: tuple[float, ...]  # sizes, shape [M]
+    budget: float  # budget, at most the sum of sizes
+
+    def fingerprint(self) -> str:
+        """Return a hash of the numbers."""
+        return hashed(repr((self.point, self.size, self.budget)))
+
+
+def capped_entry() -> Projection:
+    """Four entries of which one is capped: (0.2, 0.9, 3, 0.05), sizes 1 to 4, budget 5.
+
+    The result is (2/11, 9/11, 1, 1/22).
+    """
+    return Projection((0.2, 0.9, 3.0, 0.05), (1.0, 2.0, 3.0, 4.0), 5.0)
+
+
+def whole_catalogue() -> Projection:
+    """Two entries and a budget for both: the result is (1, 1), and Algorithm 2 accepts no k."""
+    return Projection((0.2, 0.9), (1.0, 2.0), 3.0)
+
+
+def tied() -> Projection:
+    """Entries 0.2, 0.5 and 0.5 of unit size under a budget of 2.4; the result is (0.4, 1, 1).
+
+    Exactly, k = 1 has the multiplier (2.4 - 2) / 0.2 = 2 and 0.5 x 2 = 1 passes line 4. In floating
+    point 2.4 - 2 falls short of 0.4, the product stays below 1 and the second inequality fails; at
+    k = 2 the two inequalities contradict each other, at k = 3 the first one fails.
+    """
+    return Projection((0.2, 0.5, 0.5), (1.0, 1.0, 1.0), 2.4)
+
+
+def hand_checked() -> Knapsack:
+    """Three entries whose law is easily found by hand: (1/2, 1/3, 3/4), sizes 2, 3, 4."""
+    return Knapsack.of([Fraction(1, 2), Fraction(1, 3), Fraction(3, 4)], [2, 3, 4])
+
+
+def thirds() -> Knapsack:
+    """Three entries 2/3 of unit size, which fill a budget of 2.
+
+    With one uniform per item the uniform of item 0 decides twice: items 0 and 1 go to (1, 1/3) or
+    (1/3, 1) as it is below 1/2 or not, and in the second case it is never below 1/3 again. So the
+    marginals become 1/2, 2/3 and 5/6.
+    """
+    return Knapsack.of([Fraction(2, 3)] * 3, [1, 1, 1])

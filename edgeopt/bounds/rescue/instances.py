@@ -1,4 +1,4 @@
-"""The smallest instances that refute a printed statement, or show how far a true one reaches.
+"""The instances of RESCUE's claims: counterexamples, drawn ones, and the spaces of a search.
 
 Numbers in the docstrings are exact. Slots and all indices count from 0. Unless said otherwise
 there is one server of capacity 1 TMAC per slot, one service profile and no reserved task, and
@@ -7,16 +7,17 @@ profits do not depend on the duration of the run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from edgeopt.bounds.named import ParameterSpace, kept, one
-from edgeopt.bounds.rescue import counterexamples
+from edgeopt.bounds.paper import each, one
+from edgeopt.bounds.search.space import Parameter, ParameterSpace, row, values
 from edgeopt.instances.rescue import RescueInstance, ReservedTasks, generate, small, tight
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -78,8 +79,8 @@ def two_plans() -> RescueInstance:
 def clairvoyant_gap() -> RescueInstance:
     """Two certain tasks of profits 1 and 2; the first runs one or two slots, equally likely.
 
-    OPT(LP) = 2. Who knows the duration of the first run takes both tasks when it is short and
-    earns 2.5.
+    OPT(LP) = 2. A scheduler that knows the duration of the first run takes both tasks when it is
+    short and earns 2.5.
     """
     return _one_server(arrival=[[1], [1]], profit=[[1], [2]], duration=[0.5, 0.5])
 
@@ -87,8 +88,8 @@ def clairvoyant_gap() -> RescueInstance:
 def rare_long_runs(slots: int = 8) -> RescueInstance:
     """Offer a certain task of profit 1 in every slot; runs last one slot or all, equally likely.
 
-    OPT(LP) < 2 however many slots there are, since every run may block all that follow. Who knows
-    the durations takes the short runs and earns at least slots / 2.
+    OPT(LP) < 2 however many slots there are, since every run may block all that follow. A
+    scheduler that knows the durations takes the short runs and earns at least slots / 2.
     """
     law = np.zeros(slots)
     law[[0, -1]] = 0.5
@@ -130,10 +131,10 @@ def reserved_budget(epsilon: float = 0.01, delta: float = 0.01) -> RescueInstanc
 
 
 def split_tolerance() -> RescueInstance:
-    """Let a reserved task need 5e-8 TMAC more than one of its two slots, beside a certain task.
+    """Let a reserved task need 5e-8 TMAC more than one of its two slots, and a certain task arrive.
 
     With the guard's tolerance 1e-9 the run of profit 1 is unsafe and the LP that forbids unsafe
-    runs is worth 0. Who starts it all the same leaves 5e-8 TMAC unserved, less than the 1e-7 at
+    runs is worth 0. A policy that starts it leaves 5e-8 TMAC unserved, less than the 1e-7 at
     which a reserved task counts as failed, and earns 1: the forbidding LP bounds only policies
     judged with its own tolerance.
     """
@@ -157,7 +158,7 @@ def late_run() -> RescueInstance:
 def outlasting_run(beyond: Literal["hold", "drop"] = "hold") -> RescueInstance:
     """One slot, one certain task of profit 1 whose run lasts two slots.
 
-    Equation (4) sees no future after the last slot, equation (1) still counts the whole run.
+    Equation (4) has no value after the last slot, equation (1) counts the whole run.
     OPT(LP) is 1 when the run may end after the horizon and 0 when its profit is dropped.
     """
     return _one_server(arrival=[[1]], profit=[[1]], duration=[0, 1], beyond=beyond)
@@ -173,19 +174,13 @@ def _one_server(
     beyond: Literal["hold", "drop"] = "hold",
 ) -> RescueInstance:
     """Build an instance of one server and one profile; profit [T, J] or [T, J, 1, 1, D]."""
-    chances = np.asarray(arrival, dtype=float)
-    gains = np.asarray(profit, dtype=float)
+    chances, gains = np.asarray(arrival, dtype=float), np.asarray(profit, dtype=float)
     if gains.ndim == 2:
         gains = gains[:, :, None, None, None]
     tasks = ReservedTasks.none()
     if reserved is not None:
-        start, end, demand = reserved
-        tasks = ReservedTasks(
-            server=np.array([0]),
-            start=np.array([start]),
-            end=np.array([end]),
-            demand=np.array([demand]),
-        )
+        start, end, demand = (np.array([value]) for value in reserved)
+        tasks = ReservedTasks(server=np.array([0]), start=start, end=end, demand=demand)
     return RescueInstance(
         arrival=chances,
         duration=np.asarray(duration, dtype=float)[None, :],
@@ -197,37 +192,177 @@ def _one_server(
     )
 
 
-TIGHT: ParameterSpace = {
-    name: build for e in (0.5, 0.1, 0.01) for name, build in one(tight, e).items()
-}
+TIGHT = each(tight, (0.5, 0.1, 0.01))
 """The instances of Theorem 2."""
 
-DRAWN: ParameterSpace = {f"small({seed})": kept(small, seed) for seed in range(10)}
+DRAWN = each(small, range(10))
 """Random instances that can be enumerated."""
 
-TINY: ParameterSpace = {**one(tight, 0.1), **one(counterexamples.half_routed), **DRAWN}
+TINY = {**one(tight, 0.1), **one(half_routed), **DRAWN}
 """Enumerable instances with exclusive arrivals."""
 
-INDEPENDENT: ParameterSpace = {
-    **one(counterexamples.independent_arrivals, 0.01, 0.01),
-    **one(counterexamples.contested_slot),
-    **{
-        f"small({seed}, arrivals=independent)": kept(small, seed, arrivals="independent")
-        for seed in range(10)
-    },
+INDEPENDENT = {
+    **one(independent_arrivals, 0.01, 0.01),
+    **one(contested_slot),
+    **each(small, range(10), arrivals="independent"),
 }
 """Enumerable instances with independent arrivals."""
 
-RESERVED: ParameterSpace = {
-    **one(counterexamples.risky_run, 0.1),
-    **one(counterexamples.reserved_budget, 0.01, 0.01),
-    **DRAWN,
-}
+RESERVED = {**one(risky_run, 0.1), **one(reserved_budget, 0.01, 0.01), **DRAWN}
 """Enumerable instances, most of them with reserved tasks."""
 
-PAPER_SETTING: ParameterSpace = {
-    "generate(servers=2, devices=4, profiles=3, horizon=24, reserved=4)": kept(
-        generate, servers=2, devices=4, profiles=3, horizon=24, reserved=4
-    )
-}
+PAPER_SETTING = one(generate, servers=2, devices=4, profiles=3, horizon=24, reserved=4)
 """One instance in the setting of the paper's evaluation, small enough to solve at once."""
+
+
+@dataclass(frozen=True)
+class ReservedLoad:
+    """Reserved tasks and servers alone, which need not fit together.
+
+    A `RescueInstance` refuses tasks that cannot all be met; this holds what remains of one
+    without that rule.
+    """
+
+    capacity: NDArray[np.float64]  # work that each server does per slot, TMAC, shape [K, T]
+    reserved: ReservedTasks
+
+
+def crowded_window() -> ReservedLoad:
+    """One slot of capacity 1 TMAC and two reserved tasks of 0.6 TMAC in it.
+
+    Each demand fits into its own window, both together do not: a sixth of it has no place in P1.
+    """
+    here = np.array([0, 0])
+    tasks = ReservedTasks(server=here, start=here, end=here, demand=np.array([0.6, 0.6]))
+    return ReservedLoad(np.ones((1, 1)), tasks)
+
+
+def _few_slots(point: Mapping[str, Any]) -> RescueInstance:
+    profit = np.array(values(point, "profit"))
+    return _one_server(
+        arrival=np.array(values(point, "arrival"))[:, None],
+        profit=profit[:, None],
+        duration=[1.0 - point["long"], point["long"]],
+    )
+
+
+def few_slots(slots: int) -> ParameterSpace:
+    """Return the instances of one server, few slots and one profile of one or two slots.
+
+    In every slot the only device sends its task with a probability of its own. A task earns between
+    0.01 and 100.
+    """
+    parameters = (
+        Parameter("long", 0.0, 1.0, simple=1.0),
+        *row("arrival", slots, 0.0, 1.0, simple=1.0),
+        *row("profit", slots, 0.01, 100.0, simple=1.0, log=True),
+    )
+    return ParameterSpace(f"few_slots_{slots}", parameters, _few_slots, RescueInstance)
+
+
+def _two_devices(point: Mapping[str, Any]) -> RescueInstance:
+    independent, arrival = point["independent"] == 1, np.array(values(point, "arrival"))
+    arrival = arrival.reshape(2, 2)
+    if not independent:  # the second device may send as far as the first one does not
+        arrival[:, 1] *= 1.0 - arrival[:, 0]
+    profit = np.array(values(point, "profit")).reshape(2, 2, 1, 1, 1)
+    late = np.array(values(point, "late")).reshape(2, 1, 1, 1)
+    demand = point["demand"]
+    return _one_server(
+        arrival=arrival,
+        profit=np.concatenate([profit, profit * late[:, None]], axis=-1),
+        duration=[1.0 - point["long"], point["long"]],
+        reserved=(point["start"], 1, demand) if demand > 0 else None,
+        arrivals="independent" if independent else "exclusive",
+        beyond="drop" if point["dropped"] else "hold",
+    )
+
+
+TWO_DEVICES = ParameterSpace(
+    "one_server",
+    (
+        Parameter("independent", 0, 1, whole=True),
+        Parameter("dropped", 0, 1, whole=True),
+        Parameter("long", 0.0, 1.0),
+        *row("arrival", 4, 0.0, 1.0),
+        *row("profit", 4, 0.01, 100.0, simple=1.0, log=True),
+        *row("late", 2, 0.0, 1.0, simple=1.0),
+        Parameter("start", 0, 1, whole=True),
+        Parameter("demand", 0.0, 2.0),
+    ),
+    _two_devices,
+    RescueInstance,
+)
+"""Two slots, two devices, runs of one or two slots, perhaps a reserved task; arrivals of both laws.
+
+A run of two slots earns a part of what the task would earn within one, `late`, in each slot.
+"""
+
+
+def _steady(point: Mapping[str, Any]) -> RescueInstance:
+    slots = point["slots"]
+    law = np.zeros(slots)
+    law[0] = 1.0 - point["long"]
+    law[-1] += point["long"]
+    arrival = np.full((slots, 1), point["arrival"])
+    return _one_server(arrival=arrival, profit=np.ones((slots, 1)), duration=law)
+
+
+STEADY = ParameterSpace(
+    "steady",
+    (
+        Parameter("slots", 2, 8, whole=True),
+        Parameter("long", 0.0, 1.0, simple=0.5),
+        Parameter("arrival", 0.0, 1.0, simple=1.0),
+    ),
+    _steady,
+    RescueInstance,
+)
+"""The same task in every slot, with runs that last one slot or all of them."""
+
+
+def _drawn(point: Mapping[str, Any]) -> RescueInstance:
+    return generate(**{"rng" if name == "seed" else name: value for name, value in point.items()})
+
+
+SETTING = ParameterSpace(
+    "drawn",
+    (
+        Parameter("servers", 1, 2, whole=True),
+        Parameter("devices", 1, 2, whole=True),
+        Parameter("profiles", 1, 2, whole=True),
+        Parameter("horizon", 6, 12, whole=True),
+        Parameter("reserved", 0, 2, whole=True),
+        Parameter("seed", 0, 9999, whole=True),
+    ),
+    _drawn,
+    RescueInstance,
+)
+"""Small draws in the paper's setting, with its physical profit."""
+
+
+def _load(point: Mapping[str, Any]) -> ReservedLoad:
+    start, end = np.array(values(point, "start")), np.array(values(point, "last"))
+    tasks = ReservedTasks(
+        server=np.zeros(2, dtype=int),
+        start=np.minimum(start, end),
+        end=np.maximum(start, end),
+        demand=np.array(values(point, "demand")),
+    )
+    return ReservedLoad(np.ones((1, 2)), tasks)
+
+
+LOADS = ParameterSpace(
+    "loads",
+    (
+        *row("start", 2, 0, 1, whole=True),
+        *row("last", 2, 0, 1, whole=True),
+        *row("demand", 2, 0.1, 2.0, simple=1.0),
+    ),
+    _load,
+    ReservedLoad,
+)
+"""Two reserved tasks on a server of two slots, which need not fit together."""
+
+PARAMETER_SPACES = (few_slots(2), few_slots(3), TWO_DEVICES, STEADY, SETTING, LOADS)
+"""In the order in which they are searched."""

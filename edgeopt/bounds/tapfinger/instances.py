@@ -1,4 +1,4 @@
-"""The smallest cases that refute a printed statement about tasks and plans.
+"""The instances of TapFinger's claims: counterexamples and drawn ones; `spaces` has a search's.
 
 Numbers in the docstrings are exact. Tasks arrive in slot 0 at a cluster of their own and weigh 1,
 unless said otherwise.
@@ -6,17 +6,22 @@ unless said otherwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from edgeopt.bounds.named import ParameterSpace, kept
+from edgeopt.bounds.paper import each
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, synthetic_workload
+from edgeopt.instances.tapfinger.laws import progress_gain
 from edgeopt.models.tapfinger import Schedule, SchedulingProblem
+from edgeopt.online.tapfinger import Decision, TapFingerEnvironment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 
 def by_gpus(
@@ -188,19 +193,106 @@ def drawn_instance(seed: int) -> TapFingerInstance:
     )
 
 
-TASKS: ParameterSpace = {f"drawn_tasks({seed})": kept(drawn_tasks, seed) for seed in range(9)}
-"""Random tasks, few enough to try every plan."""
-
-
 def noisy_instance(seed: int) -> TapFingerInstance:
     """Draw an instance with noise."""
     return drawn_instance(seed).replace(noise=(0.05, 0.1, 0.3)[seed % 3])
 
 
-INSTANCES: ParameterSpace = {
-    f"drawn_instance({seed})": kept(drawn_instance, seed) for seed in range(6)
-}
+@dataclass(frozen=True)
+class Rivals:
+    """Clusters that all pick the only task there is, which needs a CPU core and a GPU."""
+
+    score: tuple[float, ...]  # probability with which each cluster picks it, \hat z_{j,n}
+    room: tuple[int, ...]  # GPUs of each cluster, and as many CPU cores
+    # Whether it gives the task its smallest bundle, or nothing; all of them do by default
+    gives: tuple[bool, ...] | None = None
+
+    @property
+    def product(self) -> NDArray[np.float64]:
+        """Numerator of (11), the number of such tasks a cluster has room for being Pr(n)."""
+        return np.asarray(np.array(self.score) * np.array(self.room))
+
+    def winner(
+        self, conflict: Literal["count", "ratio"] = "count", *, pass_on: bool = False
+    ) -> int:
+        """Return which cluster has started the task in the environment, -1 if none has."""
+        clusters, largest = len(self.room), max(self.room) + 1
+        instance = TapFingerInstance(
+            capacity=np.repeat(np.array(self.room)[:, None], 2, axis=1),
+            minimum=np.array([[1, 1]]),
+            speed=np.ones((1, largest, largest)),
+            arrival=np.array([0]),
+            kind=np.array([0]),
+            eligible=np.ones((1, clusters), dtype=bool),
+        )
+        environment = TapFingerEnvironment(instance, conflict=conflict, pass_on=pass_on)
+        gives = np.ones(clusters, dtype=bool) if self.gives is None else np.array(self.gives)
+        bundle = np.repeat(gives[:, None], 2, axis=1).astype(np.int64)
+        decision = Decision(np.zeros(clusters, dtype=np.int64), bundle, np.array(self.score))
+        started = environment.episode(0).act(decision).started
+        return int(np.argmax(started)) if (started >= 0).any() else -1
+
+
+def keen_or_roomy() -> Rivals:
+    """Let one cluster pick a task with probability 0.9 and have room for 1, the other 0.2 and 3.
+
+    The products are 0.9 and 0.6. With exponentials of the room they are 0.9 e and 0.2 e^3.
+    """
+    return Rivals((0.9, 0.2), (1, 3))
+
+
+def empty_handed() -> Rivals:
+    """Let the cluster with more room give nothing, and the other one a bundle."""
+    return Rivals((1.0, 1.0), (1, 2), (True, False))
+
+
+def drawn_rivals(seed: int) -> Rivals:
+    """Draw up to four clusters, half of the time some that give nothing."""
+    draw = np.random.default_rng(seed)
+    clusters = int(draw.integers(1, 5))
+    gives = draw.random(clusters) < 0.6 if seed % 2 else np.ones(clusters, dtype=bool)
+    return Rivals(
+        tuple(draw.uniform(0.05, 1.0, clusters).tolist()),
+        tuple(draw.integers(1, 5, clusters).tolist()),
+        tuple(gives.tolist()),
+    )
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The first task of an instance on cluster 0, without noise."""
+
+    instance: TapFingerInstance
+    # CPU cores and GPUs that it holds in one slot after the other
+    bundles: tuple[tuple[int, int], ...]
+
+    @property
+    def progress(self) -> float:
+        """Progress after the last of these slots."""
+        assert self.instance.slowing is not None
+        kind = int(self.instance.kind[0])
+        done, before = 0.0, self.bundles[0]
+        for bundle in self.bundles:
+            speed = float(self.instance.speed[0, kind, bundle[0], bundle[1]])
+            gain = progress_gain(speed, bool(self.instance.slowing[kind]), min(done, 1.0))
+            done += gain * (1.0 if bundle == before else self.instance.switching)
+            before = bundle
+        return done
+
+
+def five_and_twice_seven() -> Changes:
+    """Let the task of `mixed_bundles` hold 5, 7 and 7 GPUs: 19 GPU-slots in sum.
+
+    With 1 to 7 GPUs all the time it takes 21, 10, 7, 5, 4, 4 and 3 slots: 20 GPU-slots at least.
+    """
+    return Changes(mixed_bundles(), ((2, 5), (2, 7), (2, 7)))
+
+
+TASKS = each(drawn_tasks, range(9))
+"""Random tasks, few enough to try every plan."""
+
+INSTANCES = each(drawn_instance, range(6))
 """Random instances with as few tasks."""
 
-NOISY: ParameterSpace = {f"noisy_instance({seed})": kept(noisy_instance, seed) for seed in range(4)}
+NOISY = each(noisy_instance, range(4))
 """Random instances with noise."""

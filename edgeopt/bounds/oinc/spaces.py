@@ -1,4 +1,4 @@
-"""Families of small OINC problems in which a search may look for tight and false claims."""
+"""The parameter spaces in which a search looks for tight and false claims of OINC."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.oinc.evaluation import Schedule
-from edgeopt.bounds.oinc.modelling import Split
-from edgeopt.bounds.oinc.order import Periods
-from edgeopt.bounds.oinc.theorem2 import Counts, Cut
-from edgeopt.bounds.oinc.urgency import Due
+from edgeopt.bounds.oinc.instances import Counts, Cut, Due, Periods, Split
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.oinc import OincInstance, sequence, small
 from edgeopt.models.oinc.retraining import RetrainingProblem
@@ -207,9 +204,6 @@ WANDERING = ParameterSpace(
 )
 """One device and two sites, whose link is another one in the second slot."""
 
-DRAWN = of_seeds("drawn", small, OincInstance)
-"""Random instances whose plans can be enumerated."""
-
 
 def _cut(point: Mapping[str, Any]) -> Cut:
     return Cut(_jobs(point), point["slots"])
@@ -218,5 +212,15 @@ def _cut(point: Mapping[str, Any]) -> Cut:
 CUTS = ParameterSpace("cuts", (*_GIVEN, Parameter("slots", 1, 10, whole=True)), _cut, Cut)
 """The same jobs, of which the run ends after some slots."""
 
-PARAMETER_SPACES = (JOBS, SEQUENCES, SCHEDULES, DUE, REQUESTS, WANDERING, CUTS, DRAWN, *FORMULAS)
-"""In the order in which they are looked at."""
+PARAMETER_SPACES = (
+    JOBS,
+    SEQUENCES,
+    SCHEDULES,
+    DUE,
+    REQUESTS,
+    WANDERING,
+    CUTS,
+    of_seeds("drawn", small, OincInstance),
+    *FORMULAS,
+)
+"""In the order in which they are searched."""

@@ -1,4 +1,4 @@
-"""Families of a few tasks in which a search may look for tight and false claims of TapFinger."""
+"""The parameter spaces in which a search looks for tight and false claims of TapFinger."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
-from edgeopt.bounds.tapfinger.conflicts import Changes, Rivals
-from edgeopt.bounds.tapfinger.counterexamples import drawn_tasks, of_gpus
+from edgeopt.bounds.tapfinger.instances import Changes, Rivals, drawn_tasks, of_gpus
 from edgeopt.bounds.tapfinger.plan import Plan
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles, small
 from edgeopt.models.tapfinger import SchedulingProblem
@@ -22,19 +21,17 @@ def _rivals(point: Mapping[str, Any]) -> Rivals:
     return Rivals(tuple(values(point, "score")), tuple(values(point, "room")), gives)
 
 
-FORMULAS = (
-    ParameterSpace(
-        "rivals",
-        (
-            *row("score", 2, 0.0, 1.0),
-            *row("room", 2, 1, 8, whole=True),
-            *row("gives", 2, 0, 1, whole=True, simple=1),
-        ),
-        _rivals,
-        Rivals,
+RIVALS = ParameterSpace(
+    "rivals",
+    (
+        *row("score", 2, 0.0, 1.0),
+        *row("room", 2, 1, 8, whole=True),
+        *row("gives", 2, 0, 1, whole=True, simple=1),
     ),
+    _rivals,
+    Rivals,
 )
-"""Each of a type of its own."""
+"""Two clusters that may pick the same task."""
 
 _GPUS = 3
 
@@ -91,9 +88,6 @@ PLANS = ParameterSpace(
     Plan,
 )
 """The same tasks, with when each starts and with how many GPUs, all on cluster 0."""
-
-QUEUES = of_seeds("queues", drawn_tasks, SchedulingProblem)
-"""Random tasks of two kinds, few enough to try every plan."""
 
 
 def _few_tasks(point: Mapping[str, Any]) -> TapFingerInstance:
@@ -183,8 +177,14 @@ CHANGES = ParameterSpace(
 )
 """A task of the paper's workload, and its GPUs in one slot after the other."""
 
-DRAWN = of_seeds("drawn", small, TapFingerInstance)
-"""Random instances whose schedules can be enumerated."""
-
-PARAMETER_SPACES = (TASKS, PLANS, FEW_TASKS, LONE_TASK, CHANGES, QUEUES, DRAWN, *FORMULAS)
-"""In the order in which they are looked at."""
+PARAMETER_SPACES = (
+    TASKS,
+    PLANS,
+    FEW_TASKS,
+    LONE_TASK,
+    CHANGES,
+    of_seeds("queues", drawn_tasks, SchedulingProblem),
+    of_seeds("drawn", small, TapFingerInstance),
+    RIVALS,
+)
+"""In the order in which they are searched."""

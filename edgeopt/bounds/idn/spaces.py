@@ -1,4 +1,4 @@
-"""Families of small networks in which a search may look for tight and false claims of IDN."""
+"""The parameter spaces in which a search looks for tight and false claims of IDN."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgeopt.bounds.idn.counterexamples import PLENTY
 from edgeopt.bounds.idn.evaluation import Adversary
+from edgeopt.bounds.idn.instances import Projection, edge_row
 from edgeopt.bounds.idn.law import Knapsack
-from edgeopt.bounds.idn.mirror_map import Projection
 from edgeopt.bounds.search.space import Parameter, ParameterSpace, of_seeds, row, values
 from edgeopt.instances.idn import IdnInstance
 from edgeopt.instances.idn.named_instances import adversarial, small
@@ -24,38 +23,30 @@ def edge_nodes(count: int) -> ParameterSpace:
 
     Either both models serve one task, and one of them or both are permanent in the cloud; or each
     serves a task of its own and is permanent. The adversary fixes the capacities of one slot and an
-    allocation that is the same at all edge nodes; their budget is what it takes, and some spare.
+    allocation that is the same at all edge nodes; their budget is its size and some spare.
     """
 
     def build(point: Mapping[str, Any]) -> Adversary:
         size, share = np.array(values(point, "size")), np.array(values(point, "share"))
         apart = point["apart"] == 1
         kept = np.array([True, True]) if apart else _PERMANENT[point["permanent"]]
-        permanent = np.zeros((count + 1, 2), dtype=bool)
-        permanent[count] = kept
         types = 2 if apart else 1
         cost = np.empty((types, count + 1, 2))
         cost[:, :count] = values(point, "near")
         cost[:, count] = values(point, "far")
-        instance = IdnInstance(
-            edges=np.stack([np.arange(count), np.arange(1, count + 1)], axis=1),
-            latency=np.zeros(count),
-            size=np.tile(size, (count + 1, 1)),
-            delay=np.zeros((count + 1, 2)),
-            capacity=np.where(permanent, PLENTY, point["capacity"]),
-            accuracy=np.full(2, 100.0),
+        instance = edge_row(
+            size=size,
             task=np.arange(2) if apart else np.zeros(2, dtype=int),
-            budget=np.append(
-                np.full(count, size @ share + point["spare"]),
-                size @ kept if point["narrow"] else np.inf,
-            ),
-            repository=permanent,
+            repository=kept,
             request_task=np.arange(types),
-            path=np.tile(np.arange(count + 1), (types, 1)),
-            requests=np.full((1, types), point["requests"]),
             cost=cost,
+            budget=size @ share + point["spare"],
+            requests=np.full((1, types), point["requests"]),
+            capacity=point["capacity"],
+            nodes=count,
+            cloud=size @ kept if point["narrow"] else np.inf,
         )
-        return _played(instance, share, np.array(values(point, "served")))
+        return _adversary(instance, share, np.array(values(point, "served")))
 
     parameters = (
         Parameter("apart", 0, 1, whole=True),
@@ -77,7 +68,7 @@ _PERMANENT = np.array([[True, False], [False, True], [True, True]])
 """Which of two models of one task stay in the cloud."""
 
 
-def _played(
+def _adversary(
     instance: IdnInstance, share: np.ndarray[Any, Any], served: np.ndarray[Any, Any]
 ) -> Adversary:
     """Fix which part of the requests permanent models can take, and what edge nodes host."""
@@ -87,10 +78,6 @@ def _played(
     hosted = np.where(instance.repository, 1.0, share)
     hosted[instance.pinned] = instance.repository[instance.pinned]
     return Adversary(instance, np.floor(potential * part), hosted[None])
-
-
-DRAWN = of_seeds("drawn", small, IdnInstance)
-"""Random trees of at most five nodes."""
 
 
 def _experts(point: Mapping[str, Any]) -> IdnInstance:
@@ -107,7 +94,7 @@ EXPERTS = ParameterSpace(
     _experts,
     IdnInstance,
 )
-"""One node with room for one of several models, whose tasks are asked for in turn."""
+"""One node that can host one of several models, with requests for their tasks in turn."""
 
 
 def _projection(point: Mapping[str, Any]) -> Projection:
@@ -142,5 +129,12 @@ KNAPSACKS = ParameterSpace(
 """Three entries in sixths."""
 
 
-PARAMETER_SPACES = (edge_nodes(1), edge_nodes(2), DRAWN, EXPERTS, PROJECTIONS, KNAPSACKS)
-"""In the order in which they are looked at."""
+PARAMETER_SPACES = (
+    edge_nodes(1),
+    edge_nodes(2),
+    of_seeds("drawn", small, IdnInstance),
+    EXPERTS,
+    PROJECTIONS,
+    KNAPSACKS,
+)
+"""In the order in which they are searched."""

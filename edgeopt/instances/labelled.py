@@ -35,41 +35,19 @@ _NAMESAKE = "_nc4_non_coord_"
 
 
 class Variable(NamedTuple):
-    """An array with labels.
+    """An array with labels."""
 
-    Attributes
-    ----------
-    dims
-        Name of each axis; equal names stand for equal lengths within a file.
-    values
-        The array.
-    unit
-        Unit of the entries, "1" for a pure number.
-    title
-        What the entries are, in a few words.
-    """
-
-    dims: tuple[str, ...]
+    dims: tuple[str, ...]  # name of each axis; equal names stand for equal lengths within a file
     values: ArrayLike
-    unit: str = "1"
-    title: str = ""
+    unit: str = "1"  # unit of the entries, "1" for a pure number
+    title: str = ""  # what the entries are, in a few words
 
 
 class Layout(NamedTuple):
-    """What is to be written.
+    """What is to be written."""
 
-    Attributes
-    ----------
-    kind
-        Which sort of instance the data make up.
-    version
-        Version of the layout of this kind.
-    variables, attributes
-        The data.
-    """
-
-    kind: str
-    version: int
+    kind: str  # which sort of instance the data make up
+    version: int  # version of the layout of this kind
     variables: Mapping[str, Variable]
     attributes: Mapping[str, str]
 
@@ -80,18 +58,10 @@ class Layout(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes
-    ----------
-    arrays
-        The variables, without their labels.
-    attributes
-        Texts that belong to the file as a whole.
-    """
-
-    arrays: dict[str, NDArray[Any]]
-    attributes: dict[str, str]
+    arrays: dict[str, NDArray[Any]]  # the variables, without their labels
+    attributes: dict[str, str]  # texts that belong to the file as a whole
 
     def array(self, name: str) -> NDArray[Any]:
         """Return a variable."""

@@ -70,15 +70,7 @@ class Backend:
         return tuple(kind.value for kind in self.routes)
 
     def solve_function(self, kind: Kind) -> BackendSolve:
-        """Return the function that solves this kind of problem.
-
-        Raises
-        ------
-        MissingDependencyError
-            If the solver is not installed.
-        ProblemTypeError
-            If it does not take this kind.
-        """
+        """Return the function that solves this kind of problem."""
         if kind not in self.routes:
             raise ProblemTypeError(
                 f"{self.name} does not take a {kind.value}; it takes: {', '.join(self.problems)}"

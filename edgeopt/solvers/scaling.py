@@ -44,18 +44,11 @@ OBJECTIVE_OPTIONS: Final = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Exponents of two that a program's rows, columns and objective are multiplied by.
+    """Exponents of two that a program's rows, columns and objective are multiplied by."""
 
-    Parameters
-    ----------
-    rows, objective
-        Exponents of the factors of rows, shape [m], and of the objective.
-    columns
-        Exponents of the units in which values are counted, shape [n].
-    """
-
+    # rows, objective: exponents of the factors of rows, shape [m], and of the objective
     rows: Integers
-    columns: Integers
+    columns: Integers  # exponents of the units in which values are counted, shape [n]
     objective: int
 
     @classmethod

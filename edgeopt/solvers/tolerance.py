@@ -21,9 +21,7 @@ TIGHT: Final = 1e-9
 """For data that must agree to rounding: probabilities that sum to one, the guard's remainders."""
 
 
-EPSILON: Final = 2.0**-52
-"""Distance from 1 to the next double."""
-
+EPSILON: Final = 2.0**-52  # distance from 1 to the next double
 ROUNDING_UNITS: Final = 64.0
 """How many units in the last place of their terms two sums may differ by and count as equal."""
 

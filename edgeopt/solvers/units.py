@@ -31,14 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Units", "column_exponents", "objective_exponent", "units_of"]
 
-SWEEPS: Final = 10
-"""How often rows and columns are balanced in turn."""
-
+SWEEPS: Final = 10  # how often rows and columns are balanced in turn
 WIDE: Final = 40
 """Exponent of the largest entry over the smallest beyond which units are looked for once more."""
 
-_NONE: Final = np.int32(-(2**30))
-"""Smaller than any exponent."""
+_NONE: Final = np.int32(-(2**30))  # smaller than any exponent
 
 
 class Coefficients(Protocol):
@@ -62,17 +59,10 @@ class Coefficients(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Exponents of two: `rows` multiply rows, `columns` are the units in which values are counted.
+    """Exponents of two that multiply rows, and by which values of columns are counted."""
 
-    Parameters
-    ----------
-    rows
-        One for each row, shape [m].
-    columns
-        One for each column, shape [n]; 0 for columns of whole numbers, which have no unit.
-    """
-
-    rows: Integers
+    rows: Integers  # one for each row, shape [m]
+    # one for each column, shape [n]; 0 for columns of whole numbers, which have no unit
     columns: Integers
 
     @cached_property

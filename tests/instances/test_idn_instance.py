@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import pickle
 
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
 
-from edgeopt.instances.idn import IdnInstance, from_bundled, generate, shared_model, small
+from edgeopt.instances.idn import generate, shared_model, small
 from edgeopt.instances.idn.paths import edge_between, network_latency, pad_paths
 from tests.strategies import idn_instances
 
@@ -128,30 +127,3 @@ def test_arrays_are_private_and_read_only():
             getattr(instance, name)[...] = 0
     with pytest.raises(AttributeError):
         instance.size = instance.size
-
-
-def test_equality_follows_the_content():
-    instance = small(1)
-    assert instance.replace() == instance
-    assert hash(instance.replace()) == hash(instance)
-    changes = {
-        "requests": instance.requests + 1,
-        "alpha": instance.alpha + 1,
-        "tier": np.zeros(instance.nodes),
-        "names": tuple("abcde"[: instance.nodes]),
-        "budget": instance.budget + 1.0,
-        "cost": small(1, own_cost=True).cost,
-    }
-    others = [instance.replace(**{name: value}) for name, value in changes.items()]
-    assert len({one.fingerprint() for one in (instance, *others)}) == 1 + len(changes)
-    assert instance != "something else"
-    assert len({small(seed).fingerprint() for seed in range(50)}) == 50
-
-
-def test_pickled_instances_stay_equal_and_read_only():
-    for instance in (small(4, own_cost=True), generate(horizon=2), from_bundled(horizon=1)):
-        copy = pickle.loads(pickle.dumps(instance))
-        assert isinstance(copy, IdnInstance)
-        assert copy == instance
-        assert hash(copy) == hash(instance)
-        assert not copy.size.flags.writeable

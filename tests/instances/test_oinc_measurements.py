@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate
-from edgeopt.instances.oinc.measurements import build, measure, read_tables, stretches, write_tables
+from edgeopt.instances.oinc.measurements import measure, read_tables, stretches, write_tables
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
 
@@ -207,54 +205,3 @@ def test_the_default_instance_says_what_it_is():
     lost = 100 * (1 - instance.active.sum() / asked)
     assert f"and {lost:.1f} % of the requests exceed" in instance.origin
     assert "at moments that are drawn" in from_bundled(slots=10, drift=False).origin
-
-
-def test_tables_are_explained():
-    readme = (FOLDER / "README.md").read_text()
-    takeaway = (Path(__file__).parents[2] / "THIRD_PARTY.md").read_text()
-    for name in OWN:
-        assert f"`{name}`" in readme
-        assert f"`{name}`" in takeaway
-    assert len(read_tables(FOLDER).arrivals) == 600
-    assert read_tables(FOLDER).levels.size == 75
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "rule"),
-    [
-        ("seconds.csv", "\n7,3\n", "\n7,-3\n", "must be a count"),
-        ("seconds.csv", "code,conv", "code,talk", "no column 'conv'"),
-        ("stretches.csv", "0.9204,", "0,", "must be positive"),
-        ("stretches.csv", "0.9204,", "", "must have 4 entries"),
-        ("drift.csv", ",Standard,", ",Plain,", "no column 'Standard'"),
-    ],
-)
-def test_damaged_tables_are_refused(tmp_path, name, old, new, rule):
-    for table in TABLES:
-        (tmp_path / table).write_bytes((FOLDER / table).read_bytes())
-    path = tmp_path / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule):
-        read_tables(tmp_path)
-
-
-@pytest.fixture
-def public():
-    folder = os.environ.get("EDGEOPT_DATA")
-    if not folder or not (Path(folder) / "azure_llm_2023").is_dir():
-        pytest.skip("EDGEOPT_DATA does not name a folder with the public raw files")
-    return Path(folder)
-
-
-def test_tables_and_instances_follow_from_the_public_files(public, tmp_path):
-    measured = measure(public)
-    write_tables(measured, tmp_path)
-    for name in OWN:
-        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
-    assert from_raw(public) == from_bundled()
-    options = {"devices": 20, "slots": 100, "first": 50, "pace": 5, "rng": 3, "drift": False}
-    assert build(measured, **options) == from_bundled(**options)
-    late = build(measured, first=2000)
-    assert late.active.sum() != from_bundled().active.sum()

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -118,26 +117,6 @@ def test_arrays_are_private_and_read_only():
             array[...] = 0
     with pytest.raises(AttributeError):
         instance.arrival = arrival
-
-
-def test_pickled_instances_stay_equal_and_read_only():
-    for instance in (small(4), generate(horizon=20)):
-        copy = pickle.loads(pickle.dumps(instance))
-        assert copy == instance
-        assert hash(copy) == hash(instance)
-        assert not copy.arrival.flags.writeable
-        assert not copy.reserved.demand.flags.writeable
-
-
-def test_replacing_a_field_validates_and_changes_the_fingerprint():
-    instance = small(1)
-    assert instance.replace() == instance
-    for change in ({"beyond": "drop"}, {"profit": np.asarray(instance.profit) + 1.0}):
-        other = instance.replace(**change)
-        assert other != instance
-        assert other.fingerprint() != instance.fingerprint()
-    with pytest.raises(ValueError, match="positive"):
-        instance.replace(capacity=-instance.capacity)
 
 
 def test_equal_shapes_with_other_axes_differ():

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 Reuse: TypeAlias = Literal["group", "per_receiver", "none"]
 """Who disturbs a receiver; see `draw_bands`."""
 
-NOISE: Final = -174.0
-"""Power density of the noise, dBm/Hz."""
-
-BANDWIDTH: Final = 25e3
-"""Band of a link, Hz."""
-
+NOISE: Final = -174.0  # power density of the noise, dBm/Hz
+BANDWIDTH: Final = 25e3  # band of a link, Hz
 _SHARE: Final = (0.1, 0.2)
 _GAIN: Final = (-95.0, -90.0)
 

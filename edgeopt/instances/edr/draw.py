@@ -17,24 +17,12 @@ if TYPE_CHECKING:
 
 
 class LearningModel(NamedTuple):
-    """A small network for pictures.
+    """A small network for pictures."""
 
-    Attributes
-    ----------
-    name
-        Network and data set.
-    forward
-        Computation of one inference, GFLOP.
-    parameters
-        Number of weights.
-    input_bits
-        Size of a picture, bit.
-    """
-
-    name: str
-    forward: float
-    parameters: int
-    input_bits: int
+    name: str  # network and data set
+    forward: float  # computation of one inference, GFLOP
+    parameters: int  # number of weights
+    input_bits: int  # size of a picture, bit
 
 
 LEARNING_MODELS: Final = (
@@ -48,39 +36,21 @@ LEARNING_MODELS: Final = (
 STEP_FACTOR: Final = 3.0
 """Computation of training on a picture, forward and backward, in inferences."""
 
-BATCH: Final = 64
-"""Pictures in a local step."""
-
-WEIGHT_BITS: Final = 32
-"""Bits of a weight."""
+BATCH: Final = 64  # pictures in a local step
+WEIGHT_BITS: Final = 32  # bits of a weight
 
 
-SECONDS_PER_KM: Final = 2e-3
-"""Propagation delay per distance, s/km."""
-
-LOCAL_STEPS: Final = 5
-"""Local steps of a client in a round."""
+SECONDS_PER_KM: Final = 2e-3  # propagation delay per distance, s/km
+LOCAL_STEPS: Final = 5  # local steps of a client in a round
 
 
 class Machines(NamedTuple):
-    """What the sites are, whatever they are asked for.
+    """What the sites are, whatever they are asked for."""
 
-    Attributes
-    ----------
-    energy_per_work
-        Energy of a computation, Wh/GFLOP, shape [J].
-    speed
-        Speed of serving a request, GFLOP/s, shape [J].
-    power
-        Transmission power, W, shape [J].
-    capable
-        Whether a site can serve a type, shape [J, N].
-    """
-
-    energy_per_work: NDArray[np.float64]
-    speed: NDArray[np.float64]
-    power: NDArray[np.float64]
-    capable: NDArray[np.bool_]
+    energy_per_work: NDArray[np.float64]  # energy of a computation, Wh/GFLOP, shape [J]
+    speed: NDArray[np.float64]  # speed of serving a request, GFLOP/s, shape [J]
+    power: NDArray[np.float64]  # transmission power, W, shape [J]
+    capable: NDArray[np.bool_]  # whether a site can serve a type, shape [J, N]
 
 
 def draw_machines(

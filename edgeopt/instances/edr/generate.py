@@ -32,8 +32,7 @@ Weights: TypeAlias = Literal["calibrated", "published"]
 EVENT_HOURS: Final = (16, 20)
 """Hours of the day in which all frames are capped, from the first to before the last."""
 
-SIDE_KM: Final = 10.0
-"""Side of the square in which 20 sites lie, km."""
+SIDE_KM: Final = 10.0  # side of the square in which 20 sites lie, km
 
 
 def generate(

@@ -57,32 +57,18 @@ _PRICE, _LOAD = "dollar_per_watt_hour", "megawatt"
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    price_week, load_week
-        First day, a Monday, of the two weeks, year-month-day.
-    price
-        Price of energy by local hour of the week, $/Wh, shape [168].
-    load
-        Load of a grid by local hour of the week, MW, shape [168].
-    stations
-        Names of underground stations, the busiest first.
-    passengers
-        Passengers who enter them on a weekday in the quarters of an hour from 5 h to 2 h of the
-        next day, shape [S, 84].
-    sites
-        Latitude and longitude of base stations, degrees, shape [M, 2].
-    """
-
+    # price_week, load_week: first day, a Monday, of the two weeks, year-month-day
     price_week: str
     load_week: str
-    price: NDArray[np.float64]
-    load: NDArray[np.float64]
-    stations: tuple[str, ...]
+    price: NDArray[np.float64]  # price of energy by local hour of the week, $/Wh, shape [168]
+    load: NDArray[np.float64]  # load of a grid by local hour of the week, MW, shape [168]
+    stations: tuple[str, ...]  # names of underground stations, the busiest first
+    # passengers who enter them on a weekday in the quarters of an hour from 5 h to 2 h of the next
+    # day, shape [S, 84]
     passengers: NDArray[np.float64]
-    sites: NDArray[np.float64]
+    sites: NDArray[np.float64]  # latitude and longitude of base stations, degrees, shape [M, 2]
 
 
 def measure(
@@ -161,8 +147,7 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
     )
 
 
-DAY_QUARTERS: Final = 96
-"""Quarters of an hour in a day."""
+DAY_QUARTERS: Final = 96  # quarters of an hour in a day
 
 
 def from_bundled(**options: Any) -> EdrInstance:

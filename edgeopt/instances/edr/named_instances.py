@@ -269,5 +269,4 @@ def _tiny(*, frames: int = 1, slots: int = 1, sites: int = 1, **changes: Any) ->
     return EdrInstance(**fields | changes)
 
 
-_AT_ONCE = 2.0**60
-"""GFLOP/s so fast that the delay of a request is lost beside one of a second."""
+_AT_ONCE = 2.0**60  # GFLOP/s so fast that the delay of a request is lost beside one of a second

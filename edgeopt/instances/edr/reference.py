@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 POINTS: Final = 1000.0
 """Cost that calibrated weights give to the energy, and to the delay, of the reference."""
 
-REQUEST_SECONDS: Final = 0.15
-"""Delay of a request that calibrated weights reckon with, s."""
+REQUEST_SECONDS: Final = 0.15  # delay of a request that calibrated weights reckon with, s
 
 
 class Reference(NamedTuple):

@@ -74,23 +74,14 @@ def catalogue() -> Catalogue:
 
 
 class Spread(NamedTuple):
-    """A catalogue spread over nodes, tasks and replicas, as an instance wants it.
+    """A catalogue spread over nodes, tasks and replicas, as an instance wants it."""
 
-    Attributes
-    ----------
-    size, delay, capacity
-        MB, ms and requests per slot at each node, shape [V, M].
-    accuracy
-        Percent, shape [M].
-    task
-        Shape [M].
-    """
-
+    # size, delay, capacity: MB, ms and requests per slot at each node, shape [V, M]
     size: NDArray[np.float64]
     delay: NDArray[np.float64]
     capacity: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    task: NDArray[np.int64]
+    accuracy: NDArray[np.float64]  # percent, shape [M]
+    task: NDArray[np.int64]  # shape [M]
 
 
 def spread(

@@ -19,8 +19,7 @@ from edgeopt.options import generator as source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ENTRIES: Final = 2
-"""Base stations at which the requests of a task enter."""
+ENTRIES: Final = 2  # base stations at which the requests of a task enter
 
 
 def generate(

@@ -26,21 +26,12 @@ CLOUD_MS: Final = 40.0
 
 
 class Links(NamedTuple):
-    """A connected map of cables.
+    """A connected map of cables."""
 
-    Attributes
-    ----------
-    names
-        Name of each node, in alphabetical order, V of them, all different.
-    edges
-        Ends of the cables in lexicographic order, the smaller one first, shape [E, 2].
-    kilometres
-        Length of each, km, shape [E].
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # name of each node, in alphabetical order, V of them, all different
+    # ends of the cables in lexicographic order, the smaller one first, shape [E, 2]
     edges: NDArray[np.int64]
-    kilometres: NDArray[np.float64]
+    kilometres: NDArray[np.float64]  # length of each, km, shape [E]
 
     @classmethod
     def of(cls, cables: Iterable[tuple[str, str, float]], source: str) -> Links:

@@ -35,9 +35,7 @@ MEGABYTES_PER_MILLION: Final = 4.0
 """Memory per million parameters, MB: weights in single precision. What a model needs beside its
 weights has not been measured and is not counted."""
 
-Key: TypeAlias = tuple[str, int]
-"""An architecture and the size of its input, pixels."""
-
+Key: TypeAlias = tuple[str, int]  # an architecture and the size of its input, pixels
 _RESULTS: Final = "timm_results-imagenet.csv"
 _SPEEDS: Final = {
     FAST: "timm_benchmark-infer-amp-nchw-pt291-cu130-5090.csv",
@@ -46,23 +44,13 @@ _SPEEDS: Final = {
 
 
 class Classifiers(NamedTuple):
-    """Measurements of n classifiers, fastest first.
+    """Measurements of n classifiers, fastest first."""
 
-    Attributes
-    ----------
-    names
-        Name and size of the input in pixels, such as ``resnet50@224``.
-    accuracy
-        Share of ImageNet pictures classified correctly, percent, shape [n].
-    parameters
-        Number of parameters, millions, shape [n].
-    fast, slow
-        Pictures per second on the two GPUs, shape [n].
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # name and size of the input in pixels, such as ``resnet50@224``
+    # share of ImageNet pictures classified correctly, percent, shape [n]
     accuracy: NDArray[np.float64]
-    parameters: NDArray[np.float64]
+    parameters: NDArray[np.float64]  # number of parameters, millions, shape [n]
+    # fast, slow: pictures per second on the two GPUs, shape [n]
     fast: NDArray[np.float64]
     slow: NDArray[np.float64]
 
@@ -152,21 +140,11 @@ _COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    links
-        A map of cables.
-    classifiers
-        Models, fastest first.
-    arrivals
-        Requests per minute of each of `SERVICES`, shape [T, 2].
-    """
-
-    links: Links
-    classifiers: Classifiers
-    arrivals: NDArray[np.int64]
+    links: Links  # a map of cables
+    classifiers: Classifiers  # models, fastest first
+    arrivals: NDArray[np.int64]  # requests per minute of each of `SERVICES`, shape [T, 2]
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:

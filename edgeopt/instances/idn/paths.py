@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-PADDING: Final = -1
-"""Stands behind the last node of a path that is shorter than the longest one."""
+PADDING: Final = -1  # stands behind the last node of a path that is shorter than the longest one
 
 
 def pad_paths(path: ArrayLike | Sequence[Sequence[int]]) -> NDArray[np.int64]:

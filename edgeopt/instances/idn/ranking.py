@@ -82,32 +82,12 @@ class Ranking:
     def potential(
         self, requests: ArrayLike, *, credit: Literal["own", "shared"] = "own"
     ) -> NDArray[np.float64]:
-        r"""Compute what every option could serve of its type if nothing else used it.
+        r"""Compute the requests that every option could serve of its type if nothing else used it.
 
-        Parameters
-        ----------
-        requests
-            Requests of every type in a slot, shape [R], or in several slots, shape [..., R].
-        credit
-            ``"own"``: :math:`\min(L, r)`, each type credited as if it were alone. ``"shared"``: the
-            types that can use the same model at the same node divide its capacity in proportion to
-            their requests where these exceed it.
-
-        Returns
-        -------
-        Requests per option, shape [P] or [..., P]; r for permanent options.
-
-        Raises
-        ------
-        InputError
-            If the number of types does not fit.
-        OptionError
-            If the credit is unknown.
-
-        Notes
-        -----
-        Si Salem et al., Toward inference delivery networks, section III-D, with the potential
-        capacity of repositories equal to the requests of the type.
+        ``requests`` holds those of every type in a slot, shape [..., R]; the result, shape [...,
+        P], is r for permanent options. With credit ``"own"``, :math:`\min(L, r)`, each type counts
+        as if it were alone; with ``"shared"``, the types that can use the same model at the same
+        node divide its capacity in proportion to their requests where these exceed it.
         """
         amount = np.asarray(requests, dtype=np.float64)
         types = self.first.size - 1

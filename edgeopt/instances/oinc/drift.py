@@ -20,29 +20,16 @@ if TYPE_CHECKING:
 LEVELS: Final = (0.95, *(0.4 + 0.05 * k for k in range(11)))
 """Accuracy of a fresh model, and those that it may fall to: made up."""
 
-PICTURES: Final = 32
-"""Labelled pictures per device and slot on which accuracy is observed."""
+PICTURES: Final = 32  # labelled pictures per device and slot on which accuracy is observed
 
 
 class Evidence(NamedTuple):
-    """What a test has seen of each stream since it began anew, shapes [I].
+    """What a test has seen of each stream since it began anew, shapes [I]."""
 
-    Attributes
-    ----------
-    seen
-        Number of values.
-    mean
-        Their mean.
-    fall
-        Sum of how far they lay below the mean of that time, less the tolerance.
-    least
-        Least such sum so far, at most 0.
-    """
-
-    seen: Floats
-    mean: Floats
-    fall: Floats
-    least: Floats
+    seen: Floats  # number of values
+    mean: Floats  # their mean
+    fall: Floats  # sum of how far they lay below the mean of that time, less the tolerance
+    least: Floats  # least such sum so far, at most 0
 
 
 @dataclass(frozen=True)
@@ -84,18 +71,9 @@ class PageHinkley:
         return Evidence(*(np.zeros(streams) for _ in Evidence._fields))
 
     def step(self, evidence: Evidence, values: Floats) -> tuple[Flags, Evidence]:
-        """Take the next value of each stream.
+        """Take the next value of each stream; return which raise the alarm, and the evidence.
 
-        Parameters
-        ----------
-        evidence
-            What has been seen.
-        values
-            Values, shape [I].
-
-        Returns
-        -------
-        Whether the alarm is raised, shape [I], and the evidence; where it is, the test begins anew.
+        After an alarm, the test of that stream begins anew.
         """
         seen = evidence.seen + 1
         mean = evidence.mean + (values - evidence.mean) / seen

@@ -20,26 +20,13 @@ if TYPE_CHECKING:
 
     from edgeopt.instances.oinc.channel import Channel
 
-SPEED: Final = (5.0, 9.0)
-"""CPU of a site, Gcycle/s."""
-
-BANDWIDTH: Final = (2.0, 3.0)
-"""Band of a site, MHz."""
-
-KILOMETRES: Final = (0.15, 0.45)
-"""Distance from a device to a site, km."""
-
-POWER: Final = (80.0, 100.0)
-"""Transmission power of a device, mW."""
-
-MEGABYTES: Final = (0.8, 1.6)
-"""Data of a request, units of 10^6 bytes."""
-
-GIGACYCLES: Final = (0.1, 0.2)
-"""Computation of a request, Gcycle."""
-
-SLO: Final = (0.3, 0.9)
-"""Objective of a device, s."""
+SPEED: Final = (5.0, 9.0)  # CPU of a site, Gcycle/s
+BANDWIDTH: Final = (2.0, 3.0)  # band of a site, MHz
+KILOMETRES: Final = (0.15, 0.45)  # distance from a device to a site, km
+POWER: Final = (80.0, 100.0)  # transmission power of a device, mW
+MEGABYTES: Final = (0.8, 1.6)  # data of a request, units of 10^6 bytes
+GIGACYCLES: Final = (0.1, 0.2)  # computation of a request, Gcycle
+SLO: Final = (0.3, 0.9)  # objective of a device, s
 
 
 def generate(

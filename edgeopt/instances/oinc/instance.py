@@ -152,21 +152,10 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
         return frozen(self.request_work[:, :, None] / self.speed)
 
     def job_seconds(self, share: ArrayLike = 1.0) -> NDArray[np.float64]:
-        """Return how long each job takes on each site with a share of its CPU.
+        """Return h = w / (p f), the time of each job on each site, s, shape [K, J].
 
-        Parameters
-        ----------
-        share
-            Share of the CPU that is reserved for jobs, in [0, 1], a number or shape [J].
-
-        Returns
-        -------
-        h = w / (p f), s, shape [K, J]; infinite where the share is 0.
-
-        Raises
-        ------
-        InstanceError
-            If a share lies outside [0, 1].
+        ``share`` is the share of the CPU reserved for jobs, in [0, 1], a number or shape [J]; the
+        time is infinite where it is 0.
         """
         shares = real_numbers("share", share)
         if shares.shape not in ((), self.speed.shape):

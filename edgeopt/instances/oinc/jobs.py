@@ -21,49 +21,24 @@ MODELS: Final = {
 }
 """Multiply-adds of one forward pass of each model, in units of 10^9."""
 
-MODEL_NAMES: Final = tuple(MODELS)
-"""Names of the models; the kind of a job is a place among them."""
-
-SAMPLES: Final = 1024
-"""Pictures in a retraining set."""
-
-FLOP_PER_MAC: Final = 2
-"""Operations in a multiply-add."""
-
-STEP_FACTOR: Final = 3
-"""Training on a picture takes a forward pass and twice that backward."""
-
-FLOP_PER_CYCLE: Final = 32
-"""Operations that a CPU does in a cycle."""
-
-SPREAD: Final = (0.9, 1.1)
-"""Range of the factor on the work of a job."""
-
-ARRIVING: Final = 0.6
-"""Share of the slots in which jobs arrive, from the first."""
-
+MODEL_NAMES: Final = tuple(MODELS)  # names of the models; the kind of a job is a place among them
+SAMPLES: Final = 1024  # pictures in a retraining set
+FLOP_PER_MAC: Final = 2  # operations in a multiply-add
+STEP_FACTOR: Final = 3  # training on a picture takes a forward pass and twice that backward
+FLOP_PER_CYCLE: Final = 32  # operations that a CPU does in a cycle
+SPREAD: Final = (0.9, 1.1)  # range of the factor on the work of a job
+ARRIVING: Final = 0.6  # share of the slots in which jobs arrive, from the first
 EXPECTED_SHARE: Final = 0.5
 """Share of an average site under which the length of a job is reckoned for its deadline."""
 
 
 class JobSettings(NamedTuple):
-    """What the work and the deadlines of jobs follow from.
+    """What the work and the deadlines of jobs follow from."""
 
-    Attributes
-    ----------
-    speed
-        CPU of the sites, Gcycle/s, shape [J].
-    job_scale
-        Pictures to retrain on, in terms of 1024; work is proportional to them.
-    patience
-        Range of the multiple in `deadlines`.
-    factors
-        Factors on the work of a job, each as likely, shape [F]; None: uniform in 0.9 to 1.1.
-    """
-
-    speed: NDArray[np.float64]
-    job_scale: float = 1.0
-    patience: tuple[float, float] = (1.5, 3.0)
+    speed: NDArray[np.float64]  # CPU of the sites, Gcycle/s, shape [J]
+    job_scale: float = 1.0  # pictures to retrain on, in terms of 1024; work is proportional to them
+    patience: tuple[float, float] = (1.5, 3.0)  # range of the multiple in `deadlines`
+    # factors on the work of a job, each as likely, shape [F]; None: uniform in 0.9 to 1.1
     factors: NDArray[np.float64] | None = None
 
 

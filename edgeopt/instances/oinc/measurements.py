@@ -48,21 +48,13 @@ _FRACTION: Final[Rule] = (lambda x: 0 <= x <= 1, "must be a fraction in 0..1")
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    arrivals
-        Requests of each of `SERVICES` by the second, shape [S, 2].
-    stretches
-        How long stretches of each of four training jobs take in terms of the job's average, as
-        means of equal groups from the fastest to the slowest, shape [20, 4].
-    levels
-        Accuracies of `CLASSIFIER` under 15 kinds of drift in 5 severities, shape [75].
-    """
-
-    arrivals: NDArray[np.int64]
+    arrivals: NDArray[np.int64]  # requests of each of `SERVICES` by the second, shape [S, 2]
+    # how long stretches of each of four training jobs take in terms of the job's average, as means
+    # of equal groups from the fastest to the slowest, shape [20, 4]
     stretches: NDArray[np.float64]
+    # accuracies of `CLASSIFIER` under 15 kinds of drift in 5 severities, shape [75]
     levels: NDArray[np.float64]
 
 

@@ -46,33 +46,21 @@ RECORDS_PER_SLOT: Final = 5
 """Measured steps that fill a slot at average speed. The trace records every tenth iteration, so a
 slot holds 50 iterations; as its unit of time is arbitrary, this number is assumed."""
 
-TIME_LIMIT: Final = 3
-"""A run is stopped after this many times its nominal length (assumed)."""
+TIME_LIMIT: Final = 3  # a run is stopped after this many times its nominal length (assumed)
 
 
 _JOBS: Final = 4  # production jobs on record
 
 
 class Measured(NamedTuple):
-    """The measurements that instances are built from.
+    """The measurements that instances are built from."""
 
-    Attributes
-    ----------
-    windows
-        How many stretches of each job's trace that hold w slots of work took d slots, shape
-        [w, d, job]; entry 0 of the first two axes stands for 1.
-    sites
-        Latitude and longitude of base stations, degrees, shape [S, 2].
-    users
-        Latitude and longitude of users, degrees, shape [U, 2].
-    drift
-        Accuracy of classifiers under kinds and severities of drift.
-    """
-
+    # how many stretches of each job's trace that hold w slots of work took d slots, shape [w, d,
+    # job]; entry 0 of the first two axes stands for 1
     windows: NDArray[np.int64]
-    sites: NDArray[np.float64]
-    users: NDArray[np.float64]
-    drift: Accuracy
+    sites: NDArray[np.float64]  # latitude and longitude of base stations, degrees, shape [S, 2]
+    users: NDArray[np.float64]  # latitude and longitude of users, degrees, shape [U, 2]
+    drift: Accuracy  # accuracy of classifiers under kinds and severities of drift
 
 
 def run_lengths(job: IterationTimes, source: str = "job") -> NDArray[np.int64]:

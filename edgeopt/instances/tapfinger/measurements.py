@@ -30,26 +30,17 @@ KINDS: Final = ("audio", "lm", "mnist")
 LARGEST: Final = (16, 8)
 """CPU cores and GPUs of the largest bundle on record; the smallest is (1, 1)."""
 
-CORES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)
-"""Numbers of CPU cores that the tables hold."""
-
+CORES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)  # numbers of CPU cores that the tables hold
 _PLACES: Final = ("container", "testbed")
 _POSITIVE: Final[Rule] = (lambda x: x > 0, "must be positive")
 
 
 class Measured(NamedTuple):
-    """Running times, s, of each of `KINDS` with 1 to 16 CPU cores and 1 to 8 GPUs.
+    """Running times, s, of each of `KINDS` with 1 to 16 CPU cores and 1 to 8 GPUs."""
 
-    Attributes
-    ----------
-    container
-        In a container on a server with eight RTX 4090, shape [3, 16, 8].
-    testbed
-        On a server with eight RTX 3090, shape [3, 16, 8].
-    """
-
+    # in a container on a server with eight RTX 4090, shape [3, 16, 8]
     container: NDArray[np.float64]
-    testbed: NDArray[np.float64]
+    testbed: NDArray[np.float64]  # on a server with eight RTX 3090, shape [3, 16, 8]
 
 
 def measure(directory: str | os.PathLike[str]) -> Measured:

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-12
 """Share of a limit by which rounded sums may exceed it."""
-GAP = 1e-9
-"""Share of the terms of a cost by which it may lie above its bound."""
-MOST = 500
-"""Cuts of one frame; a handful is usual."""
+GAP = 1e-9  # share of the terms of a cost by which it may lie above its bound
+MOST = 500  # cuts of one frame; a handful is usual
 
 
 class FrameComparator(NamedTuple):

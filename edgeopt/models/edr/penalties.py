@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FACTOR = 2.0
-"""How much dearer than done it is not to do something."""
+FACTOR = 2.0  # how much dearer than done it is not to do something
 
 
 def late_price(instance: EdrInstance) -> Floats:
@@ -70,8 +69,7 @@ def unserved_price(instance: EdrInstance) -> Floats:
     return price
 
 
-STEEP = 1e4
-"""Price of an unserved request, in units of the energy of the hungriest one."""
+STEEP = 1e4  # price of an unserved request, in units of the energy of the hungriest one
 
 
 def served_cap(instance: EdrInstance) -> Floats:

@@ -137,14 +137,7 @@ class Demand:
         return demand
 
     def fitting(self, instance: IdnInstance) -> Demand:
-        """Return this demand if it belongs to an instance.
-
-        Raises
-        ------
-        InputError
-            If there are other numbers of types or options, or the potential capacity of a
-            repository model differs from the requests.
-        """
+        """Return this demand if it belongs to an instance, or raise an InputError."""
         known = getattr(self, "_fits", None)
         if known is not None and known() is instance:
             return self  # nothing has changed since: its arrays are read-only

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 Method = Literal["auto", "direct", "structured", "columns"]
 
-SMALL = 2_000
-"""Up to this many columns a simplex vertex takes milliseconds and is exact."""
-
+SMALL = 2_000  # up to this many columns a simplex vertex takes milliseconds and is exact
 LARGE = 1_000_000
 """Beyond this many columns generating them beats holding all (3.8 million: four times faster)."""
 

@@ -37,17 +37,7 @@ BACK = 20.0
 
 
 class StructuredMaster(InteriorMaster[BandForm]):
-    """P1-LP on a growing set of columns; every solve goes on from the last point.
-
-    Parameters
-    ----------
-    problem
-        The relaxation.
-    columns
-        Columns to start with.
-    correctors
-        Largest number of centrality correctors per iteration.
-    """
+    """P1-LP on a growing set of columns; every solve goes on from the last point."""
 
     def __init__(self, problem: P1Relaxation, columns: ColumnSet, *, correctors: int) -> None:
         self.problem, self.columns = problem, columns

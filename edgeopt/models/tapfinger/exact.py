@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-WINDOW: Final = 24
-"""Tasks that are planned anew at a time."""
-
+WINDOW: Final = 24  # tasks that are planned anew at a time
 WHOLE: Final = 2.0**40
 """Largest multiple of a power of two as which a weight counts as a short number."""
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 PRESSURES: Final = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Pressures that `best_list` tries: the queue that a task holds up, in tasks."""
 
-REACH: Final = 16
-"""Places by which `best_list` moves a task, less one, at most."""
+REACH: Final = 16  # places by which `best_list` moves a task, less one, at most
 
 
 @checked(pressure="[0, inf)")

@@ -98,14 +98,7 @@ def _rest(points: int, keep: Ints) -> Ints:
 class PathPricing:
     """The cheapest way through slots and bundles of every class of tasks, pauses included.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-    pool
-        Pool of each cluster, from 0, shape [N].
-    limits
-        What the tasks share.
+    ``pool`` is the pool of each cluster, from 0, shape [N].
     """
 
     def __init__(self, instance: TapFingerInstance, pool: Ints, limits: Limits) -> None:

@@ -38,17 +38,10 @@ if TYPE_CHECKING:
 GAP: Final = 1e-4
 """Relative gap to the optimum of the relaxation at which the search for prices stops."""
 
-WAIT: Final = 2
-"""Slots that tasks may wait in the columns that the search begins with."""
-
-FIRST: Final = 4
-"""How many times as long the first blocks are where slots share their prices."""
-
-LATE: Final = 1e-6
-"""Tasks after the last priced slot from which on more slots are given prices."""
-
-TRIES: Final = 4
-"""How often more slots are given prices."""
+WAIT: Final = 2  # slots that tasks may wait in the columns that the search begins with
+FIRST: Final = 4  # how many times as long the first blocks are where slots share their prices
+LATE: Final = 1e-6  # tasks after the last priced slot from which on more slots are given prices
+TRIES: Final = 4  # how often more slots are given prices
 
 
 @dataclass(frozen=True, eq=False)

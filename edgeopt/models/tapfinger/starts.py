@@ -156,40 +156,22 @@ CHOICES = {"efficient": efficient, "allowed": allowed}
 
 
 class Starts(NamedTuple):
-    """Possible starts, by task, cluster, bundle and slot; each entry one column of a program.
+    """Possible starts, each one a column of a program; all of shape [n]."""
 
-    Attributes
-    ----------
-    task, cluster, cpu, gpu, start
-        Shape [n]; tasks that are interchangeable go by the first of them.
-    duration
-        Slots, shape [n].
-    """
-
-    task: Ints
+    task: Ints  # interchangeable tasks go by the first of them
     cluster: Ints
     cpu: Ints
     gpu: Ints
     start: Ints
-    duration: Ints
+    duration: Ints  # slots, shape [n]
 
 
 class Groups(NamedTuple):
-    """Tasks that may change places, in groups.
+    """Tasks that may change places, in groups."""
 
-    Attributes
-    ----------
-    group
-        Group of each task, shape [J].
-    first
-        First task of each group, ascending, shape [G].
-    size
-        Number of tasks of each group, shape [G].
-    """
-
-    group: Ints
-    first: Ints
-    size: Ints
+    group: Ints  # group of each task, shape [J]
+    first: Ints  # first task of each group, ascending, shape [G]
+    size: Ints  # number of tasks of each group, shape [G]
 
 
 def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Groups:

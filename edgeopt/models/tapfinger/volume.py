@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-LEVELS: Final = 64
-"""Most levels of weights that are looked at one by one."""
+LEVELS: Final = 64  # most levels of weights that are looked at one by one
 
 
 def fastest(problem: SchedulingProblem) -> Ints:

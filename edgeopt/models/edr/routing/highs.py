@@ -26,34 +26,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-FIRST: Final = 4
-"""Routes of each origin and type to begin with."""
-
-MORE: Final = 2
-"""Routes of each origin and type that join in a round at most."""
-
-FINE: Final = 1e-9
-"""Reduced costs within this share of the largest cost count as 0."""
+FIRST: Final = 4  # routes of each origin and type to begin with
+MORE: Final = 2  # routes of each origin and type that join in a round at most
+FINE: Final = 1e-9  # reduced costs within this share of the largest cost count as 0
 
 
 class RoutingColumns:
-    """Solve one routing problem after another by column generation.
+    """Solve one routing problem after another by column generation, to a proven relative gap.
 
-    The program stays loaded in HiGHS. A problem that follows, such as that of the next slot, may
-    have other demand, costs, capacities and routes: it starts from the last basis and with the
-    routes that the last one needed.
-
-    Parameters
-    ----------
-    gap
-        Proven relative gap at which to stop.
-    first
-        Routes of each origin and type to begin with, the cheapest ones.
-
-    Examples
-    --------
-    >>> solver = RoutingColumns()
-    >>> plans = [solver.solve(problem, problem.penalties()) for problem in slots]  # doctest: +SKIP
+    The program stays loaded in HiGHS. The next problem, such as that of the next slot, may have
+    other demand, costs, capacities and routes: it starts from the last basis and with the routes
+    that the last one needed.
     """
 
     def __init__(self, *, gap: float = 1e-6, first: int = FIRST) -> None:
@@ -197,8 +180,7 @@ def _keys(problem: RoutingProblem, routes: Integers) -> Integers:
     return np.asarray(problem.row[routes] * problem.sites + problem.site[routes])
 
 
-SLACK = 1e-12
-"""Share by which a later priority may fall behind what an earlier one has reached."""
+SLACK = 1e-12  # share by which a later priority may fall behind what an earlier one has reached
 
 
 def solve_whole(problem: RoutingProblem, penalties: Penalties) -> RoutingPlan:

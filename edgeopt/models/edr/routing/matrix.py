@@ -138,23 +138,12 @@ class Units(NamedTuple):
 
     The matrix does not depend on `request` and `cost`, so that both may change from one problem to
     the next without loading the program again.
-
-    Attributes
-    ----------
-    request
-        Requests.
-    cost
-        Cost of a request.
-    work
-        Computation of a request, GFLOP.
-    energy
-        Energy of a request, Wh.
     """
 
-    request: float
-    cost: float
-    work: float
-    energy: float
+    request: float  # requests
+    cost: float  # cost of a request
+    work: float  # computation of a request, GFLOP
+    energy: float  # energy of a request, Wh
 
     @classmethod
     def of(cls, problem: RoutingProblem) -> Units:

@@ -168,8 +168,7 @@ def _collect(
 
 Split = Literal["even", "free"]
 
-DUST = 1e-12
-"""Share of a capacity that rounding may leave when training takes all of it."""
+DUST = 1e-12  # share of a capacity that rounding may leave when training takes all of it
 
 
 @checked(budget="[-inf, inf]")

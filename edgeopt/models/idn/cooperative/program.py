@@ -129,20 +129,9 @@ class CooperativeProgram:
     def repaired(self, hosted: Floats, served: Floats) -> tuple[Floats, Floats]:
         """Return a feasible point near the given one.
 
-        Parameters
-        ----------
-        hosted
-            Replicas of each cell, shape [C].
-        served
-            Requests that each option serves, shape [S, O].
-
-        Returns
-        -------
-        hosted
-            Clipped, and reduced in proportion where a budget is exceeded.
-        served
-            Clipped and reduced in proportion; capacity that is left then takes requests that are
-            left, the largest gain first.
+        Replicas, shape [C], are clipped and reduced in proportion where a budget is exceeded.
+        Served requests, shape [S, O], too; spare capacity then takes unserved requests, the largest
+        gain first.
         """
         hosted = np.clip(hosted, 0.0, self.copies)
         used = np.bincount(self.node, self.size * hosted, minlength=self.budget.size)
@@ -156,10 +145,7 @@ class CooperativeProgram:
     def bound(self, price: Floats) -> float:
         """Return the upper bound on the gain that capacity prices prove.
 
-        Parameters
-        ----------
-        price
-            Any numbers, ms per request of capacity, shape [S, C]; negative ones are taken as 0.
+        Prices are in ms per request, shape [S, C]; all prove a bound, and negative ones count as 0.
         """
         price = np.maximum(price, 0.0)
         saved = kernels.best_reduced_gain(self.option_first, self.cell, self.gain, price)

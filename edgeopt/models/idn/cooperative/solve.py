@@ -84,8 +84,7 @@ def compile_kernels() -> None:
 
 Method = Literal["auto", "direct", "structured"]
 
-SMALL = 2_000
-"""Up to this many columns a simplex vertex takes milliseconds and is exact."""
+SMALL = 2_000  # up to this many columns a simplex vertex takes milliseconds and is exact
 
 
 @checked()

@@ -28,39 +28,18 @@ if TYPE_CHECKING:
 
 
 class _SlotPrices(NamedTuple):
-    """The best dual point with some prices on jobs.
+    """The best dual point with some prices on jobs."""
 
-    Attributes
-    ----------
-    value
-        Its value, a lower bound.
-    theta
-        Price of each job, shape [K].
-    eta, zeta
-        Price of each slot of a site, [J, T], and of a job, [K, T].
-    served
-        Job that each site would serve at these prices, -1 for none, shape [J, T].
-    """
-
-    value: float
-    theta: Floats
+    value: float  # its value, a lower bound
+    theta: Floats  # price of each job, shape [K]
+    # eta, zeta: price of each slot of a site, [J, T], and of a job, [K, T]
     eta: Floats
     zeta: Floats
-    served: Ints
+    served: Ints  # job that each site would serve at these prices, -1 for none, shape [J, T]
 
 
 class Pricing:
-    """Finds prices of slots for prices of jobs.
-
-    Parameters
-    ----------
-    problem
-        The jobs.
-    midpoint, one_site
-        Which program.
-    end
-        Look no further than this slot; by default as far as prices reach.
-    """
+    """Finds prices of slots for prices of jobs, up to slot ``end`` or as far as they reach."""
 
     def __init__(
         self, problem: RetrainingProblem, *, midpoint: bool, one_site: bool, end: int | None
@@ -108,29 +87,18 @@ class Pricing:
         return max(int(np.ceil(last.max(initial=0.0))), 0) + 1
 
 
-PIECES: Final = 20
-"""Into how many pieces the slots are cut for the first prices."""
-
+PIECES: Final = 20  # into how many pieces the slots are cut for the first prices
 SAMPLES: Final = 6
-SPREAD: Final = 0.02
-"""How many prices near the first ones are tried to begin with, and how near."""
-
+SPREAD: Final = 0.02  # how many prices near the first ones are tried to begin with, and how near
 BLENDS: Final = (1.0, 0.5, 0.25, 0.1)
 """Parts of the way from the best prices to those of the master that are tried in a round."""
 
 
 class Patterns(NamedTuple):
-    """Patterns of slots.
+    """Patterns of slots."""
 
-    Attributes
-    ----------
-    slot
-        Slot of each, shape [n].
-    part
-        Part of the slot that each site gives to each job, sparse, shape [n, K J].
-    """
-
-    slot: Ints
+    slot: Ints  # slot of each, shape [n]
+    # part of the slot that each site gives to each job, sparse, shape [n, K J]
     part: sparse.csr_array
 
 

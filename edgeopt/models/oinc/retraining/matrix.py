@@ -27,15 +27,9 @@ if TYPE_CHECKING:
 
 
 class _Service(NamedTuple):
-    """What may be served where and when, each entry one column of a program.
+    """What may be served where and when, each entry one column of a program."""
 
-    Attributes
-    ----------
-    job, site, slot
-        Shape [n]; by job, then site, then slot.
-    """
-
-    job: Ints
+    job: Ints  # each of shape [n], sorted by job, then site, then slot
     site: Ints
     slot: Ints
 

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
 LEAST = 1e-12
 """Relative improvement below which the search stops: rounding must not make it go in circles."""
 
-KICK = 3
-"""Requests that are sent elsewhere at once to leave a local optimum."""
-
-TERMS = 5
-"""Sums that a site keeps: roots of sending and computing, and the three of the objectives."""
+KICK = 3  # requests that are sent elsewhere at once to leave a local optimum
+TERMS = 5  # sums that a site keeps: roots of sending and computing, and the three of the objectives
 
 
 @compiled

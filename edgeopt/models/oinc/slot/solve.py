@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST = 10_000
-"""Changes after which a search stops at the latest."""
+MOST = 10_000  # changes after which a search stops at the latest
 
 
 @checked(urgency="[0, inf)")

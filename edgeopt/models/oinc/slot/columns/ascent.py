@@ -30,20 +30,11 @@ class Roots(NamedTuple):
 
     With them a site costs the least :math:`\sum_i a_i^2 / v_i + e_i^2 / z_i` such that no term is
     more than :math:`s_i` and v and z sum to at most 1. Weights and room are contained.
-
-    Attributes
-    ----------
-    a
-        :math:`\sqrt{w_i A_{ij} / u}`, shape [J, n].
-    e
-        :math:`\sqrt{w_i E_{ij} / (\varphi_j u)}`, shape [J, n].
-    s
-        :math:`w_i S_i / u`, infinite without objectives, shape [n].
     """
 
-    a: Floats
-    e: Floats
-    s: Floats
+    a: Floats  # sqrt(w_i A_ij / u), shape [J, n]
+    e: Floats  # sqrt(w_i E_ij / (phi_j u)), shape [J, n]
+    s: Floats  # w_i S_i / u, infinite without objectives, shape [n]
 
 
 def roots_of(problem: SlotProblem, objectives: bool) -> tuple[Roots, float]:
@@ -59,18 +50,10 @@ def roots_of(problem: SlotProblem, objectives: bool) -> tuple[Roots, float]:
     return Roots(a, e, slo / unit), unit
 
 
-MOMENTUM: Final = 0.7
-"""Share of the last direction that a step goes on in."""
-
-PATIENCE: Final = 5
-"""Steps without a higher bound after which steps become shorter."""
-
-SHORTER: Final = 0.6
-"""By how much they do."""
-
-SHORTEST: Final = 5e-3
-"""Share of Polyak's step below which the ascent ends."""
-
+MOMENTUM: Final = 0.7  # share of the last direction that a step goes on in
+PATIENCE: Final = 5  # steps without a higher bound after which steps become shorter
+SHORTER: Final = 0.6  # by how much they do
+SHORTEST: Final = 5e-3  # share of Polyak's step below which the ascent ends
 MARGIN: Final = 1e-12
 """Relative margin for rounding: a set has to be better by more than that to count as new."""
 

@@ -134,9 +134,7 @@ def slot_bound(
 STEPS: Final = (3e-5, 3e-4, 3e-3, 3e-2, np.inf)
 """How far above the bound to look for a plan, relatively, one after the other."""
 
-MOST: Final = 20_000
-"""Columns of a site that the search picks among at most."""
-
+MOST: Final = 20_000  # columns of a site that the search picks among at most
 ROUNDING: Final = 1e-9
 """Relative differences of costs below it count as none."""
 

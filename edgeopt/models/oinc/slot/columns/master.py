@@ -33,20 +33,11 @@ if TYPE_CHECKING:
 SHARES: Final = (0.5, 1.0)
 """How far to go from the best prices so far to those of the master, one after the other."""
 
-FINE: Final = 1e-9
-"""Relative reduced costs below it count as 0."""
+FINE: Final = 1e-9  # relative reduced costs below it count as 0
 
 
 class Pool:
-    """Columns known of a slot: a site, a set of requests, and what the site costs with it.
-
-    Parameters
-    ----------
-    roots
-        The slot.
-    capacity
-        Number of columns that there is room for.
-    """
+    """Columns known of a slot: a site, a set of requests, and what the site costs with it."""
 
     def __init__(self, roots: Roots, capacity: int) -> None:
         self.roots = roots
@@ -124,14 +115,8 @@ class _SlotMaster(ReusableMaster):
         \min \sum_c c_c x_c + M \sum_i u_i \quad\text{s.t.}\quad
         \sum_{c \ni i} x_c + u_i \ge 1,\ \sum_{c \in j} x_c \le 1,\ x, u \ge 0
 
-    Parameters
-    ----------
-    pool
-        Columns to begin with; those that pricing finds are added.
-    unanswered
-        Cost M of a request that no column answers, more than any price.
-    limit
-        Number of sets that pricing looks at on each site at most.
+    The cost M of an unanswered request exceeds any price. Pricing examines up to ``limit`` sets on
+    each site.
     """
 
     def __init__(self, pool: Pool, unanswered: float, limit: int) -> None:
@@ -204,40 +189,23 @@ DEARER: Final = 100.0
 ROUNDING: Final = 1e-9
 """How much more than possible a bound has to be, relatively, before nothing is possible."""
 
-TINY: Final = 2.0**-200
-"""Makes times vanish beside prices, while their ratios stay what they are."""
+TINY: Final = 2.0**-200  # makes times vanish beside prices, while their ratios stay what they are
 
 
 @dataclass
 class Evidence:
-    """What is known about the cost of a slot, measured in its unit.
+    """What is known about the cost of a slot, measured in its unit."""
 
-    Parameters
-    ----------
-    unit
-        The unit, s.
-    site
-        A good assignment, shape [n].
-    known
-        What it costs, infinite where objectives cannot be met.
-    pool
-        Columns.
-    prices, reduced
-        Prices of requests, shape [n], and what each site's sets cost less these, shape [J].
-    bound
-        Their sum, which no assignment falls below.
-    upper
-        What the bound could rise to at most, infinite if unknown or nothing is possible.
-    """
-
-    unit: float
-    site: Ints
-    known: float
+    unit: float  # s
+    site: Ints  # a good assignment, shape [n]
+    known: float  # what it costs, infinite where objectives cannot be met
     pool: Pool
+    # prices, reduced: prices of requests, shape [n], and what each site's sets cost less these,
+    # shape [J]
     prices: Floats
     reduced: Floats
-    bound: float
-    upper: float
+    bound: float  # their sum, which no assignment falls below
+    upper: float  # what the bound could rise to at most, infinite if unknown or nothing is possible
 
     @property
     def gap(self) -> float:

@@ -53,7 +53,7 @@ class Size(property):
 
 
 def _without_none(hint: Any) -> Any:
-    """Return the type beside None, where there is one."""
+    """Return the type of an optional field without None."""
     if typing.get_origin(hint) not in (typing.Union, UnionType):
         return hint
     others = [one for one in typing.get_args(hint) if one is not type(None)]
@@ -219,7 +219,7 @@ class Record:
 class Instance(Record):
     """Base of instances: equal when their content is, hashed, copied, and saved to labelled files.
 
-    Keywords of a class, beside those of `Record`: ``kind`` names it in files, ``version`` counts
+    Keywords of a class, besides those of `Record`: ``kind`` names it in files, ``version`` counts
     the changes of its layout there.
     """
 

@@ -203,7 +203,7 @@ class _Values:
         )
 
     def broken_sides(self) -> tuple[Side, ...]:
-        """Return the rows and columns whose sides the point breaks."""
+        """Return the rows and columns whose sides the point violates."""
         program = self._program
         broken = []
         units = program.units

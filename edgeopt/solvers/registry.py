@@ -177,7 +177,7 @@ def backends(*, installed: bool | None = None) -> list[Backend]:
     Warns
     -----
     PluginWarning
-        If what another package offers is broken, or takes a name that is in use. It is left out.
+        If an installed backend is faulty, or has a name that is in use. It is left out.
     """
     known = {backend.name: backend for backend in _TABLE}
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):

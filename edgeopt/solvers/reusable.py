@@ -11,7 +11,7 @@ from scipy import sparse
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.solvers.backend import highs
-from edgeopt.solvers.dispatch import settle
+from edgeopt.solvers.dispatch import certify_claim
 from edgeopt.solvers.program import LinearProgram
 from edgeopt.solvers.request import ProgressCallback, Request
 from edgeopt.solvers.scaling import Scaling
@@ -204,7 +204,7 @@ class Reusable:
         self._building, self._solved = 0.0, True
         found = highs.read(self._model, program, request, seconds, path)
         claimed = self._scaling.restore(found, program)
-        return settle(claimed, self._request, raises=raises, stacklevel=2)
+        return certify_claim(claimed, self._request, raises=raises, stacklevel=2)
 
     def _configure(self) -> None:
         request = self._scaling.request(self._request)

@@ -96,7 +96,7 @@ class Solution:
     solver, version
         Who solved it.
     options
-        What was asked for, and what that became under the solver's own names.
+        The request, and its options under the solver's own names.
     problem
         The problem itself, against which the methods check.
     path
@@ -193,7 +193,7 @@ class Solution:
 
         Returns
         -------
-        The same solution with objective, bound and quality settled.
+        The same solution with objective, bound and quality recomputed.
         """
         bound = _proven_bound(self)
         checked = replace(self, bound=bound.value, sizes=(self.sizes[0], bound.size))

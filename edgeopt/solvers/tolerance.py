@@ -81,6 +81,6 @@ def gap_closed(
     objective_size: float | None = None,
     bound_size: float | None = None,
 ) -> bool:
-    """Return whether a bound is as close to a value as was asked for."""
+    """Return whether a bound is as close to a value as requested."""
     reached = relative_gap(objective, bound, objective_size=objective_size, bound_size=bound_size)
     return reached <= gap or abs(bound - objective) <= absolute_gap

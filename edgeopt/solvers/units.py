@@ -33,7 +33,7 @@ __all__ = ["Units", "column_exponents", "objective_exponent", "units_of"]
 
 SWEEPS: Final = 10  # how often rows and columns are balanced in turn
 WIDE: Final = 40
-"""Exponent of the largest entry over the smallest beyond which units are looked for once more."""
+"""Exponent of the largest entry over the smallest beyond which units are computed once more."""
 
 _NONE: Final = np.int32(-(2**30))  # smaller than any exponent
 

@@ -45,7 +45,7 @@ LOCAL_STEPS: Final = 5  # local steps of a client in a round
 
 
 class Machines(NamedTuple):
-    """What the sites are, whatever they are asked for."""
+    """Properties of the sites, whatever their requests."""
 
     energy_per_work: NDArray[np.float64]  # energy of a computation, Wh/GFLOP, shape [J]
     speed: NDArray[np.float64]  # speed of serving a request, GFLOP/s, shape [J]
@@ -120,7 +120,7 @@ def draw_tasks(
 def request_sizes(types: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return size, bit, and computation, GFLOP, of the requests of each type, shapes [N].
 
-    Types ask for the four models in turn.
+    Types use the four models in turn.
     """
     asked = [LEARNING_MODELS[n % len(LEARNING_MODELS)] for n in range(types)]
     return (
@@ -148,10 +148,10 @@ def draw_objectives(
 def capacity_for(
     requests: NDArray[np.float64], request_work: NDArray[np.float64], headroom: float
 ) -> NDArray[np.float64]:
-    """Return capacities with room above the largest load that arrives at each site itself.
+    """Return capacities with headroom above the largest load that arrives at each site itself.
 
-    The paper has no room to spare. But sites that can serve nothing are asked too, and training
-    needs computation: then the others cannot carry everything when peaks coincide.
+    The paper has no headroom. But requests also arrive at sites that can serve nothing, and
+    training needs computation: then the others cannot serve everything when peaks coincide.
     """
     check_real("headroom", headroom, "[0, inf)")
     peak: NDArray[np.float64] = headroom * (requests @ request_work).max(axis=(0, 1))

@@ -80,8 +80,8 @@ def generate(
     headroom
         Capacity of a site in terms of the largest load that arrives at it (1 in the paper).
     capped
-        Share of the other frames that are capped beside hours 16 to 19 of each day; None: no frame
-        is capped at all.
+        Share of the frames other than hours 16 to 19 of each day that are capped as well; None: no
+        frame is capped at all.
     cap_share
         Range of the caps, in terms of the energy that the frame would use if requests were served
         at average sites and tasks trained at an even rate.

@@ -285,7 +285,7 @@ def cap_shares(
 ) -> NDArray[np.float64]:
     """Derive caps from the load of a grid: the hours of highest load are capped.
 
-    No public record of the hours in which demand response was asked for, or of how much, is known.
+    There is no public record of when demand response was called, or of how much.
 
     Parameters
     ----------

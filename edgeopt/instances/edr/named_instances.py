@@ -1,4 +1,4 @@
-"""Named special cases: tiny random instances, and what breaks naive reasoning."""
+"""Named instances: random small ones, and counterexamples to naive reasoning."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def jensen() -> EdrInstance:
 def lemma5() -> EdrInstance:
     r"""Return the instance on which lemma 5 fails as printed.
 
-    One site and one task of 10 rounds in 10 frames, each of 1 Wh at 1 $/Wh, beside a tenth of a
+    One site and one task of 10 rounds in 10 frames, each of 1 Wh at 1 $/Wh, and a tenth of a
     request per frame. The printed bound multiplies the rounds, a total over the horizon, by the
     number of frames again; it is -68.989, below the 0 that it should bound from above.
 
@@ -269,4 +269,4 @@ def _tiny(*, frames: int = 1, slots: int = 1, sites: int = 1, **changes: Any) ->
     return EdrInstance(**fields | changes)
 
 
-_AT_ONCE = 2.0**60  # GFLOP/s so fast that the delay of a request is lost beside one of a second
+_AT_ONCE = 2.0**60  # GFLOP/s so fast that the delay of a request is lost in one of a second

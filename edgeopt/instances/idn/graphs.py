@@ -98,7 +98,7 @@ def from_topology(
     cloud_ms: float = CLOUD_MS,
     ms_per_km: float = MS_PER_KM,
 ) -> Network:
-    """Build a network on a real map; see `from_links` for which node plays which part.
+    """Build a network on a real map; see `from_links` for the part of each node.
 
     Parameters
     ----------

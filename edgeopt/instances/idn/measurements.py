@@ -32,7 +32,7 @@ SLOW: Final = "RTX 3090"
 """The two GPUs that both speeds are known of: the nearest to the paper's fast and slow one."""
 
 MEGABYTES_PER_MILLION: Final = 4.0
-"""Memory per million parameters, MB: weights in single precision. What a model needs beside its
+"""Memory per million parameters, MB: weights in single precision. What a model needs besides its
 weights has not been measured and is not counted."""
 
 Key: TypeAlias = tuple[str, int]  # an architecture and the size of its input, pixels

@@ -1,4 +1,4 @@
-"""Named special cases: tiny random networks, changing demand, and what breaks naive reasoning."""
+"""Named instances: random small ones, changing demand, and counterexamples."""
 
 from __future__ import annotations
 

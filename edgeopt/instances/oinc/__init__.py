@@ -1,4 +1,4 @@
-"""Inference each second and retraining beside it: the data of OINC.
+"""Inference every second and retraining on the same sites: the data of OINC.
 
 Source: Zeng, Zhou, Jiao, Han, Yu, Ma: Efficient Online DNN Inference with Continuous Learning in
 Edge Computing.

@@ -1,4 +1,4 @@
-"""Which devices ask for an inference in which slot."""
+"""Which devices send a request in which slot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data drift: a model's accuracy falls, a test of Page and Hinkley notices, a job arrives."""
+"""Data drift: a model's accuracy falls, a Page-Hinkley test detects it, a job arrives."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class PageHinkley:
-    r"""A test that notices when the mean of a stream falls, for many streams at once.
+    r"""A test that detects a fall in the mean of a stream, for many streams at once.
 
     With the mean :math:`\bar x_t` of what has been seen, the sum
     :math:`m_t = \sum_{s \le t} (\bar x_s - x_s - \delta)` wanders down while nothing happens; the
@@ -43,7 +43,7 @@ class PageHinkley:
     Parameters
     ----------
     tolerance
-        Fall :math:`\delta` that is put up with.
+        Tolerated fall :math:`\delta`.
     threshold
         Rise :math:`\lambda` at which the alarm is raised.
 
@@ -85,7 +85,7 @@ class PageHinkley:
 
 
 class Drift(NamedTuple):
-    """Accuracy of the models of devices, and when its fall is noticed.
+    """Accuracy of the models of devices, and when its fall is detected.
 
     Attributes
     ----------

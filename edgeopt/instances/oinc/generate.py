@@ -63,7 +63,7 @@ def generate(
         Numbers J, I and T. The paper has 10 to 15 sites, 20 to 50 devices and 200 slots.
     jobs
         Number of jobs K, may be 0; not given in the paper. With `drift`, the number of changes
-        that are expected among all devices; some of them go unnoticed.
+        that are expected among all devices; some of them go undetected.
     channel
         How the radio is read, see `link_rates`. The paper's latencies come out under ``"literal"``
         alone, which is not physical.
@@ -80,7 +80,7 @@ def generate(
     slo
         Range of the objectives, s, one per device; not given in the paper.
     drift
-        Whether jobs arrive as a test notices that accuracy has fallen, see `draw_drift`, and not
+        Whether jobs arrive when a test detects a fall in accuracy, see `draw_drift`, and not
         uniformly over the first 60 % of the slots.
     job_scale
         Size of the retraining sets, in terms of 1024 pictures.
@@ -144,7 +144,7 @@ def draw_scenario(
     band_scale: float = 1.0,
     slo: tuple[float, float] = SLO,
 ) -> dict[str, Any]:
-    """Draw sites, links and what each request would be, whoever asks when."""
+    """Draw sites, links, and the request that each device would make in each slot."""
     check_sizes(sites=sites, devices=devices, slots=slots)
     check_room("slots * devices * sites", slots, devices, sites)
     check_channel(channel)

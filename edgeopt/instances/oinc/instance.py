@@ -1,4 +1,4 @@
-"""The instance of OINC: sites that answer requests each second and retrain models beside it."""
+"""The instance of OINC: sites that answer requests every second and retrain models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _in_all_slots(instance: OincInstance, values: ArrayLike) -> NDArray[np.float
 
 
 class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job")):
-    r"""Everything that inference each second and retraining beside it are given, read-only.
+    r"""The data of inference every second and of retraining on the same sites, read-only.
 
     Slots (a second each), devices, sites and jobs count from 0. A *request* is one inference that
     an active device asks for in a slot; it is sent to one site and answered there. A *job* retrains
@@ -50,8 +50,8 @@ class OincInstance(Instance, kind="oinc", axes=_AXES, empty=("job", "kind of job
     Notes
     -----
     The paper's constraint on deadlines stands in its text alone; here deadlines, and objectives of
-    requests, are wishes: breaking them is counted, never forbidden. Entries of devices that are not
-    active have to obey the rules and mean nothing.
+    requests, are soft: violations are counted, never forbidden. Entries of inactive devices must
+    obey the rules, but have no effect.
     """
 
     speed: Floats = field("site", unit="Gcycle/s", symbol="f_j", above=0, doc="CPU of a site.")

@@ -1,4 +1,4 @@
-"""The instance of TapFinger: tasks that ask for CPU cores and GPUs of edge clusters."""
+"""The instance of TapFinger: tasks that need CPU cores and GPUs of edge clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named special cases: tiny random instances, and what breaks naive reasoning."""
+"""Named instances: random small ones, and counterexamples to naive reasoning."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def contested() -> TapFingerInstance:
 
     Notes
     -----
-    Li et al., equation (11), settles such conflicts; the reward of an agent counts its own queue.
+    Li et al., equation (11), resolves such conflicts; the reward of an agent counts its own queue.
     """
     slots = np.array([4.0, 2.0])[:, None, None, None]
     return from_durations(

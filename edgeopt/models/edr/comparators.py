@@ -46,7 +46,7 @@ class FrameComparator(NamedTuple):
     feasible
         Whether the minimum fits under the cap and into the sites, without a request.
     unserved
-        Requests of each type that are not served beside it, shape [N].
+        Requests of each type that are not served, shape [N].
     """
 
     rounds: NDArray[np.float64]
@@ -117,7 +117,7 @@ def frame_comparator(
     served = recourse.at(start)
     value, bound, rounds = float(cost @ start) + served.value, -np.inf, start
     if (cost[active] >= 0.0).all():
-        # More training costs more, by itself and beside requests.
+        # More training costs more, by itself and through requests.
         bound = float(cost @ start) + served.cut.at(start)
         return FrameComparator(start, value, min(bound, value), True, served.unserved)
     cuts = [recourse.alone, served]

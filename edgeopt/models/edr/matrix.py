@@ -239,7 +239,7 @@ def colocation_matrix(
 
     Notes
     -----
-    Zhu et al., problem P; `colocation` is its twin in Pyomo, row by row without `eliminate`.
+    Zhu et al., problem P, declared in Pyomo by `colocation`, with equal rows without `eliminate`.
     Routes that (1c) or (1e) rule out have no columns. Rounds are done and requests are served once,
     neither less nor more: with negative prices more would pay.
     """

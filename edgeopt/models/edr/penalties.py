@@ -1,8 +1,8 @@
-"""What late training and unserved requests count, and caps that leave room to serve all.
+"""Penalties of late training and unserved requests, and caps that allow serving all.
 
 The penalised cost of a plan is its cost plus these prices times the rounds missing at a deadline
 and the requests not served. Energy beyond a cap has no price: it is always reported by itself.
-Where a cap asks for serving less than all, it yields.
+A cap that does not allow serving all requests is raised.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FACTOR = 2.0  # how much dearer than done it is not to do something
+FACTOR = 2.0  # price of not doing something, in terms of its cost
 
 
 def late_price(instance: EdrInstance) -> Floats:

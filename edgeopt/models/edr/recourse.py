@@ -47,7 +47,7 @@ class _Cut(NamedTuple):
 
 
 class Served(NamedTuple):
-    """How the requests of a frame fare beside its training."""
+    """How the requests of a frame are served, given its training."""
 
     value: float  # cost of serving, unserved requests at their price
     energy: float  # energy of the requests, Wh
@@ -78,11 +78,11 @@ class FrameRecourse:
         return float(asked @ self.price)
 
     def at(self, rounds: Floats) -> Served:
-        """Route the requests beside given rounds."""
+        """Route the requests, given the rounds."""
         alone = self.alone
         fits = float(self.energy @ rounds) + alone.energy <= self.cap
         if fits and (alone.load + rounds @ self.instance.round_work <= self.room).all():
-            # What is cheapest without training is possible beside it.
+            # The cheapest routing without training is still feasible.
             return alone
         return self._solve(rounds)
 
@@ -234,7 +234,7 @@ class RoundsMaster:
         )  # fmt: skip
 
     def _held(self) -> NDArray[np.int64]:
-        """Return frames and sites where training alone could ask for more than there is."""
+        """Return frames and sites where training alone could exceed the capacity."""
         instance = self.instance
         most = (instance.active * instance.rounds) @ instance.round_work
         return np.argwhere(most > instance.slots * instance.capacity)

@@ -1,4 +1,4 @@
-r"""Demand over many slots: what was asked, and what could have been served, slot by slot."""
+r"""Demand over many slots: requests, and potential capacities, slot by slot."""
 
 from __future__ import annotations
 

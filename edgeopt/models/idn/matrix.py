@@ -134,8 +134,8 @@ def placement_matrix(
 
     Notes
     -----
-    Si Salem et al., Toward inference delivery networks, problem (14); `placement` is its twin in
-    Pyomo, row by row without `aggregate`.
+    Si Salem et al., Toward inference delivery networks, problem (14), declared in Pyomo by
+    `placement`, with equal rows without `aggregate`.
     """
     demand = demand.fitting(instance)
     chosen = offers(instance, demand, aggregate=aggregate)
@@ -175,7 +175,7 @@ def cooperative_matrix(
     Notes
     -----
     Si Salem et al., Toward inference delivery networks, problem (14) with potential capacities that
-    cooperate; `cooperative_placement` is its twin in Pyomo, row by row without `aggregate`.
+    cooperate, declared by `cooperative_placement`, with equal rows without `aggregate`.
     """
     demand = demand.fitting(instance)
     chosen = offers(instance, demand, aggregate=aggregate, cooperative=True)

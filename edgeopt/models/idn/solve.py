@@ -122,7 +122,7 @@ def solve_placement(
     InputError
         If the demand does not belong to the instance.
     SolverError
-        If asked to raise by ``raises=True`` and the solver found nothing.
+        If ``raises=True`` and the solver found nothing.
 
     Notes
     -----

@@ -53,7 +53,7 @@ def p1_lp_matrix(
 
     Notes
     -----
-    Huang, Liu, Shan: RESCUE, problem P1-LP; `p1_lp` is its twin in Pyomo.
+    Huang, Liu, Shan: RESCUE, problem P1-LP, declared in Pyomo by `p1_lp`.
     """
     slots, devices, servers, profiles = instance.expected_profit.shape
     reserved, survival = instance.reserved, instance.survival

@@ -318,7 +318,7 @@ class P1Relaxation:
             total += float(flat[part.row, part.col] @ part.data)
         return total
 
-    # --- what a Solution asks of its problem ----------------------------------------------------
+    # --- the interface of problems for `Solution` ----------------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
         """Return the largest violation of a row or a bound.

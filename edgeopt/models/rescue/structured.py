@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 MAX_ITERATIONS = 300
-# After columns are added, go back to a point whose gap is this many times the one asked for.
+# After columns are added, go back to a point whose gap is this many times the requested one.
 BACK = 20.0
 
 
@@ -46,8 +46,8 @@ class StructuredMaster(InteriorMaster[BandForm]):
         self.scale = float(columns.profit.max(initial=0.0)) or 1.0
         instance = problem.instance
         # Where reserved tasks fill every slot there is nothing to decide, and no interior.
-        filled, settled = problem.critical
-        self._settled = serve_alone(problem, np.flatnonzero(settled))
+        filled, alone = problem.critical
+        self._alone = serve_alone(problem, np.flatnonzero(alone))
         tasks, slots = problem.pairs[:, 0], problem.pairs[:, 1]
         free = ~filled[instance.reserved.server[tasks], slots]
         self._pairs = problem.pairs[free]
@@ -91,7 +91,7 @@ class StructuredMaster(InteriorMaster[BandForm]):
     def _restricted(self) -> Restricted:
         y, _, x, *_ = self.form.parts
         instance, pairs = self.problem.instance, self._pairs
-        shares = self._settled.copy()
+        shares = self._alone.copy()
         shares[pairs[:, 0], pairs[:, 1]] = self.point.primal[x]
         allocation = self._allocation(self.point.primal[y].copy())
         allocation, shares = feasible_point(self.problem, allocation, shares)

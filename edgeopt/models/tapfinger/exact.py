@@ -59,7 +59,6 @@ def value_step(problem: SchedulingProblem) -> float:
     All weights are multiples of a power of two. Where these multiples are no more than `WHOLE`, as
     those of short numbers are in whatever unit, it is their greatest common divisor.
     """
-    assert problem.weight is not None
     heavy = problem.weight[problem.weight > 0]
     if not heavy.size:
         return 0.0
@@ -258,7 +257,6 @@ def promising(
     The priced cost of a start above the least one of its task adds to the bound of a plan that has
     it. No price is negative, so that the flow time itself is limited by it too.
     """
-    assert problem.weight is not None
     spare = value - relaxed.value + 1e-6 * value
     latest = latest_completion(problem, value)
     with np.errstate(divide="ignore", invalid="ignore"):

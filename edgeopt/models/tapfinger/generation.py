@@ -85,7 +85,7 @@ class _Search:
         return self.time_limit is None or spent <= self.time_limit
 
     def attempt(self, several: list[Floats]) -> Columns:
-        """Keep the best of several prices, and return the columns that they ask for."""
+        """Keep the best of several prices, and return the columns to add for them."""
         found = []
         for prices in several:
             least, cheap = self.pricing(prices)

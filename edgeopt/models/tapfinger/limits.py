@@ -145,8 +145,6 @@ def shared_limits(
     problem: SchedulingProblem, pool: Ints, slots: int, used: Flags | None = None
 ) -> Limits:
     """Return the limits of pools of clusters in the first slots."""
-    assert problem.occupied is not None
-    assert problem.started is not None
     pools = int(pool.max()) + 1
     free = np.repeat(problem.capacity[None], slots, axis=0)
     busy = min(slots, problem.occupied.shape[0])

@@ -111,7 +111,6 @@ def best_list(problem: SchedulingProblem, *, tries: int | None = None, rng: Rng 
 
 def _orders(problem: SchedulingProblem, bundles: Bundles) -> Ints:
     """Return orders to begin with, shape [o, J]."""
-    assert problem.weight is not None
     clusters, kinds = problem.duration.shape[:2]
     place = np.repeat(np.arange(clusters * kinds), np.diff(bundles.first))
     capacity = np.maximum(problem.capacity[place // kinds], 1)

@@ -78,7 +78,6 @@ def start_matrix(
 
 def start_cost(problem: SchedulingProblem, listed: Starts) -> Floats:
     """Return the weighted flow time that each start brings, shape [n]."""
-    assert problem.weight is not None
     flow = listed.start + listed.duration - problem.arrival[listed.task]
     return np.asarray(problem.weight[listed.task] * flow)
 
@@ -92,7 +91,6 @@ def assembled(
     relax: bool = False,
 ) -> LinearProgram:
     """Build the program of any starts of groups of tasks."""
-    assert problem.occupied is not None
     clusters, heads = problem.clusters, groups.first.size
     group = groups.group[listed.task]
     capacity_rows = heads + 2 * clusters * slots
@@ -110,7 +108,6 @@ def assembled(
         LabelBlock("eq_5", ("cluster", "resource", "slot"), free.shape),
     ]
     if problem.single_start:
-        assert problem.started is not None
         may = np.ones((clusters, slots))
         may[:, :1] -= problem.started[:, None]
         upper[capacity_rows:] = may.ravel()

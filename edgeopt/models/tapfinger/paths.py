@@ -102,8 +102,6 @@ class PathPricing:
     """
 
     def __init__(self, instance: TapFingerInstance, pool: Ints, limits: Limits) -> None:
-        assert instance.slowing is not None
-        assert instance.weight is not None
         speed = np.where(instance.duration > 0, instance.speed, 0.0)
         profiles, labels, profile = pooled_profiles(
             speed, instance.kind, instance.eligible, pool, _fastest,

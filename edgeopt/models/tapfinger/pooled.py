@@ -138,8 +138,8 @@ def pooled_bound(
 
     Notes
     -----
-    Li et al., problem (1) to (8). Beside cores and GPUs themselves, r runs over superadditive
-    functions f of them, which account for bundles being whole. With each cluster a pool of its own
+    Li et al., problem (1) to (8). Besides cores and GPUs themselves, r runs over superadditive
+    functions f of them, which reflect that bundles are whole. With each cluster a pool of its own
     the bound is thus at least that of the linear relaxation, and often far better.
     """
     pool = _pools(problem, pools)
@@ -234,7 +234,6 @@ def _bound(
 ) -> PooledBound:
     """Search for prices, in more slots as long as tasks run after the last."""
     began = time.perf_counter()
-    assert problem.weight is not None
     if not problem.weight.any():
         limits = shared_limits(problem, pool, 0)
         found = BestPrices(0.0, np.zeros(limits.rows), 0.0, 0.0, 0)

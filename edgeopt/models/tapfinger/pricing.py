@@ -57,7 +57,6 @@ class StartPricing:
     """
 
     def __init__(self, problem: SchedulingProblem, pool: Ints, limits: Limits) -> None:
-        assert problem.weight is not None
         profiles, _, profile = pooled_profiles(
             problem.duration.astype(np.float64), problem.kind, problem.eligible, pool, _quickest
         )

@@ -75,10 +75,7 @@ def start_program(
     import pyomo.environ as pyo
 
     slots = check_horizon(problem, horizon)
-    assert problem.weight is not None
     occupied, started = problem.occupied, problem.started
-    assert occupied is not None
-    assert started is not None
     groups = interchangeable(problem, grouped=grouped)
     size = dict(zip(groups.first.tolist(), groups.size.tolist(), strict=True))
     chosen = CHOICES[bundles](problem.duration)

@@ -197,8 +197,6 @@ def price_bound(problem: SchedulingProblem, prices: SlotPrices) -> tuple[float, 
     listed = starts(problem, tasks=groups.first, last=last)
     least = np.full(groups.first.size, np.inf)
     np.minimum.at(least, groups.group[listed.task], priced(problem, listed, prices))
-    assert problem.occupied is not None
-    assert problem.started is not None
     free = np.repeat(problem.capacity[:, :, None], slots, axis=2).astype(np.float64)
     held = problem.occupied[:slots]
     free[:, :, : held.shape[0]] -= held.transpose(1, 2, 0)

@@ -103,8 +103,6 @@ def horizon(problem: SchedulingProblem) -> int:
     -------
     Slots; 0 where there is neither a task nor anything that runs.
     """
-    assert problem.occupied is not None
-    assert problem.started is not None
     released = int(problem.occupied.shape[0])
     if problem.single_start and problem.started.any():
         released = max(released, 1)
@@ -119,7 +117,6 @@ def latest_completion(problem: SchedulingProblem, value: float) -> Ints:
 
     .. math:: F_j \le \Big(V - \sum_{i \ne j} w_i \min_{n,x} d_{nk_ix}\Big) / w_j .
     """
-    assert problem.weight is not None
     least, weight = _shortest(problem), problem.weight
     spare = value - float(weight @ least)
     # A relative part in a billion is left to rounding.
@@ -179,7 +176,6 @@ def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Grou
     tasks = np.arange(problem.tasks)
     if not grouped or tasks.size == 0:
         return Groups(tasks, tasks, np.ones(tasks.size, dtype=np.int64))
-    assert problem.weight is not None
     traits = [problem.kind, problem.arrival, problem.weight, *problem.eligible.T]
     order = np.lexsort([tasks, *traits])  # the sort is stable: tasks ascend within a group
     caveats = np.zeros(tasks.size, dtype=bool)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-LEVELS: Final = 64  # most levels of weights that are looked at one by one
+LEVELS: Final = 64  # most levels of weights that are examined one by one
 
 
 def fastest(problem: SchedulingProblem) -> Ints:
@@ -62,7 +62,6 @@ def trivial_bound(problem: SchedulingProblem) -> float:
     problem
         The tasks.
     """
-    assert problem.weight is not None
     return float(problem.weight @ fastest(problem))
 
 
@@ -82,8 +81,6 @@ def volume_bound(problem: SchedulingProblem) -> float:
     Policies that change the bundles of running tasks can fall below this: a mix of bundles may
     take less than any one of them.
     """
-    assert problem.occupied is not None
-    assert problem.weight is not None
     rate = problem.capacity.sum(axis=0) - problem.occupied.sum(axis=1)
     volumes, quickest = least_volumes(problem), fastest(problem)
     total = problem.capacity.sum(axis=0)
@@ -146,7 +143,7 @@ def _fluid_flow(arrival: Ints, work: Ints, ready: Ints, rate: Ints, full: int) -
 
 
 ENOUGH = COMPLETE - 1e-9
-"""Progress that passes for complete in bounds: less than the environment asks for."""
+"""Progress that counts as complete in bounds: less than the environment requires."""
 
 
 @compiled
@@ -215,7 +212,6 @@ def mixed_volumes(instance: TapFingerInstance) -> Ints:
     With ``speed = tanh(g / 16)`` that slows down, bundles of 5, 7 and 7 GPUs take 19 GPU-slots, and
     every fixed bundle takes at least 20, if switching costs nothing.
     """
-    assert instance.slowing is not None
     never = np.iinfo(np.int64).max
     allowed = instance.duration > 0
     volumes = np.full((instance.clusters, instance.task_kinds, 2), never)
@@ -246,7 +242,6 @@ def mixed_volume_bound(instance: TapFingerInstance) -> float:
     instance
         The instance.
     """
-    assert instance.weight is not None
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     volumes = mixed_volumes(instance)[:, instance.kind]
     never = np.iinfo(np.int64).max

@@ -245,7 +245,7 @@ class _IterationWatch(casadi.Callback):
         return casadi.Sparsity.dense(size, 1) if size else casadi.Sparsity(0, 0)
 
     def eval(self, results: Sequence[Any]) -> list[int]:
-        """Note the iterate and ask the caller whether to go on."""
+        """Keep the iterate and let the caller stop the solver."""
         self._iterations += 1
         self.values = np.array(results[0]).reshape(-1)
         if self._progress is None:

@@ -1,6 +1,6 @@
 """Routing by HiGHS: the whole program at once, on a few routes, or one priority after the other.
 
-Of a large problem a few routes of each origin come first; the others join when prices ask for them.
+Of a large problem a few routes of each origin come first; the others join as their prices require.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def solve_by_columns(
     *,
     gap: float = 1e-6,
 ) -> RoutingPlan:
-    """Solve on a few routes of each origin, and add others as their prices ask for them."""
+    """Solve on a few routes of each origin, and add others as their prices require."""
     return RoutingColumns(gap=gap).solve(problem, penalties, start)
 
 

@@ -50,8 +50,8 @@ def routing_matrix(
     Notes
     -----
     Zhu et al., problem P2 with (1d), (1h), (3a); for one slot (8) and (10). The training z of each
-    slot is eliminated: it fits in beside the requests if their load fits into each slot by itself,
-    and together with all training into all slots. `routing_lp` is the twin in Pyomo.
+    slot is eliminated: it fits if the load of the requests fits into each slot by itself,
+    and together with all training into all slots. `routing_lp` declares it in Pyomo.
     """
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
     chosen = np.arange(problem.routes) if routes is None else np.asarray(routes)

@@ -38,7 +38,7 @@ STEEPER = 1e1  # by how much the penalty of the higher priority outweighs the ot
 
 
 class Penalties(NamedTuple):
-    """Prices of what must not happen.
+    """Penalties of unserved requests and of excess energy.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class RoutingPlan:
     Attributes
     ----------
     problem
-        What was asked.
+        The problem that it solves.
     used, amount
         Routes in use, ascending, and the requests on each of them.
     unserved

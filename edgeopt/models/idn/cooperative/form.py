@@ -274,7 +274,7 @@ class _NormalEquations:
 
 
 class _Task:
-    """One task's part of the equations, and the room to factorise it in."""
+    """One task's part of the equations, with memory to factorise it."""
 
     block: Floats
     swept: Floats

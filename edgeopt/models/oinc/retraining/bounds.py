@@ -86,7 +86,7 @@ class FlowBound:
         return relative_gap(self.objective, self.value, bound_size=size)
 
     def violation(self) -> float:
-        """Return by how much the dual point breaks a constraint, recomputed from the data."""
+        """Return the largest violation of the dual point, recomputed from the data."""
         return certify(
             self.problem,
             self.theta,

@@ -1,4 +1,4 @@
-"""The relaxation over slots and what is done in each: patterns join as prices ask for them.
+"""The relaxation over slots and what is done in each: patterns join as prices require.
 
 A pattern says which job each site serves in a slot. The program over patterns has a row per job and
 a row per slot, where the one over services has a row per slot of each site and each job. Prices of
@@ -44,7 +44,6 @@ class Pricing:
     def __init__(
         self, problem: RetrainingProblem, *, midpoint: bool, one_site: bool, end: int | None
     ) -> None:
-        assert problem.weight is not None
         self.problem, self.one_site, self.end = problem, one_site, end
         self.weight: Floats = problem.weight
         self.offset = 0.5 if midpoint else 0.0

@@ -49,7 +49,7 @@ class SlotBound:
     columns
         Number of sets whose cost was computed for it.
     certified
-        Whether `gap` is as small as was asked for.
+        Whether `gap` is at most the requested one.
     """
 
     value: float
@@ -253,8 +253,8 @@ def _below(evidence: Evidence, ceiling: float) -> Pool | None:
     for j in range(sites):
         a, e, cutoff = roots.a[j], roots.e[j], evidence.reduced[j] + slack
         found = np.empty((MOST, n + 1), dtype=np.int64)
-        _, count, _, looked = search(a, e, roots.s, evidence.prices, cutoff, MANY, members, found)
-        if count > MOST or looked >= MANY:
+        _, count, _, examined = search(a, e, roots.s, evidence.prices, cutoff, MANY, members, found)
+        if count > MOST or examined >= MANY:
             return None
         pool.extend(j, found[:count])
     return pool

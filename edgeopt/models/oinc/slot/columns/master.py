@@ -42,7 +42,7 @@ class Pool:
     def __init__(self, roots: Roots, capacity: int) -> None:
         self.roots = roots
         self.count = 0
-        self.looked = 0
+        self.examined = 0
         self.sets = np.empty((capacity, 2 + roots.s.size), dtype=np.int64)
         """Site, size and members of each column."""
         self.cost = np.empty(capacity)
@@ -78,7 +78,7 @@ class Pool:
         return site
 
     def reserve(self, more: int) -> None:
-        """Make room for more columns."""
+        """Grow the arrays for more columns."""
         missing = self.count + more - self.cost.size
         if missing > 0:
             missing = max(missing, self.cost.size)
@@ -90,10 +90,10 @@ class Pool:
         sites = self.roots.a.shape[0]
         self.reserve(sites)
         reduced, chosen = np.empty(sites), np.empty(sites, dtype=np.int64)
-        self.count, looked = price_sites(
+        self.count, examined = price_sites(
             *self.roots, prices, limit, self.sets, self.cost, self.count, chosen, reduced
         )
-        self.looked += looked
+        self.examined += examined
         return reduced
 
     def matrix(self, first: int = 0) -> Any:
@@ -175,7 +175,7 @@ ROUNDS: Final = 30
 """Steps of the ascent at most; from there on, a linear program raises the bound faster."""
 
 FEW, MANY = 20_000, 1_000_000
-"""Sets that pricing looks at on a site before it makes do with what it has proven.
+"""Sets that pricing examines on a site before it settles for what it has proven.
 
 Few while prices are rough, many in the end.
 """
@@ -189,7 +189,7 @@ DEARER: Final = 100.0
 ROUNDING: Final = 1e-9
 """How much more than possible a bound has to be, relatively, before nothing is possible."""
 
-TINY: Final = 2.0**-200  # makes times vanish beside prices, while their ratios stay what they are
+TINY: Final = 2.0**-200  # makes times vanish in sums with prices, and keeps their ratios
 
 
 @dataclass
@@ -254,7 +254,7 @@ def _impossible(evidence: Evidence) -> bool:
 
     They do if they prove a cost above the sum of objectives. Where a request has none, they do if
     they prove a positive cost even if sites cost nothing: with times and objectives so small that
-    they are lost beside prices, but not beside each other.
+    they are lost in sums with prices, but not with each other.
     """
     a, e, s = evidence.pool.roots
     if s.max() < np.inf:
@@ -274,7 +274,7 @@ def _raise_prices(roots: Roots, unit: float, site: Ints, gap: float) -> Evidence
     target = upper
     if not np.isfinite(upper):
         pool.count, target = 0, GUESS * float(prices.sum()) / 2.0
-    bound, pool.count, _, pool.looked = ascend(
+    bound, pool.count, _, pool.examined = ascend(
         *roots, prices, target, gap, ROUNDS, FEW, pool.sets, pool.cost, pool.count, reduced
     )
     return Evidence(unit, site, upper, pool, prices, reduced, bound, upper)

@@ -14,7 +14,7 @@ from edgeopt.bounds.tapfinger.evaluation import claim
 from edgeopt.bounds.tapfinger.plan import Restless
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance, mixed_bundles
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.models.tapfinger import allowed, mixed_volumes
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Decision, Optimus, TapFingerEnvironment

@@ -12,7 +12,7 @@ from edgeopt.bounds.tapfinger.conflicts import keen_or_roomy
 from edgeopt.bounds.tapfinger.evaluation import erratum
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import expected_durations, from_durations, synthetic_workload
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain, solo_durations
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain, solo_durations
 from edgeopt.online.simulate import simulate
 from edgeopt.online.tapfinger import Min, TapFingerEnvironment
 

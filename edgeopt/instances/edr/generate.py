@@ -8,15 +8,16 @@ import numpy as np
 
 from edgeopt.instances.edr.channel import BANDWIDTH, NOISE, draw_rates
 from edgeopt.instances.edr.draw import (
+    calibrated_weights,
     capacity_for,
     draw_machines,
     draw_objectives,
     draw_propagation,
     draw_tasks,
+    reference,
     request_sizes,
 )
 from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.reference import calibrated_weights, reference
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_choice, check_real, check_room, generator
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr.channel import Reuse
-    from edgeopt.instances.edr.rounds import RoundsBound
+    from edgeopt.instances.edr.draw import RoundsBound
 
 Weights: TypeAlias = Literal["calibrated", "published"]
 """Weights of dollars and seconds: on one scale, or 1 and 1 as printed."""

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from edgeopt.instances.edr.channel import Reuse
+    from edgeopt.instances.edr.draw import RoundsBound
     from edgeopt.instances.edr.generate import Weights
-    from edgeopt.instances.edr.rounds import RoundsBound
     from edgeopt.instances.traces import Rule
 
 PRICE_WEEK: Final = "2016-06-20"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from edgeopt.instances.edr.draw import reference
 from edgeopt.instances.edr.instance import EdrInstance
-from edgeopt.instances.edr.reference import reference
 from edgeopt.options import check_room, check_whole
 from edgeopt.options import generator as source
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
-from edgeopt.instances.idn.catalogue import Catalogue
+from edgeopt.instances.idn.catalogue import Catalogue, largest_remainder, zipf_shares
 from edgeopt.instances.idn.generate import assemble, attach, requests_per_slot
-from edgeopt.instances.idn.graphs import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
-from edgeopt.instances.idn.popularity import largest_remainder, zipf_shares
+from edgeopt.instances.idn.topology import CLOUD_MS, MS_PER_KM, Links, from_links, read_links
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_columns, read_fields
 from edgeopt.instances.validate import check_sizes, path_of

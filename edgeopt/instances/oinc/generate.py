@@ -8,9 +8,8 @@ import numpy as np
 
 from edgeopt.instances.oinc.activity import draw_activity
 from edgeopt.instances.oinc.channel import READINGS, check_channel, link_rates
-from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
+from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.radio import megabytes_to_megabit
 from edgeopt.instances.validate import check_sizes, check_span
 from edgeopt.options import check_flag, check_real, check_room, check_whole, generator

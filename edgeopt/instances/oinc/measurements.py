@@ -10,10 +10,9 @@ from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
 from edgeopt.instances.oinc.activity import replay_activity
 from edgeopt.instances.oinc.channel import READINGS
-from edgeopt.instances.oinc.drift import draw_drift
 from edgeopt.instances.oinc.generate import BANDWIDTH, MEGABYTES, SLO, draw_scenario
 from edgeopt.instances.oinc.instance import OincInstance
-from edgeopt.instances.oinc.jobs import JobSettings, draw_jobs, drift_jobs
+from edgeopt.instances.oinc.jobs import JobSettings, draw_drift, draw_jobs, drift_jobs
 from edgeopt.instances.tables import FOLDER, write_table
 from edgeopt.instances.traces import read_accuracy, read_columns, read_iteration_times
 from edgeopt.instances.validate import check_sizes, path_of

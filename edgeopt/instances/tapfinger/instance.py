@@ -10,7 +10,7 @@ import numpy as np
 from edgeopt.errors import InstanceError
 from edgeopt.instances.fields import Flags, Floats, Integers, Names, field
 from edgeopt.instances.records import Instance, Size, rule
-from edgeopt.instances.tapfinger.laws import solo_durations
+from edgeopt.instances.tapfinger.durations import solo_durations
 from edgeopt.instances.validate import frozen, frozen_flags, real_numbers, require
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def elsewhere(scale: float = 1.0) -> RetrainingProblem:
 
 
 def one_site_each() -> RetrainingProblem:
-    """A light job of 2 s, for site 0 alone, and a heavy one of 1 s there and 2 s at site 1.
+    """Return a light job for site 0 alone, of 2 s, and a heavy one of 1 s there, 2 s at site 1.
 
     The heavy one first at site 0, they flow for 4 + 3 and are complete after 3 slots; within two
     slots site 0 is taken.

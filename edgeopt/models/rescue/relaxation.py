@@ -23,8 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.rescue import kernels
-from edgeopt.models.rescue.matrix import reserved_pairs
-from edgeopt.models.rescue.unsafe import critical_slots, touching, unsafe_cells
+from edgeopt.models.rescue.matrix import critical_slots, reserved_pairs, touching, unsafe_cells
 from edgeopt.options import check_fields
 from edgeopt.solvers.tolerance import Sum
 
@@ -318,7 +317,7 @@ class P1Relaxation:
             total += float(flat[part.row, part.col] @ part.data)
         return total
 
-    # --- the interface of problems for `Solution` ----------------------------------------------------
+    # --- the interface of problems for `Solution` --------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
         """Return the largest violation of a row or a bound.

@@ -10,8 +10,8 @@ import numpy as np
 
 from edgeopt.checked import checked
 from edgeopt.models.tapfinger.listing import best_list, list_schedule
-from edgeopt.models.tapfinger.matrix import assembled
 from edgeopt.models.tapfinger.problem import Schedule, verify
+from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced, relaxation
 from edgeopt.models.tapfinger.starts import Starts, interchangeable, latest_completion, starts
 from edgeopt.solvers import Status, solve

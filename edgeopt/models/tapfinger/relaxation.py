@@ -24,7 +24,7 @@ import numpy as np
 from edgeopt.checked import checked
 from edgeopt.instances.validate import frozen_array, require
 from edgeopt.models.tapfinger.listing import best_list
-from edgeopt.models.tapfinger.matrix import assembled, start_cost
+from edgeopt.models.tapfinger.programs import assembled, start_cost
 from edgeopt.models.tapfinger.starts import horizon, interchangeable, starts
 from edgeopt.solvers import solve
 from edgeopt.solvers.tolerance import relative_gap

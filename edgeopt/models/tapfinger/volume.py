@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from edgeopt.instances.tapfinger.durations import shortest_durations
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain, shortest_durations
 from edgeopt.kernels import compiled
 from edgeopt.models.tapfinger.problem import scheduling_problem
 

@@ -16,7 +16,7 @@ from edgeopt.models.edr.routing import (
     solve_routing,
 )
 from edgeopt.models.edr.routing.highs import RoutingColumns, solve_by_columns, solve_whole
-from edgeopt.models.edr.routing.matrix import plan_of
+from edgeopt.models.edr.routing.programs import plan_of
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, check_plan, published
 from tests.strategies import edr_instances

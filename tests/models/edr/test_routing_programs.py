@@ -8,8 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeopt.models.edr.routing import Penalties, dual_bound
-from edgeopt.models.edr.routing.matrix import prices_of, routing_columns, routing_matrix
-from edgeopt.models.edr.routing.programs import routing_lp
+from edgeopt.models.edr.routing.programs import (
+    prices_of,
+    routing_columns,
+    routing_lp,
+    routing_matrix,
+)
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, published

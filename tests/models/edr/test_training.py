@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError
 from edgeopt.models.edr.programs import step_nlp, step_program
-from edgeopt.models.edr.training import take_step
-from edgeopt.models.edr.training_kernels import step_in_place
+from edgeopt.models.edr.training import step_in_place, take_step
 from edgeopt.solvers import Quality, solve
 
 QUARTERS = [0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0]

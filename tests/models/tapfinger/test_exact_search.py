@@ -22,7 +22,7 @@ from edgeopt.models.tapfinger import (
 from edgeopt.models.tapfinger import exact as exact_module
 from edgeopt.models.tapfinger.exact import improved, promising, raised, replanned, value_step
 from edgeopt.models.tapfinger.listing import PRESSURES
-from edgeopt.models.tapfinger.matrix import assembled
+from edgeopt.models.tapfinger.programs import assembled
 from edgeopt.models.tapfinger.relaxation import priced
 from edgeopt.models.tapfinger.starts import interchangeable, starts
 from edgeopt.solvers import solve

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from edgeopt.models.edr.routing.kernels import cheapest_routes
-from edgeopt.models.edr.routing.matrix import Units, plan_of, routing_columns, routing_matrix
 from edgeopt.models.edr.routing.problem import Prices, dual_bound
+from edgeopt.models.edr.routing.programs import Units, plan_of, routing_columns, routing_matrix
 from edgeopt.solvers import LabelBlock, Reusable, solve
 from edgeopt.solvers.columns import Priced, Restricted, ReusableMaster, generate_columns
 

@@ -156,7 +156,7 @@ class CooperativeProgram:
         )  # fmt: skip
         return float(self.weight @ (self.requests * saved).sum(axis=1)) + knapsacks
 
-    # --- the interface of problems for `Solution` ------------------------------------------------
+    # --- the interface of problems for `Solution` --------------------------------------------
 
     def primal_residual(self, solution: Solution) -> float:
         """Return the largest violation of a constraint, each relative to the most that it holds."""

@@ -36,7 +36,7 @@ def by_deadline(end):
 
 
 def plain_edf(start, end, demand, capacity, slot, free):
-    """Serve slot by slot; return what is left of each live task at its deadline."""
+    """Serve slot by slot; return what is left of each open task at its deadline."""
     left = {i: float(w) for i, w in enumerate(demand) if end[i] >= slot}
     for tau in range(slot, len(capacity)):
         budget = float(capacity[tau]) if tau >= free else 0.0
@@ -49,12 +49,12 @@ def plain_edf(start, end, demand, capacity, slot, free):
 
 
 def lp_feasible(start, end, demand, capacity, slot, free):
-    live = [i for i in range(len(end)) if end[i] >= slot]
-    pairs = [(i, t) for i in live for t in range(max(start[i], slot), end[i] + 1)]
+    open_tasks = [i for i in range(len(end)) if end[i] >= slot]
+    pairs = [(i, t) for i in open_tasks for t in range(max(start[i], slot), end[i] + 1)]
     if not pairs:
         return True
     rows, limits = [], []
-    for i in live:
+    for i in open_tasks:
         rows.append([-1.0 if pair[0] == i else 0.0 for pair in pairs])
         limits.append(-demand[i])
     for t in range(slot, len(capacity)):

@@ -30,7 +30,7 @@ def test_nodes_are_pinned_active_or_idle(instance):
 
 @given(everything)
 def test_replicas_are_models_that_cannot_be_told_apart(instance):
-    def looks(m):
+    def traits(m):
         tables = (instance.size, instance.delay, instance.capacity, instance.repository)
         own = () if instance.cost is None else tuple(instance.cost[:, :, m].ravel())
         rows = tuple(tuple(table[:, m]) for table in tables)
@@ -38,7 +38,7 @@ def test_replicas_are_models_that_cannot_be_told_apart(instance):
 
     group = instance.replica_of
     for m, n in itertools.combinations(range(instance.models), 2):
-        assert (group[m] == group[n]) == (looks(m) == looks(n))
+        assert (group[m] == group[n]) == (traits(m) == traits(n))
     # Groups are numbered as they first appear.
     assert list(dict.fromkeys(group.tolist())) == list(range(group.max() + 1))
 

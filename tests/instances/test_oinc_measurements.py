@@ -121,7 +121,7 @@ def test_accuracy_falls_to_measured_levels(raw):
     levels = np.array([0.9, 0.5, 0.35])
     alarm = draw_drift(stream, 9, 5, 30, fresh=0.9, levels=levels).alarm
     assert one.arrival.tolist() == (np.nonzero(alarm[:-1])[0] + 1).tolist()
-    # Where accuracy cannot fall, nothing is noticed.
+    # Where accuracy cannot fall, nothing is detected.
     path = raw / ACCURACY
     path.write_text(path.read_text().replace("0.8999999,0.5,0.35", "0.9,0.9,0.9"))
     assert from_raw(raw, **{**SMALL, "slots": 9, "jobs": 30}).jobs == 0

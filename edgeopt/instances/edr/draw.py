@@ -288,13 +288,7 @@ class Reference(NamedTuple):
 
 
 def reference(instance: EdrInstance) -> Reference:
-    """Return energy and delay of serving at average sites and of training at even rates.
-
-    Parameters
-    ----------
-    instance
-        The instance; prices, caps and weights do not matter.
-    """
+    """Return energy and delay of serving at average sites and of training at even rates."""
     capable = instance.capable
     mean = (instance.request_energy * capable).sum(axis=0) / capable.sum(axis=0)
     asked = instance.requests.sum(axis=(1, 2))

@@ -153,19 +153,8 @@ DAY_QUARTERS: Final = 96  # quarters of an hour in a day
 def from_bundled(**options: Any) -> EdrInstance:
     """Build the composite week from the small tables that come with the package.
 
-    Parameters
-    ----------
-    **options
-        Settings of `build`, with up to 30 sites; without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`, with up to 30 sites; without any, the default instance is the
+    same every time. It equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 

@@ -19,11 +19,6 @@ def small(rng: int | np.random.Generator) -> EdrInstance:
     in numbers of order one, without ties. About half of the frames have a cap, between nothing and
     a little more than the energy of serving at average sites and training at an even rate; some
     sites have little room. Objectives rule out some routes, but every request has one.
-
-    Parameters
-    ----------
-    rng
-        Seed or generator.
     """
     generator = source(rng)
     frames, slots, sites, tasks, types = (int(generator.integers(a, b)) for a, b in _SIZES)

@@ -206,19 +206,8 @@ def _read_classifiers(path: Path) -> Classifiers:
 def from_bundled(**options: Any) -> IdnInstance:
     """Build an instance from the small tables that come with the package.
 
-    Parameters
-    ----------
-    **options
-        Settings of `build`; without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. It
+    equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 

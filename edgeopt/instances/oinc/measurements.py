@@ -121,22 +121,10 @@ def read_tables(directory: str | os.PathLike[str]) -> Measured:
 
 
 def from_bundled(**options: Any) -> OincInstance:
-    """Build an instance from the small tables that come with the package.
+    """Build an instance from the small tables that come with the package: 600 s of requests.
 
-    Parameters
-    ----------
-    **options
-        Settings of `build`; the tables hold 600 seconds of requests. Without any, the same default
-        instance every time.
-
-    Returns
-    -------
-    An instance equal to what `from_raw` builds from the raw files with the same options.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. It
+    equals what `from_raw` builds from the raw files with the same settings.
     """
     return build(read_tables(FOLDER), **options)
 

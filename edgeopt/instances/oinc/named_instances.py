@@ -20,11 +20,6 @@ def small(rng: int | np.random.Generator) -> OincInstance:
 
     At most 3 slots, 3 devices, 3 sites and 3 jobs (perhaps none), in numbers of order one, without
     ties. Most requests can meet their objective alone, but not always together.
-
-    Parameters
-    ----------
-    rng
-        Seed or generator.
     """
     generator = source(rng)
     slots, devices, sites, jobs = (int(generator.integers(a, b)) for a, b in _SIZES)

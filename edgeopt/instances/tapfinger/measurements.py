@@ -133,22 +133,9 @@ _TOLD: Final = {
 def from_bundled(**options: Any) -> TapFingerInstance:
     """Build an instance from the small tables that come with the package.
 
-    They hold whole seconds for some numbers of CPU cores; those in between are interpolated.
-
-    Parameters
-    ----------
-    **options
-        Settings of `build`. Without any, the same default instance every time.
-
-    Returns
-    -------
-    An instance like that of `from_raw`; about nine out of ten durations are the same number of
-    slots, and the others differ by one.
-
-    Raises
-    ------
-    OptionError, InstanceError
-        As in `build`.
+    Takes the settings of `build`; without any, the default instance is the same every time. The
+    tables hold whole seconds for some numbers of CPU cores, and those in between are interpolated:
+    about nine out of ten durations are those of `from_raw`, and the others differ by a slot.
     """
     return build(read_tables(FOLDER), reduced=True, **options)
 

@@ -25,11 +25,6 @@ def small(rng: int | np.random.Generator) -> TapFingerInstance:
     At most 3 clusters of up to 4 CPU cores and 4 GPUs, 2 kinds and 4 tasks, no bundle above (3, 3),
     no noise. Speeds are drawn for every bundle, so that a larger one may be slower; half of the
     kinds slow down, and half of the instances allow one start per cluster and slot only.
-
-    Parameters
-    ----------
-    rng
-        Seed or generator.
     """
     generator = source(rng)
     clusters, kinds, tasks = (int(generator.integers(a, b)) for a, b in _SIZES)

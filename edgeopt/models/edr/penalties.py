@@ -31,11 +31,6 @@ def late_price(instance: EdrInstance) -> Floats:
     Twice the mean cost of a round in the frames of its window, at the true prices; 0 where that is
     negative.
 
-    Parameters
-    ----------
-    instance
-        What is given.
-
     Notes
     -----
     The paper does not say what becomes of rounds that are not done in time.
@@ -50,11 +45,6 @@ def unserved_price(instance: EdrInstance) -> Floats:
 
     Twice what a request could cost at most: at the dearest capable site, the highest price, and
     with the longest delay allowed. No feasible route is as dear, unless it costs nothing.
-
-    Parameters
-    ----------
-    instance
-        What is given.
 
     Notes
     -----
@@ -74,11 +64,6 @@ STEEP = 1e4  # price of an unserved request, in units of the energy of the hungr
 
 def served_cap(instance: EdrInstance) -> Floats:
     """Return the cap of each frame, raised to what serving alone needs at least, Wh, shape [T].
-
-    Parameters
-    ----------
-    instance
-        What is given.
 
     Returns
     -------

@@ -158,9 +158,9 @@ class Demand:
 def _require_full_repositories(instance: IdnInstance, requests: Floats, potential: Floats) -> None:
     ranking = instance.ranking
     at = np.flatnonzero(ranking.permanent)
-    caveats = potential[:, at] != requests[:, ranking.type[at]]
-    if caveats.any():
-        slot, option = (int(i) for i in np.argwhere(caveats)[0])
+    differs = potential[:, at] != requests[:, ranking.type[at]]
+    if differs.any():
+        slot, option = (int(i) for i in np.argwhere(differs)[0])
         raise InputError(
             "potential",
             "must equal the requests of its type at a repository model",

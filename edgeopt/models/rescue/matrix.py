@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
     """Tell which runs are unsafe even on a server that has served nothing but reserved tasks.
 
-    Parameters
-    ----------
-    instance
-        What is given.
-
     Returns
     -------
     Shape [T, K, L]; True where a run of profile l that starts in slot t and takes its longest time

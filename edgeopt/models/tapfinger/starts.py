@@ -94,11 +94,6 @@ def horizon(problem: SchedulingProblem) -> int:
     start a slot earlier; so the durations of all tasks together are enough. Where a cluster has
     started a task in slot 0 already, L is at least 1.
 
-    Parameters
-    ----------
-    problem
-        The tasks.
-
     Returns
     -------
     Slots; 0 where there is neither a task nor anything that runs.
@@ -178,12 +173,12 @@ def interchangeable(problem: SchedulingProblem, *, grouped: bool = True) -> Grou
         return Groups(tasks, tasks, np.ones(tasks.size, dtype=np.int64))
     traits = [problem.kind, problem.arrival, problem.weight, *problem.eligible.T]
     order = np.lexsort([tasks, *traits])  # the sort is stable: tasks ascend within a group
-    caveats = np.zeros(tasks.size, dtype=bool)
+    differs = np.zeros(tasks.size, dtype=bool)
     for trait in traits:
-        caveats[1:] |= trait[order][1:] != trait[order][:-1]
-    first = order[np.flatnonzero(caveats | (np.arange(tasks.size) == 0))]
+        differs[1:] |= trait[order][1:] != trait[order][:-1]
+    first = order[np.flatnonzero(differs | (np.arange(tasks.size) == 0))]
     leader = np.empty(tasks.size, dtype=np.int64)
-    leader[order] = first[np.cumsum(caveats)]
+    leader[order] = first[np.cumsum(differs)]
     first, group, size = np.unique(leader, return_inverse=True, return_counts=True)
     return Groups(group.astype(np.int64), first, size.astype(np.int64))
 

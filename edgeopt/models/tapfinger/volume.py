@@ -54,13 +54,7 @@ def _least(problem: SchedulingProblem, value: Ints) -> Ints:
 
 
 def trivial_bound(problem: SchedulingProblem) -> float:
-    """Bound the weighted sum of flow times by what every task takes when it is alone.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
-    """
+    """Bound the weighted sum of flow times by what every task takes when it is alone."""
     return float(problem.weight @ fastest(problem))
 
 
@@ -69,11 +63,6 @@ def volume_bound(problem: SchedulingProblem) -> float:
 
     Of one resource, all clusters are put together, and every task takes as little of it as it can,
     as fast as it likes: then the task with the least work left goes first. See `fluid_bound`.
-
-    Parameters
-    ----------
-    problem
-        The tasks.
 
     Notes
     -----
@@ -196,11 +185,6 @@ def mixed_volumes(instance: TapFingerInstance) -> Ints:
 
     since more progress is never worse; :math:`\sigma` is what switching leaves of a slot.
 
-    Parameters
-    ----------
-    instance
-        The instance.
-
     Returns
     -------
     Volumes, shape [N, K, 2]; the two need not be attained together. A large number where a cluster
@@ -235,11 +219,6 @@ def mixed_volume_bound(instance: TapFingerInstance) -> float:
     """Bound the weighted sum of flow times of every run, preemption and noise included.
 
     As `volume_bound`, with the least volumes of tasks whose bundles may change.
-
-    Parameters
-    ----------
-    instance
-        The instance.
     """
     problem = scheduling_problem(instance, duration=shortest_durations(instance))
     volumes = mixed_volumes(instance)[:, instance.kind]

@@ -17,7 +17,7 @@ from edgeopt.models.edr.penalties import late_price, served_cap, unserved_price
 from edgeopt.models.edr.programs import colocation
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.twins import assert_twins
+from tests.models.matrix_forms import assert_same_program
 from tests.strategies import edr_instances
 
 AXES = {
@@ -38,9 +38,9 @@ AXES = {
 
 @given(edr_instances(), st.booleans())
 @settings(max_examples=draws(60))
-def test_the_compiled_twin_holds_the_declared_rows(instance, relax):
+def test_the_matrix_form_holds_the_declared_rows(instance, relax):
     model = colocation(instance, relax=relax)
-    assert_twins(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
+    assert_same_program(model, colocation_matrix(instance, relax=relax, eliminate=False), AXES)
 
 
 @given(edr_instances(), st.booleans())

@@ -17,7 +17,7 @@ from edgeopt.models.edr.routing.programs import (
 from edgeopt.solvers import solve
 from tests.draws import draws
 from tests.models.edr.routing_cases import cases, published
-from tests.models.twins import assert_twins
+from tests.models.matrix_forms import assert_same_program
 
 AXES = {
     "y": ("slot", "origin", "site", "type"),
@@ -34,10 +34,10 @@ ORDERS = st.sampled_from(["soft", "shed", Penalties(7.0, 3.0)])
 
 @settings(max_examples=draws(60))
 @given(cases(), ORDERS)
-def test_the_compiled_twin_holds_the_declared_rows(case, elastic):
+def test_the_matrix_form_holds_the_declared_rows(case, elastic):
     problem = case.problem
     model, program = routing_lp(problem, elastic=elastic), routing_matrix(problem, elastic=elastic)
-    assert_twins(model, program, AXES)
+    assert_same_program(model, program, AXES)
 
 
 @settings(max_examples=draws(80))

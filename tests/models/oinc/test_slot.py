@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from edgeopt.errors import InputError, InstanceError, OptionError
+from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
 from edgeopt.models.oinc.slot import (
     SlotProblem,
@@ -191,39 +191,12 @@ def test_late_requests_keep_the_limit_where_it_can_be_kept(problem):
             assert plan.latency[mine].sum() == pytest.approx(cost)
 
 
-def test_the_requests_of_a_slot_are_those_of_its_active_devices():
-    instance = generate(slots=5, devices=6, sites=3, rng=1)
-    reserved = np.array([0.0, 0.25, 0.5])
-    problem = slot_problem(instance, 2, reserved)
-    active = np.flatnonzero(instance.active[2])
-    assert (problem.device == active).all()
-    sending = instance.request_size[2, active, None] / instance.rate[2, active]
-    assert problem.transmission == pytest.approx(sending)
-    computing = instance.request_work[2, active, None] / instance.speed
-    assert problem.computation == pytest.approx(computing)
-    assert (problem.slo == instance.slo[2, active]).all()
-    assert (problem.room == 1 - reserved).all()
-    assert (problem.beside(0.1).room == 0.9).all()
-
-
 def test_a_slot_without_requests_has_an_empty_plan():
     instance = generate(slots=3, devices=4, sites=2, rng=0)
     quiet = instance.replace(active=np.zeros((3, 4)))
     plan = solve_slot(slot_problem(quiet, 1))
     assert plan.site.size == 0
     assert plan.objective == 0.0
-
-
-@pytest.mark.parametrize("share", [1.0, -0.1, np.nan])
-def test_shares_outside_are_named(share):
-    with pytest.raises(InstanceError, match="reserved"):
-        slot_problem(generate(slots=2, devices=2, sites=2), 0, share)
-
-
-@pytest.mark.parametrize("slot", [-1, 2])
-def test_slots_outside_are_named(slot):
-    with pytest.raises(InputError, match="slot"):
-        slot_problem(generate(slots=2, devices=2, sites=2), slot)
 
 
 def test_bad_options_and_assignments_are_named():

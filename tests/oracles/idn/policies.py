@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from tests.oracles.idn.serving import Loads
 
 
-def first_shares(plain: Plain) -> list[list[float]]:
-    """Return the same share of every model at a node, filling its budget."""
-    rows = []
-    for v in range(plain.V):
-        if plain.pinned(v):
-            rows.append([float(p) for p in plain.repository[v]])
-        else:
-            rows.append([float(min(1, plain.budget[v] / sum(plain.size[v])))] * plain.M)
-    return rows
-
-
 def step(
     y: Sequence[float], gradient: Sequence[float], size: Sequence, budget: object, rate: float
 ) -> list[float]:

@@ -67,19 +67,6 @@ def auxiliary_values(plain: Plain, y: tuple) -> list:
     return B
 
 
-def server_profit(plain: Plain, y: tuple) -> list:
-    """V_k: what the relaxation collects on each server."""
-    return [
-        sum(
-            y[t][j][k][l] * plain.R[t][j][k][l]
-            for t in range(plain.T)
-            for j in range(plain.J)
-            for l in range(plain.L)
-        )
-        for k in range(plain.K)
-    ]
-
-
 def prior_occupation(plain: Plain, y: tuple) -> list:
     """u_k(t), or in micro-slots u_k(t, i), whose largest value gives the stronger bound.
 

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from edgeopt.checked import checked
 from edgeopt.errors import InputError
+from edgeopt.instances.validate import require
 from edgeopt.models.edr.penalties import check_cap
 from edgeopt.models.edr.recourse import FrameRecourse, Served
 from edgeopt.solvers import LinearProgram, solve
@@ -149,9 +150,7 @@ def _limits(
         ("minimum", least, (least >= 0) & (least < np.inf), "must be finite and not negative"),
         ("upper", most, (most >= least) & (most < np.inf), "must be finite, at least the minimum"),
     ):
-        if not sound.all():
-            first = int(np.argmin(sound))
-            raise InputError(name, rule, index=(first,), value=float(array[first]))
+        require(name, sound, array, rule)
     return least, most
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.instances.validate import require
 from edgeopt.models.edr.routing import Penalties, conditions, routing_problem
 from edgeopt.models.edr.routing.network import solve_by_network
 
@@ -105,8 +106,5 @@ def check_cap(instance: EdrInstance, cap: ArrayLike | None) -> Floats:
     if limit.shape != (instance.frames,):
         rule = f"must have {instance.frames} entries, one per frame"
         raise InputError("cap", rule, value=f"shape {limit.shape}")
-    sound = limit >= 0
-    if not sound.all():
-        first = int(np.argmin(sound))
-        raise InputError("cap", "must not be negative", index=(first,), value=float(limit[first]))
+    require("cap", limit >= 0, limit, "must not be negative")
     return limit

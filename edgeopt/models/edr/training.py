@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InputError
+from edgeopt.instances.validate import require
 from edgeopt.kernels import compiled
 from edgeopt.options import real_array
 
@@ -244,9 +245,7 @@ def check_step(vectors: tuple[Floats, Floats, Floats, Floats], cap: float, step:
         ("energy", energy, (energy >= 0) & (energy < np.inf), "must be finite and not negative"),
         ("upper", upper, upper >= 0, "must not be negative"),
     ):
-        if not sound.all():
-            first = int(np.argmin(sound))
-            raise InputError(name, rule, index=(first,), value=float(array[first]))
+        require(name, sound, array, rule)
     with np.errstate(over="ignore"):
         target = point - step * gradient
     if not np.isfinite(target).all():

@@ -16,19 +16,6 @@ everything = idn_instances(cost=None)
 
 
 @given(everything)
-def test_nodes_are_pinned_active_or_idle(instance):
-    for v in range(instance.nodes):
-        pinned = any(instance.repository[v])
-        assert instance.pinned[v] == pinned
-        assert instance.active[v] == (not pinned and instance.budget[v] > 0)
-        room = instance.budget[v] >= sum(instance.size[v])
-        assert instance.saturated[v] == (not pinned and room)
-    assert instance.empty.dtype == bool
-    np.testing.assert_array_equal(instance.empty, instance.repository)
-    assert instance.total_requests.tolist() == [sum(row) for row in instance.requests.tolist()]
-
-
-@given(everything)
 def test_replicas_are_models_that_cannot_be_told_apart(instance):
     def traits(m):
         tables = (instance.size, instance.delay, instance.capacity, instance.repository)

@@ -14,18 +14,6 @@ everything = rescue_instances(reserved=None, arrivals=None, beyond=None)
 
 
 @given(everything)
-def test_expected_profit_is_the_mean_over_durations(instance):
-    T, J, K, L, D = instance.shape
-    profit = np.broadcast_to(np.asarray(instance.profit), instance.shape)
-    for t, j, k, m in itertools.product(range(T), range(J), range(K), range(L)):
-        mean = 0.0
-        for d in range(1, D + 1):
-            if instance.beyond == "hold" or t + d <= T:
-                mean += instance.duration[m, d - 1] * profit[t, j, k, m, d - 1]
-        assert instance.expected_profit[t, j, k, m] == pytest.approx(mean, abs=1e-12)
-
-
-@given(everything)
 def test_blocks_are_slices_of_the_whole(instance):
     middle = instance.horizon // 2
     for slots in (slice(0, middle), slice(middle, None), slice(0, 0), slice(-1, None)):

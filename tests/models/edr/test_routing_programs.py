@@ -16,7 +16,7 @@ from edgeopt.models.edr.routing.programs import (
 )
 from edgeopt.solvers import solve
 from tests.draws import draws
-from tests.models.edr.routing_cases import cases, published
+from tests.models.edr.routing_cases import cases
 from tests.models.matrix_forms import assert_same_program
 
 AXES = {
@@ -45,7 +45,7 @@ def test_the_matrix_form_holds_the_declared_rows(case, elastic):
 def test_all_forms_have_the_optimum_of_the_problem_as_published(case, elastic):
     problem = case.problem
     penalties = elastic if isinstance(elastic, Penalties) else problem.penalties(elastic)
-    best = published(case).penalised(penalties)
+    best = case.penalised(penalties)
     models = [
         routing_matrix(problem, elastic=elastic),
         routing_lp(problem, elastic=elastic),

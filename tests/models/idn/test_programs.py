@@ -56,28 +56,6 @@ def test_counting_replicas_changes_no_optimum(instance, data, forms, relax):
     assert counted == pytest.approx(single, rel=1e-6, abs=1e-6)
 
 
-@settings(max_examples=draws(60))
-@given(idn_instances(), st.data(), st.sampled_from(PROGRAMS), st.booleans())
-def test_both_forms_reach_the_same_optimum(instance, data, forms, relax):
-    demand = data.draw(demands(instance))
-    declared = solve(forms[0](instance, demand, relax=relax)).objective
-    compiled = solve(forms[1](instance, demand, relax=relax)).objective
-    assert compiled == pytest.approx(declared, rel=1e-6, abs=1e-6)
-
-
-@given(idn_instances(nodes=3, models=4), st.data(), st.booleans())
-def test_no_allocation_beats_the_optimum_and_one_attains_it(instance, data, aggregate):
-    demand = data.draw(demands(instance))
-    best = max(average_gain(instance, demand, x) for x in placements(instance, maximal=True))
-    found = solve_placement(instance, demand, aggregate=aggregate)
-    assert found.allocation.dtype == np.bool_
-    assert within_budgets(instance, found.allocation)
-    assert found.objective == average_gain(instance, demand, found.allocation)
-    assert found.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
-    assert found.bound >= best - 1e-9
-    assert found.gap == pytest.approx(0.0, abs=1e-6)
-
-
 @settings(max_examples=draws(80))
 @given(idn_instances(), st.data(), st.booleans())
 def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
@@ -90,17 +68,6 @@ def test_shares_attain_the_linear_relaxation(instance, data, aggregate):
     )
     assert found.objective == pytest.approx(linear_, rel=1e-6, abs=1e-6)
     assert found.bound >= solve_placement(instance, demand).objective - 1e-6
-
-
-@settings(max_examples=draws(60))
-@given(idn_instances(), st.data())
-def test_the_concave_program_has_the_value_of_the_linear_one(instance, data):
-    demand = data.draw(demands(instance))
-    linear_ = solve(placement_matrix(instance, demand, relax=True)).objective
-    concave = placement_concave(instance, demand)
-    assert concave.is_dcp()
-    found = solve(concave, "clarabel", absolute_gap=1e-6)  # the optimum may be 0
-    assert found.objective == pytest.approx(linear_, rel=1e-5, abs=1e-5)
 
 
 @given(idn_instances(nodes=3, models=4), st.integers(0, 2**32))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from edgeopt.errors import InputError, OptionError
 from edgeopt.instances.oinc import generate
-from edgeopt.models.oinc.programs import slot_misocp
 from edgeopt.models.oinc.slot import (
     SlotProblem,
     allocate,
@@ -24,7 +23,6 @@ from edgeopt.models.oinc.slot import (
 from edgeopt.models.oinc.slot.columns import master, slot_bound, solve_by_columns
 from edgeopt.models.oinc.slot.columns.ascent import roots_of
 from edgeopt.models.oinc.slot.columns.pricing import search
-from edgeopt.solvers import Status, solve
 from tests.certified import linprog
 from tests.draws import draws
 from tests.strategies import slot_problems
@@ -137,19 +135,6 @@ def test_the_plan_is_found_from_a_bad_one_and_rough_prices(monkeypatch):
         picked += found.lagrangian < cost.min() * (1 - 1e-4)
     # Where prices prove less, columns that cost more have to be looked at.
     assert picked > 10
-
-
-@pytest.mark.parametrize("objectives", [False, True])
-@given(problem=slot_problems(requests=5, sites=3, weighted=None))
-@settings(max_examples=draws(30))
-def test_the_cone_program_lies_below(problem, objectives):
-    bound = slot_bound(problem, objectives=objectives, gap=1e-7)
-    program = slot_misocp(problem, objectives=objectives, relax=True)
-    relaxed = solve(program, "clarabel", raises=False)
-    if relaxed.quality.usable:
-        assert relaxed.objective <= bound.value * (1 + 1e-6) + 1e-6
-    else:
-        assert relaxed.status is not Status.PROVEN_INFEASIBLE or bound.value == np.inf
 
 
 @given(

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.edr import cap_shares, from_bundled, from_raw, reference
-from edgeopt.instances.edr.measurements import measure, read_tables, write_tables
+from edgeopt.instances.edr import cap_shares, from_bundled, from_raw, measurements, reference
+from edgeopt.instances.edr.measurements import measure
 from edgeopt.instances.traces.columns import great_circle_kilometres, plane_kilometres
 from edgeopt.instances.traces.series import quarter_name
+from tests.instances.raw_files import check_bad_file, check_tables
 
 TABLES = ["sites.csv", "stations.csv", "week.csv"]
 PRICES = "electricity_price/ontario_price2016.csv"
@@ -67,13 +68,7 @@ def test_weeks_and_ranks(raw):
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    assert sorted(path.name for path in out.iterdir()) == TABLES
-    for one, other in zip(read_tables(out), measured, strict=True):
-        np.testing.assert_array_equal(one, other)
+    check_tables(measurements, raw, tmp_path / "out", TABLES)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -162,17 +157,7 @@ def test_positions_on_a_plane():
     ],
 )
 def test_bad_raw_files_are_named(raw, name, old, new, field, line):
-    path = raw / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError) as caught:
-        from_raw(raw)
-    assert caught.value.field == f"{path}:{field}"
-    assert caught.value.index == (line,)
-    path.unlink()
-    with pytest.raises(InstanceError, match="no such file"):
-        from_raw(raw)
+    check_bad_file(from_raw, raw, raw / name, (old, new), field, line)
 
 
 def test_stations_need_names(raw):

@@ -5,15 +5,15 @@ import pytest
 
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.arrivals import count_per_slot, read_timestamps
-from edgeopt.instances.idn import from_bundled, from_raw, zipf_shares
+from edgeopt.instances.idn import from_bundled, from_raw, measurements, zipf_shares
 from edgeopt.instances.idn.measurements import (
     measure,
     read_classifiers,
     read_tables,
     to_catalogue,
-    write_tables,
 )
 from edgeopt.instances.tables import FOLDER
+from tests.instances.raw_files import check_tables
 
 TABLES = ["classifiers.csv", "links.csv", "requests.csv"]
 FAST = "timm_benchmark-infer-amp-nchw-pt291-cu130-5090.csv"
@@ -128,16 +128,7 @@ def test_bad_tables_of_models_are_named(raw):
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    assert sorted(path.name for path in out.iterdir()) == TABLES
-    back = read_tables(out)
-    np.testing.assert_array_equal(back.arrivals, measured.arrivals)
-    for part in ("links", "classifiers"):
-        for one, other in zip(getattr(back, part), getattr(measured, part), strict=True):
-            np.testing.assert_array_equal(one, other)
+    check_tables(measurements, raw, tmp_path / "out", TABLES)
 
 
 def test_instances_are_built_from_raw_files(raw):

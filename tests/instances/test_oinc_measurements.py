@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 
 import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate
-from edgeopt.instances.oinc.measurements import measure, read_tables, stretches, write_tables
+from edgeopt.instances.oinc import draw_drift, from_bundled, from_raw, generate, measurements
+from edgeopt.instances.oinc.measurements import measure, read_tables, stretches
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
+from tests.instances.raw_files import check_bad_file, check_tables
 
 OWN = ["seconds.csv", "stretches.csv"]
 TABLES = [*OWN, "drift.csv"]
+SECONDS = "batch_time_norm"
 SERVICES = {"code": 2, "conv": 3}
 ACCURACY = "cifar10c_robustness/unaggregated_results.csv"
 SMALL = {"sites": 2, "devices": 5, "slots": 6, "jobs": 10, "pace": 2}
@@ -77,14 +80,8 @@ def test_stretches_are_sums_of_thirteen_records_of_a_worker():
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    assert sorted(path.name for path in out.iterdir()) == OWN
-    (out / "drift.csv").write_text("corruption,severity,Standard\nfog,1,0.9\na,5,0.5\nb,3,0.35\n")
-    for one, other in zip(read_tables(out), measured, strict=True):
-        np.testing.assert_array_equal(one, other)
+    drift = "corruption,severity,Standard\nfog,1,0.9\na,5,0.5\nb,3,0.35\n"
+    check_tables(measurements, raw, tmp_path / "out", OWN, drift=drift)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -131,22 +128,19 @@ def test_accuracy_falls_to_measured_levels(raw):
     ("name", "old", "new", "field", "line"),
     [
         ("azure_llm_2023/AzureLLMInferenceTrace_conv.csv", "2023-11", "2023-13", "TIMESTAMP", 2),
-        ("alibaba_gpu_v2020/minibatch_job_3_norm.csv", "0,1,1,11,", "0,1,1,11,-", None, 5),
+        (
+            "alibaba_gpu_v2020/minibatch_job_3_norm.csv",
+            "0,1,1,11,",
+            "0,1,1,11,-",
+            "batch_time_norm",
+            5,
+        ),
         (ACCURACY, "0.98", "1.98", "snow 5", 3),
     ],
 )
 def test_bad_raw_files_are_named(raw, name, old, new, field, line):
-    path = raw / name
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError) as caught:
-        from_raw(raw, **SMALL)
-    assert caught.value.field == f"{path}:{field or 'batch_time_norm'}"
-    assert caught.value.index == (line,)
-    path.unlink()
-    with pytest.raises(InstanceError, match="no such file"):
-        from_raw(raw, **SMALL)
+    build = partial(from_raw, **SMALL)
+    check_bad_file(build, raw, raw / name, (old, new), field, line)
 
 
 def test_files_that_say_too_little_are_refused(raw):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from edgeopt.errors import InstanceError, OptionError
-from edgeopt.instances.rescue import from_bundled, from_raw
-from edgeopt.instances.rescue.measurements import measure, read_tables, run_lengths, write_tables
+from edgeopt.instances.rescue import from_bundled, from_raw, measurements
+from edgeopt.instances.rescue.measurements import measure, read_tables, run_lengths
 from edgeopt.instances.tables import FOLDER
 from edgeopt.instances.traces import IterationTimes
+from tests.instances.raw_files import check_bad_file, check_tables
 
 TABLES = ["drift.csv", "run_lengths.csv", "sites.csv", "users.csv"]
 
@@ -68,17 +69,7 @@ def test_steady_jobs_take_their_nominal_time():
 
 
 def test_tables_come_back_exactly(raw, tmp_path):
-    measured = measure(raw)
-    out = tmp_path / "out"
-    out.mkdir()
-    write_tables(measured, out)
-    back = read_tables(out)
-    for name in ("windows", "sites", "users"):
-        np.testing.assert_array_equal(getattr(back, name), getattr(measured, name))
-    assert back.drift[:2] == measured.drift[:2]
-    np.testing.assert_array_equal(back.drift.severity, measured.drift.severity)
-    np.testing.assert_array_equal(back.drift.accuracy, measured.drift.accuracy)
-    assert sorted(p.name for p in out.iterdir()) == TABLES
+    check_tables(measurements, raw, tmp_path / "out", TABLES)
 
 
 def test_instances_are_built_from_raw_files(raw):
@@ -98,14 +89,8 @@ def test_instances_are_built_from_raw_files(raw):
 
 def test_bad_raw_files_are_named(raw):
     path = raw / "alibaba_gpu_v2020" / "minibatch_job_3_norm.csv"
-    path.write_text(path.read_text().replace("\n0,1,1,11,", "\n0,1,1,11,x", 1))
-    with pytest.raises(InstanceError, match="must be a number") as caught:
-        from_raw(raw)
-    assert caught.value.field == f"{path}:batch_time_norm"
-    assert caught.value.index == (5,)
-    path.unlink()
-    with pytest.raises(InstanceError, match="no such file"):
-        from_raw(raw)
+    change = "\n0,1,1,11,", "\n0,1,1,11,x"
+    check_bad_file(from_raw, raw, path, change, "batch_time_norm", 5, "must be a number")
 
 
 @pytest.mark.parametrize(

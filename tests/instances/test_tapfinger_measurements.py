@@ -6,6 +6,7 @@ import pytest
 from edgeopt.errors import InstanceError, OptionError
 from edgeopt.instances.tapfinger import from_bundled, from_raw, generate
 from edgeopt.instances.tapfinger.measurements import CORES, measure, read_tables, write_tables
+from tests.instances.raw_files import check_bad_file
 
 OWN = ["container_tasks.csv", "testbed_tasks.csv"]
 PLACES = ("container", "testbed")
@@ -122,13 +123,7 @@ def test_all_else_is_drawn_as_in_the_random_setting(raw):
 @pytest.mark.parametrize("place", PLACES)
 def test_bad_raw_files_are_named(raw, place, old, new, column, rule):
     path = raw / "tapfinger" / f"{place}_seconds.csv"
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
-    with pytest.raises(InstanceError, match=rule) as caught:
-        from_raw(raw)
-    assert caught.value.field == f"{path}:{column}"
-    assert caught.value.index == (6,)
+    check_bad_file(from_raw, raw, path, (old, new), column, 6, rule)
 
 
 def test_missing_files_and_bundles_are_named(raw):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from edgeopt.errors import InstanceError
-from edgeopt.instances.validate import path_of, told
+from edgeopt.instances.validate import described, path_of
 from edgeopt.writing import write_file
 
 if TYPE_CHECKING:
@@ -126,11 +126,11 @@ def read(path: str | os.PathLike[str], kind: str, version: int) -> Labelled:
     found = attributes.pop(_KIND, None)
     if not isinstance(found, str) or found != kind:
         rule = f"must hold an instance of kind {kind!r}"
-        raise InstanceError(where, rule, value=told(found))
+        raise InstanceError(where, rule, value=described(found))
     stored = attributes.pop(_VERSION, None)
     if isinstance(stored, np.bool_) or not isinstance(stored, np.integer) or stored < 1:
         raise InstanceError(
-            f"{where}:{_VERSION}", "must be a whole number, at least 1", value=told(stored)
+            f"{where}:{_VERSION}", "must be a whole number, at least 1", value=described(stored)
         )
     if stored > version:
         raise InstanceError(
@@ -150,7 +150,7 @@ def _text(field: str, value: object) -> str:
         value = value.decode("utf-8", "surrogateescape")
     # What was no UTF-8 is read as lone surrogates, which cannot be encoded again.
     if not isinstance(value, str) or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise InstanceError(field, "must be a text in UTF-8", value=told(value))
+        raise InstanceError(field, "must be a text in UTF-8", value=described(value))
     return value
 
 

@@ -68,8 +68,8 @@ def _docstring(record: type[Record]) -> str:
     fields = "\n".join(one.described() for one in record._fields)
     joined = [text.split(".")[0].strip().removeprefix("Check that ") for text in rules]
     broken = f"If a rule of a field is broken{', or unless ' * bool(joined)}{'; '.join(joined)}."
-    told = textwrap.wrap(f"{broken} Says field, index, value and rule.", WIDTH)
-    lines = "\n    ".join(told)
+    broken += " The error names field, index, value and rule."
+    lines = "\n    ".join(textwrap.wrap(broken, WIDTH))
     sections = [
         head.strip(),
         f"Parameters\n----------\n{fields}",

@@ -1,6 +1,6 @@
 r"""Column generation: solve a few columns, price the rest, stop at a proven gap.
 
-A problem with more columns than one wants to write down is solved on a subset, the *restricted
+A problem with too many columns to list is solved on a subset, the *restricted
 master*. Its duals price the columns left out: the *pricing* routine returns columns that would
 improve the master, and a bound that the same duals prove for the whole problem (the Lagrangian
 bound). The loop ends when the best such bound and the master's objective meet.

@@ -120,7 +120,7 @@ def certify_claim(
     tolerance = max(DEFAULT, request.tolerance or 0.0)
     candidate = claimed
     if claimed.values is not None and kind_of(claimed.problem) is Kind.LINEAR:
-        # Duals prove a linear program's optimum whatever the solver thought of it.
+        # Duals prove a linear program's optimum whatever status the solver reports.
         candidate = replace(claimed, quality=Quality.OPTIMAL)
     result = candidate.certify(tolerance, gap=request.gap, absolute_gap=request.absolute_gap)
     if result.quality is Quality.INFEASIBLE:
@@ -153,7 +153,7 @@ def _at_zero(solution: Solution) -> Solution | None:
     """Return the solution with all its values 0; None where solvers find that by themselves.
 
     Interior points surround an optimum of all zeros, and relative to their own size they are far
-    off: no point that small tells what is small.
+    off: at a point so small no entry counts as negligible.
     """
     kind = kind_of(solution.problem)
     if kind is Kind.LINEAR:

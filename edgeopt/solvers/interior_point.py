@@ -102,7 +102,7 @@ def _centrality_push(
     high: float,
     out: Floats,
 ) -> None:
-    """Tell by how much a trial step's complementarity products miss the box `[low, high]`.
+    """Return by how much a trial step's complementarity products miss the box `[low, high]`.
 
     Products above the box are pulled down by at most `high`, so that few large ones do not
     dominate.

@@ -320,7 +320,7 @@ class LinearProgram:
         return self.replace(integer=False)
 
     def write(self, path: str | Path) -> Path:
-        """Write the program as free-format MPS or as CPLEX LP, told by the suffix.
+        """Write the program as free-format MPS or as CPLEX LP, depending on the suffix.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class Scaling:
         """Return what was found for the scaled program as a solution of the program itself.
 
         Values are brought between the bounds of their columns, which a solver may leave by its
-        tolerance: near 0 no other number says how little that is.
+        tolerance: near 0 there is no other number to compare it with.
         """
         values = None
         if found.values is not None:

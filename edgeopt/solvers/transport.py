@@ -251,8 +251,8 @@ class TransportSimplex:
     ) -> TransportSimplex:
         """Return the problem with more routes; solving it goes on from the last tree.
 
-        ``first`` and ``sink`` describe all routes, old and new; ``position`` tells where each old
-        route is among them.
+        ``first`` and ``sink`` describe all routes, old and new; ``position`` gives the place of
+        each old route among them.
         """
         wider = copy.copy(self)
         wider.network = self.network._replace(first=first, sink=sink)

@@ -236,7 +236,7 @@ def _is_basic_below(
     tree: Tree,
     arc: int,
 ) -> bool:
-    """Tell whether an arc is basic and its head hangs on its tail."""
+    """Return whether an arc is basic and its head hangs on its tail."""
     if arc < cost.size:
         return bool(tree.arc[unserved.size + network.sink[arc]] == arc)
     if arc < cost.size + unserved.size:

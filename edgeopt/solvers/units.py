@@ -39,7 +39,7 @@ _NONE: Final = np.int32(-(2**30))  # smaller than any exponent
 
 
 class Coefficients(Protocol):
-    """The parts of a `LinearProgram` that tell its units."""
+    """The parts of a `LinearProgram` that determine its units."""
 
     @property
     def cost(self) -> Vector: ...
@@ -183,7 +183,7 @@ def units_of(program: Coefficients) -> Units:
 def _balanced(program: Coefficients, entries: _Entries, columns: Integers) -> Units:
     """Return factors that bring the largest entry of each row and column to about 1."""
     level, filled = entries.largest(entries.by_row, columns)
-    # Beside a whole number may stand an entry as large as can be, against small ones that count.
+    # An integer column may have a huge entry in a row whose small entries matter.
     mixed = entries.rows_of(program.integer)
     level[mixed] = entries.mean(entries.by_row, columns)[mixed]
     side, sided = _largest(program.row_lower, program.row_upper)
@@ -214,7 +214,7 @@ def _first_columns(program: Coefficients, entries: _Entries) -> Integers:
     columns, known = _spread(entries, columns, known, rows, sided)
     rest = ~known & (program.cost != 0.0)
     if rest.any():
-        # Nothing but the objective says how large these are.
+        # Only the objective determines the size of these.
         counted = known & (program.cost != 0.0)
         highest = -objective_exponent(program.cost[counted], columns[counted])
         columns[rest], known = highest - _exponent(program.cost[rest]), known | rest

@@ -68,7 +68,7 @@ def draw_bands(generator: np.random.Generator, sites: int, reuse: Reuse) -> NDAr
     reuse
         ``"group"``: one random set of sites shares one band, and each of them hears the others.
         ``"per_receiver"``: every receiver hears a random set of its own; the only reading in which
-        noise hardly matters, as in the paper's figure 6. ``"none"``: nobody is disturbed.
+        noise hardly matters, as in the paper's figure 6. ``"none"``: there is no interference.
 
     Returns
     -------

@@ -153,7 +153,7 @@ def generate(
 def finish(
     draft: EdrInstance, shares: NDArray[np.float64], weights: Weights, origin: str
 ) -> EdrInstance:
-    """Give an instance its caps, its weights and its story."""
+    """Give an instance its caps, its weights and its origin."""
     check_choice("weights", weights, get_args(Weights))
     changes: dict[str, Any] = {"origin": origin}
     if weights == "calibrated":

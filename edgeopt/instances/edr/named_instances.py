@@ -114,7 +114,7 @@ def lemma5() -> EdrInstance:
 def theorem3() -> EdrInstance:
     """Return the instance on which theorem 3 fails as printed.
 
-    As `lemma5`, with a capacity of 2, so that the run that the theorem speaks of fits.
+    As `lemma5`, with a capacity of 2, so that the run of the theorem fits.
 
     Notes
     -----

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 SLOT_SECONDS: Final = 1.0
-"""Length of a slot, s: latencies and completion times are told in the same unit."""
+"""Length of a slot, s: latencies and completion times are given in this unit."""
 
 _REQUEST: Final = ("slot", "device")
 _AXES: Final = {"slot": "T", "device": "I", "site": "J", "job": "K", "kind of job": "M"}

@@ -39,7 +39,7 @@ STEPS: Final = 13
 """Records in a stretch: 1024 pictures in batches of 8 are 128 iterations, every tenth on record."""
 
 GROUPS: Final = 20
-"""Groups, from the fastest stretches of a job to the slowest, that the table tells the mean of."""
+"""Groups of a job's stretches, from the fastest to the slowest, whose means the table holds."""
 
 _JOBS: Final = 4  # production jobs on record
 _COUNT: Final[Rule] = (lambda x: x >= 0 and x == int(x), "must be a count")

@@ -69,7 +69,7 @@ def _read_seconds(path: Path) -> NDArray[np.float64]:
         seconds[place] = read_number(path, "mean_seconds", line, text, _POSITIVE)
     for k, cpu, gpu in np.argwhere(np.isnan(seconds)).tolist():
         missing = f"{KINDS[k]} with {cpu + 1} CPU cores and {gpu + 1} GPUs"
-        raise InstanceError(str(path), f"must tell the seconds of {missing}", value="no such line")
+        raise InstanceError(str(path), f"must hold the seconds of {missing}", value="no such line")
     return seconds
 
 

@@ -88,7 +88,7 @@ class Demand:
             The network and its requests.
         potential
             Potential capacity of each option in each slot, such as a simulation reported, shape
-            [T, P]; by default that of a model which nobody else uses.
+            [T, P]; by default that of a model with no other user.
         credit
             How a model is credited that several types share, while `potential` is not given:
             ``"own"`` to each as if alone, ``"shared"`` in proportion to their requests.
@@ -131,7 +131,7 @@ class Demand:
         np.add.at(merged, slot_of, weights)
         asked = requests[kept]
         for fresh in (asked, amounts, merged):
-            fresh.flags.writeable = False  # nobody else holds them: no copy is needed
+            fresh.flags.writeable = False  # there is no other reference: no copy is needed
         demand = cls(asked, amounts, merged)
         object.__setattr__(demand, "_fits", weakref.ref(instance))
         return demand

@@ -250,7 +250,7 @@ class _Local(NamedTuple):
 def supergradient_by_messages(
     instance: IdnInstance, requests: ArrayLike, potential: ArrayLike, allocation: ArrayLike
 ) -> Messages:
-    r"""Compute the supergradient as the nodes would, each from what it knows and is told.
+    r"""Compute the supergradient as the nodes would, each from its own data and its messages.
 
     A message travels up the path with the requests, what is served so far and the offers not yet
     ranked; a node ranks all offers that no node further up can undercut. Where the demand closes,

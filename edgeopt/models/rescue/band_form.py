@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-# A relative lift of the diagonal: small enough to leave 12 digits, large enough to survive
+# A relative lift of the diagonal: small enough to leave 12 digits, large enough to outlast
 # columns whose weight has vanished.
 LIFT = 1e-13
 

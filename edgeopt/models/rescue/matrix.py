@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def unsafe_cells(instance: RescueInstance) -> NDArray[np.bool_]:
-    """Tell which runs are unsafe even on a server that has served nothing but reserved tasks.
+    """Return which runs are unsafe even on a server that has served nothing but reserved tasks.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def critical_slots(instance: RescueInstance) -> tuple[NDArray[np.bool_], NDArray
 
 
 def touching(instance: RescueInstance, slots: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which runs may be running in one of the given slots [K, T]; shape [T, K, L]."""
+    """Return which runs may be running in one of the given slots [K, T]; shape [T, K, L]."""
     servers, horizon = slots.shape
     ahead = np.concatenate([np.zeros((servers, 1)), np.cumsum(slots, axis=1)], axis=1)
     out = np.empty((horizon, servers, instance.profiles), dtype=np.bool_)

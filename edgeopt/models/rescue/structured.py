@@ -120,7 +120,7 @@ def _scale_arrivals(y: Allocation, factor: Floats) -> Allocation:
 def _serve_anew(problem: P1Relaxation, y: Allocation) -> tuple[Allocation, Floats]:
     """Serve the reserved tasks earliest deadline first, in time that is taken from y where needed.
 
-    Each server keeps the largest part of y beside which its tasks are met; with none of y they are,
+    Each server keeps the largest part of y that lets its tasks be met; with none of y they are,
     because the reserved tasks alone are feasible.
     """
     instance = problem.instance

@@ -33,7 +33,7 @@ REACH: Final = 16  # places by which `best_list` moves a task, less one, at most
 def list_schedule(
     problem: SchedulingProblem, order: ArrayLike | None = None, *, pressure: float = 0.0
 ) -> Schedule:
-    r"""Place tasks one after the other, each where it is complete first, beside those before it.
+    r"""Place tasks one after the other, each where it is complete first, next to those before it.
 
     A task takes the cluster, bundle and start of least :math:`s + d + \kappa\, d \max_r x_r/C_{nr}`
     with what is left free, whatever the order; ties go to the least :math:`d \max_r x_r / C_{nr}`,

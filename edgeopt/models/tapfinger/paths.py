@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 POINTS: Final = 256
-"""Values of progress that are told apart, beside those that fixed bundles come to."""
+"""Number of values of progress to distinguish, apart from those reached by fixed bundles."""
 
 
 class _Menu:

@@ -107,7 +107,7 @@ def relaxation(
     known
         A known plan; `best_list` by default.
     time_limit
-        Seconds after which the solver stops; whatever prices it has then still prove something.
+        Seconds after which the solver stops; the prices that it has then still prove a bound.
     **solver
         Further options for `edgeopt.solve`, such as ``algorithm="ipm"``.
 

@@ -176,7 +176,7 @@ class _Master(ReusableMaster):
 
 
 def _keys(problem: RoutingProblem, routes: Integers) -> Integers:
-    """Return numbers that tell routes by slot, origin, type and site, in the order of routes."""
+    """Return numbers that identify routes by slot, origin, type and site, in route order."""
     return np.asarray(problem.row[routes] * problem.sites + problem.site[routes])
 
 

@@ -187,7 +187,7 @@ class _Search:
             if low.energy <= budget:
                 return low, low
         for _ in range(MOST):
-            # Where rounding alone tells lines apart, one of them comes back.
+            # Where lines differ by rounding alone, one of them is returned.
             known = (low.energy, high.energy)
             price = (high.cost - low.cost) / (low.energy - high.energy)
             price = min(max(price, low.price), high.price)

@@ -314,10 +314,10 @@ def routing_lp(
         return served + model.u[s, j, n] == float(problem.demand[s, j, n])
 
     def within_capacity(model: Any, s: int, k: int) -> Any:
-        beside = model.z[s, k] if not eliminate and k in limited else 0.0
-        if (s, k) not in to_site and isinstance(beside, float):
+        training = model.z[s, k] if not eliminate and k in limited else 0.0
+        if (s, k) not in to_site and isinstance(training, float):
             return pyo.Constraint.Skip
-        return beside + load(s, k) <= float(problem.capacity[s, k])
+        return training + load(s, k) <= float(problem.capacity[s, k])
 
     def all_trained(model: Any, k: int) -> Any:
         training = float(problem.capacity[:, k].sum() - problem.room[k])

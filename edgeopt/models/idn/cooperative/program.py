@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class CooperativeProgram:
     """What is to be decided, sorted by task (see `maps` for the layout).
 
-    Types without an option are left out, and cells that can serve nobody.
+    Types without an option are left out, and cells that can serve no request.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def cooperative_program(
     requests = np.ascontiguousarray(demand.requests[:, types])
     reach = np.zeros((len(demand), offer.size))
     np.add.at(reach.T, cell, requests.T[kind])
-    reach[reach == 0.0] = 1.0  # nobody asks: any capacity is as good
+    reach[reach == 0.0] = 1.0  # no demand: any capacity is as good
     ranking, place = instance.ranking, chosen.option[option]
     return CooperativeProgram(
         weight=demand.weight,

@@ -234,7 +234,7 @@ def site_cost(
             break
         determinant = corner * other - off * off
         if not (corner > 0.0 and other > 0.0 and determinant > 0.0):
-            # Objectives that just fit: nobody is faster than it has to be.
+            # Objectives that just fit: no request is faster than it has to be.
             total = 0.0
             for m in range(count):
                 total += limit[members[m]]

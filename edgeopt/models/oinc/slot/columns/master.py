@@ -175,7 +175,7 @@ ROUNDS: Final = 30
 """Steps of the ascent at most; from there on, a linear program raises the bound faster."""
 
 FEW, MANY = 20_000, 1_000_000
-"""Sets that pricing examines on a site before it settles for what it has proven.
+"""Sets that pricing examines on a site before it stops with what it has proven.
 
 Few while prices are rough, many in the end.
 """

@@ -15,7 +15,7 @@ from edgeopt.bounds.tapfinger.instances import INSTANCES, NOISY, TASKS
 from edgeopt.bounds.tapfinger.plan import least_flow
 from edgeopt.bounds.verdict import Relation
 from edgeopt.instances.tapfinger import TapFingerInstance, shortest_durations
-from edgeopt.instances.tapfinger.laws import COMPLETE, progress_gain
+from edgeopt.instances.tapfinger.durations import COMPLETE, progress_gain
 from edgeopt.models.tapfinger import list_schedule, scheduling_problem, trivial_bound
 from edgeopt.models.tapfinger.volume import fastest
 

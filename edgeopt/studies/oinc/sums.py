@@ -71,8 +71,8 @@ def slot_bounds(instance: OincInstance, trajectory: OincTrajectory) -> Floats:
             transmission=whole.transmission[here],
             computation=whole.computation[here],
             slo=np.where(met[mine], (1.0 + LOOSE) * whole.slo, np.inf)[here],
-            weight=None,
-            device=None,
+            weight=whole.weight[here],
+            device=whole.device[here],
         )
         bounds[slot] = slot_bound(problem, objectives=True, gap=GAP).value
     return bounds

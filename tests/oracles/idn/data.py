@@ -109,10 +109,6 @@ class Plain:
         """Return the cost of the cheapest permanent option."""
         return min(o.cost for o in self.options(rho) if o.permanent)
 
-    def without_budget(self) -> tuple[tuple[bool, ...], ...]:
-        """Return the allocation that hosts the repositories and nothing else."""
-        return self.repository
-
     def potential(self, requests: Sequence[int], *, shared: bool = False) -> list[list[Number]]:
         """Return min(L, r) per option in ranking order; repositories: r.
 

@@ -161,14 +161,14 @@ def test_what_fails_as_published_can_be_redone_by_hand(
     assert run(["check", "toy", "--published"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "x̄ ≤ 1/2 <always>" in printed
-    assert "on three() it is 3 where at least 4 is claimed" in printed
+    assert "three(): it is 3, but the claim says at least 4" in printed
     assert "The numbers 1, 5 and ε ≤ 3. Their mean is 3." in printed
     assert "3 numbers: values = [1, 5, 3]" in printed
     assert "corrected by toy.mean" in printed
     # What holds and what only tempts is not among them.
     assert "toy.mean Remark" not in printed
     assert "toy.mean.strict" not in printed
-    assert "1 other reading." in printed
+    assert "1 other plausible form also fails" in printed
 
 
 def test_page_and_document_are_written(
@@ -178,7 +178,7 @@ def test_page_and_document_are_written(
     out = tmp_path / "claims" / "page"
     assert run(["check", "toy", "--out", str(out), "--json"]) == 0
     assert json.loads((out / "claims.json").read_text()) == document(capsys)
-    assert "fails as printed" in (out / "index.html").read_text()
+    assert "fails as published" in (out / "index.html").read_text()
     assert run(["check", "toy", "--out", str(out)]) == 0
     assert str(out / "index.html") in capsys.readouterr().out
 

@@ -70,7 +70,7 @@ def ended(monkeypatch, capsys, error, *, debug=None):
     [
         (OptionError("gap = 0"), 2, "edgeopt: error: gap = 0"),
         (OSError(28, "No space left"), 2, "edgeopt: error: [Errno 28] No space left"),
-        (MemoryError("9 GiB"), 2, "edgeopt: error: not enough memory for that: 9 GiB"),
+        (MemoryError("9 GiB"), 2, "edgeopt: error: not enough memory: 9 GiB"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )
@@ -111,7 +111,7 @@ def test_debugging_shows_tracebacks(monkeypatch, capsys, error, code):
 @pytest.mark.parametrize("argument", ["a\0b", "\ud800"])
 def test_arguments_that_no_shell_can_hand_over_are_refused(capsys, argument):
     assert run(["study", "rescue", "--instance", argument]) == 2
-    assert "holds characters that no argument can have" in capsys.readouterr().err
+    assert "contains characters that an argument cannot have" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("policies", ["", ",", ",,", " , "])

@@ -228,9 +228,9 @@ def test_without_infida_the_best_policy_is_shown() -> None:
 def test_page_tells_what_the_bound_is_for(steady: Study, tmp_path: Path) -> None:
     page = steady.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
-    assert "It bounds every placement that stays the same in all slots" in text
-    assert "It bounds no policy that moves models from slot to slot" in text
-    assert "A node budget counts once per slot" in text
+    assert "It bounds every placement that is the same in all slots" in text
+    assert "It does not bound policies that move models between slots" in text
+    assert "Every node has a budget in every slot" in text
     assert "Gain per request (ms)" in text
     assert "Exceeded node budgets" in text
     assert "idn.theorem5_1" in text

@@ -14,9 +14,9 @@ from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
-from edgeopt.studies.oinc import SYSTEM, table_one
+from edgeopt.studies.oinc import SYSTEM
 from edgeopt.studies.oinc.gantt import Stretch, lanes, stretches
-from edgeopt.studies.oinc.log import average_parts, parts, promises, simulated
+from edgeopt.studies.oinc.log import average_parts, constraint_count, parts, simulated
 from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, solve
 from edgeopt.studies.oinc.service import EDGES, changes, quotients
 from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
@@ -61,7 +61,7 @@ def test_every_combination_takes_part_and_is_bounded(case: Case) -> None:
     assert set(every) - set(names) == {"oinc+refuse", "oinc+deadline"}
 
 
-def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> None:
+def test_parts_of_the_weighted_sum_are_those_of_the_trajectory(case: Case) -> None:
     usual = case.instance
     rng = np.random.default_rng(5)
     weighty = usual.replace(
@@ -90,7 +90,7 @@ def test_parts_of_the_weighted_sum_are_what_was_lived_through(case: Case) -> Non
                 assert mean.retraining[0] == pytest.approx(jobs / instance.weight.sum())
 
 
-def test_measures_count_requests_and_jobs(case: Case) -> None:
+def test_metrics_count_requests_and_jobs(case: Case) -> None:
     instance, table = case.instance, case.table.set_index("policy")
     missed = 0
     for name, trajectory in simulated(case).items():
@@ -107,7 +107,7 @@ def test_measures_count_requests_and_jobs(case: Case) -> None:
         assert row["violated"] == requests.count(False) + jobs.count(False)
         missed += requests.count(False) * jobs.count(False)
     assert missed > 0
-    assert promises(instance) == instance.active.sum() + instance.jobs
+    assert constraint_count(instance) == instance.active.sum() + instance.jobs
 
 
 def test_benchmark_is_below_every_policy_part_by_part(case: Case) -> None:
@@ -232,7 +232,7 @@ def test_quotients_are_on_the_side_that_the_counts_say(case: Case) -> None:
         assert (found > 1.0).sum() == (~trajectory.met[0] & ~trajectory.refused[0]).sum()
 
 
-def test_bounds_beside_what_was_kept_are_below_every_policy(case: Case) -> None:
+def test_bounds_given_the_shares_kept_are_below_every_policy(case: Case) -> None:
     instance: OincInstance = case.instance
     least = slot_bounds(instance, simulated(case)["near+density"])
     for name in ("oinc", "kalmia", "greedy+density", "near+density"):
@@ -258,10 +258,10 @@ def test_retraining_bound_falls_with_the_shares_and_is_kept() -> None:
     assert bounds[1] <= done
 
 
-def test_proof_stands_between_apart_and_what_was_lived_through(case: Case) -> None:
+def test_proven_bounds_lie_below_the_value(case: Case) -> None:
     found = proof(case)
-    for value, beside, alone in zip(found.value, found.beside, found.alone, strict=True):
-        assert 0 < float(alone) <= float(beside) <= float(value[0]) * (1 + 1e-9)
+    for value, shared, alone in zip(found.value, found.shared, found.alone, strict=True):
+        assert 0 < float(alone) <= float(shared) <= float(value[0]) * (1 + 1e-9)
     asked = case.instance.active.any(axis=1)
     assert (np.isfinite(found.slots) == asked).all()
     assert (found.slots[asked] >= 0).all()
@@ -275,8 +275,8 @@ def test_nothing_is_claimed_about_jobs_that_are_never_complete(case: Case) -> No
     broken = replace(lost, completion=completion)
     changed = replace(case, trajectories={"oinc": broken}, entries=dict(case.entries))
     found = proof(changed)
-    assert float(found.alone.retraining) == float(found.beside.retraining) == 0.0
-    assert float(found.beside.inference) > 0
+    assert float(found.alone.retraining) == float(found.shared.retraining) == 0.0
+    assert float(found.shared.inference) > 0
     assert "nothing is proven about its completion times" in SYSTEM.reporting.pictures[-1].title(
         changed
     )
@@ -339,7 +339,7 @@ def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path:
     page = minute.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
     assert " ".join(minute.cases[0].instance.origin.split()) in text
-    assert "One instance: there is no interval over instances." in text
+    assert "With one instance there is no interval over instances." in text
     assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
     written = pd.read_csv(tmp_path / "table_one.csv").set_index("policy")
     assert list(written.index) == list(minute.cases[0].trajectories)
@@ -351,10 +351,10 @@ def test_page_shows_table_one_and_what_the_figures_mean(minute: Study, tmp_path:
 
 def test_table_one_averages_over_drawn_instances() -> None:
     wanted = ["oinc", "kalmia", "liu+dedas"]
-    found = table_one(3, policies=wanted, first=4, **SIZES).set_index("policy")
-    assert found["instances"].tolist() == [3, 3, 3]
     instances = {str(seed): generate(rng=seed, **SIZES) for seed in (4, 5, 6)}
-    each = study(instances, wanted, system=NO_CLAIMS).cases
+    compared = study(instances, wanted, system=NO_CLAIMS)
+    found, each = compared.comparison("table_one").set_index("policy"), compared.cases
+    assert found["instances"].tolist() == [3, 3, 3]
     for policy in wanted:
         latency = np.array([simulated(one)[policy].mean_latency()[0] for one in each])
         row = found.loc[policy]
@@ -375,11 +375,6 @@ def test_table_one_averages_over_drawn_instances() -> None:
     assert np.isnan(found.loc["liu+dedas", "latency_published"])
     for latency, completion, both in PUBLISHED.values():
         assert latency + completion == pytest.approx(both)
-
-
-def test_table_one_needs_two_instances() -> None:
-    with pytest.raises(OptionError, match="seeds = 1: must be at least 2"):
-        table_one(1)
 
 
 def test_sources_and_what_they_are_made_of() -> None:

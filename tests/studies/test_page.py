@@ -112,7 +112,7 @@ def test_comparison_is_on_the_page_and_beside_it(stopped: Study, tmp_path: Path)
     reader = assert_self_contained(stopped.page(tmp_path).read_text(encoding="utf-8"))
     assert "compared-over_all" in reader.identifiers
     text = " ".join(reader.text)
-    assert "Means over the 2 instances; the small print is the 95\N{NO-BREAK SPACE}%" in text
+    assert "Means over 2 instances; small print: 95\N{NO-BREAK SPACE}%" in text
     written = pd.read_csv(tmp_path / "over_all.csv")
     assert written["policy"].tolist() == list(stopped.cases[0].trajectories)
     assert f"{written['value'][0]:.3f}" in text
@@ -126,7 +126,7 @@ def test_comparison_of_one_instance_has_no_interval() -> None:
     one = study(Offers(5), system=SYSTEM, runs=3)
     assert one.comparison("over_all")["value_low"].isna().all()
     text = " ".join(assert_self_contained(render(one)).text)
-    assert "One instance: there is no interval over instances." in text
+    assert "With one instance there is no interval over instances." in text
     assert not re.search(r"\b(nan|None|inf)\b", text)
 
 

@@ -130,7 +130,7 @@ def test_reference_of_choice() -> None:
         ({"workers": 0}, "workers = 0"),
         ({"confidence": 1.0}, r"confidence = 1\.0"),
         ({"policies": ["halb"]}, "did you mean half"),
-        ({"policies": []}, "nothing to compare"),
+        ({"policies": []}, "policies: must not be empty"),
         ({"reference": "never"}, "not among the policies compared: first, choosy, half"),
         ({"system": "stoping"}, "'stoping' is unknown"),
     ],
@@ -143,7 +143,7 @@ def test_bad_options_are_named(options: dict[str, object], message: str) -> None
 @pytest.mark.parametrize(
     ("instances", "message"),
     [
-        ([], "there is none to study"),
+        ([], "instances: must not be empty"),
         (object(), "object is no instance"),
         ({"odd": 3}, "instance 'odd' is a int; stopping takes Offers"),
     ],

@@ -18,7 +18,7 @@ from edgeopt.online.simulate import Deterministic
 from edgeopt.online.tapfinger import Decision, Held
 from edgeopt.studies import Case, Study, registry, study
 from edgeopt.studies.pictures.canvas import draw
-from edgeopt.studies.tapfinger import SYSTEM, three_clusters
+from edgeopt.studies.tapfinger import SYSTEM
 from edgeopt.studies.tapfinger.gantt import SHOWN, pieces, scene
 from edgeopt.studies.tapfinger.log import (
     fewest_in_system,
@@ -98,7 +98,7 @@ def test_every_policy_takes_part_under_the_bound_that_is_valid_for_it(both: Stud
     }  # fmt: skip
 
 
-def test_measures_count_what_was_lived_through(both: Study) -> None:
+def test_metrics_count_what_was_simulated(both: Study) -> None:
     for one in both.cases:
         instance: TapFingerInstance = one.instance
         table = one.table.set_index("policy")
@@ -389,44 +389,36 @@ def test_page_shows_flow_times_over_all_instances(both: Study, tmp_path: Path) -
         assert " ".join(one.instance.origin.split()) in text
     assert not re.search(r"\b(nan|None|inf|profit)\b", text.split("Claims, checked")[0])
     assert "BOUND(fixed)" in text
-    assert "Means over the 2 instances" in text
+    assert "Means over 2 instances" in text
     rows = 2 * 12 * SIZES["tasks"]
     assert len(pd.read_csv(tmp_path / "tasks.csv")) == rows
     assert len(pd.read_csv(tmp_path / "clusters.csv")) == 2 * 12 * 2
 
 
-def test_three_clusters_averages_over_drawn_instances_in_both_modes() -> None:
-    found = three_clusters(2, policies=FEW, first=4, runs=2, **SIZES)
-    assert found["mode"].tolist() == ["several"] * 3 + ["single"] * 3
-    for mode, rows in found.groupby("mode"):
-        instances = {
-            str(seed): generate(rng=seed, single_start=mode == "single", **SIZES) for seed in (4, 5)
-        }
-        each = study(instances, FEW, system=NO_CLAIMS, runs=2).cases
-        for _, row in rows.iterrows():
-            policy = row["policy"]
-            mean = np.array([simulated(one)[policy].mean_flow_time().mean() for one in each])
-            assert row["mean"] == pytest.approx(mean.mean())
-            # The quantile of Student's t with one degree of freedom.
-            reach = 12.706205 * mean.std(ddof=1) / np.sqrt(2)
-            assert row["mean_high"] - row["mean_low"] == pytest.approx(2 * reach)
-            gap = [one.values(policy).mean() / own_bound(one, policy) - 1 for one in each]
-            assert row["gap"] == pytest.approx(np.mean(gap))
-            assert row["gap_low"] <= row["gap"] <= row["gap_high"]
-            assert 0 < row["seconds"] < 1
-            first = np.array(
-                [simulated(one)["reservation"].mean_flow_time().mean() for one in each]
-            )
-            if policy == "reservation":
-                assert np.isnan(row["mean_difference"])
-            else:
-                assert row["mean_difference"] == pytest.approx((mean - first).mean())
+@pytest.mark.parametrize("single_start", [False, True])
+def test_means_over_drawn_instances(single_start: bool) -> None:
+    instances = {str(n): generate(rng=n, single_start=single_start, **SIZES) for n in (4, 5)}
+    compared = study(instances, FEW, system=NO_CLAIMS, runs=2)
+    found, each = compared.comparison("over_instances").set_index("policy"), compared.cases
+    first = np.array([simulated(one)["reservation"].mean_flow_time().mean() for one in each])
+    for policy, row in found.iterrows():
+        mean = np.array([simulated(one)[policy].mean_flow_time().mean() for one in each])
+        assert row["mean"] == pytest.approx(mean.mean())
+        # The quantile of Student's t with one degree of freedom.
+        reach = 12.706205 * mean.std(ddof=1) / np.sqrt(2)
+        assert row["mean_high"] - row["mean_low"] == pytest.approx(2 * reach)
+        gap = [one.values(policy).mean() / own_bound(one, policy) - 1 for one in each]
+        assert row["gap"] == pytest.approx(np.mean(gap))
+        assert row["gap_low"] <= row["gap"] <= row["gap_high"]
+        assert 0 < row["seconds"] < 1
+        if policy == "reservation":
+            assert np.isnan(row["mean_difference"])
+        else:
+            assert row["mean_difference"] == pytest.approx((mean - first).mean())
     assert found["mean_recorded"].isna().all()
-    with pytest.raises(OptionError, match="seeds = 1: must be at least 2"):
-        three_clusters(1)
 
 
-def test_recorded_figures_stand_beside_their_own_setting_alone() -> None:
+def test_recorded_figures_are_shown_for_their_own_setting_only() -> None:
     known = {entry.name for entry in SYSTEM.policies.entries}
     assert all(set(figures) <= known for figures in RECORDED.values())
     assert setting(generate()) == "several"

@@ -1,4 +1,4 @@
-"""The check of claims as one HTML page that needs nothing else, and the same as JSON."""
+"""The check of claims as one self-contained HTML page, and as JSON."""
 
 from __future__ import annotations
 

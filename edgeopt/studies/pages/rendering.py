@@ -1,5 +1,5 @@
-"""How every page is made: templates, and formulas in LaTeX as MathML or as text."""
-# ruff: noqa: RUF001 - signs are meant although they look like letters.
+"""Templates of pages, and LaTeX formulas as MathML or text."""
+# ruff: noqa: RUF001 - some signs look like letters.
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SIGNS: Final = {"-": "−", "*": "∗"}
 """What stands for signs of the keyboard."""
 
 SPACED: Final = frozenset("=<>≤≥+−∈∋⊆∝→·≈≠")
-"""Signs that have room on both sides in plain text."""
+"""Signs with a space on both sides in plain text."""
 
 BREAKING: Final = ("=", "<", ">", "≤", "≥", "+", "−", "·", "∝", "→", "⊆")
 """Signs that a line may be broken before."""
@@ -301,7 +301,7 @@ def _joined(parts: tuple[Node, ...], texts: list[str]) -> str:
 
 
 def render(template: str, **context: Any) -> str:
-    """Write a page that needs nothing else: no network, no file beside it."""
+    """Write a self-contained page: no network, no other file."""
     return printable(_environment().get_template(template).render(**context))
 
 

@@ -8,18 +8,8 @@ import numpy as np
 
 from edgeopt.studies.edr.log import PENALTIES, capped, cost_parts, simulated
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    blank,
-    in_rows,
-    lead,
-    lead_and_best,
-    legend,
-    line,
-    mark,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead, lead_and_best
 from edgeopt.studies.wording import listed, number, percent, plural
 
 if TYPE_CHECKING:
@@ -94,7 +84,7 @@ def _cost_draw(case: Case) -> Figure:
     axes.axvline(case.benchmark.bound, color=INK, linewidth=1.3, label=case.label)
     if (below < 0).any():
         axes.axvline(0, color=INK, linewidth=0.8)
-    in_rows(axes, [case.entries[name].title for name in parts])
+    canvas.in_rows(axes, [case.entries[name].title for name in parts])
     axes.set_xlabel(f"mean {case.objective.name} of a run (points)")
     figure.legend(loc="outside lower center", ncols=4)
     return figure
@@ -156,13 +146,13 @@ def _energy_draw(case: Case) -> Figure:
     panels[-1].set_xlabel("frame")
     panels[0].set_xlim(0, instance.frames)
     handles = [
-        patch("inference", color=_INFERENCE, alpha=0.85),
-        patch("training", color=_TRAINING, alpha=0.85),
-        patch("above the cap", color=_EXCESS),
-        line("cap", linewidth=2),
-        line("price (right axis)", MUTED, linewidth=1),
+        canvas.patch("inference", color=_INFERENCE, alpha=0.85),
+        canvas.patch("training", color=_TRAINING, alpha=0.85),
+        canvas.patch("above the cap", color=_EXCESS),
+        canvas.line("cap", linewidth=2),
+        canvas.line("price (right axis)", MUTED, linewidth=1),
     ]
-    legend(figure, handles, columns=5)
+    canvas.legend(figure, handles, columns=5)
     return figure
 
 
@@ -299,20 +289,20 @@ def _frames_draw(case: Case) -> Figure:
         late = np.flatnonzero(_late(instance, trajectory))
         axes.plot(late + 0.5, np.full(late.size, row + 0.2), "^", color=_LATE,
                   markeredgecolor="white", markeredgewidth=0.5, markersize=4.6)  # fmt: skip
-    in_rows(axes, [case.entries[name].title for name in rows])
+    canvas.in_rows(axes, [case.entries[name].title for name in rows])
     axes.set_xlim(0, instance.frames)
     axes.grid(visible=False)
     axes.set_xlabel("frame")
     states_drawn = [
-        patch(name, color=_FRAMES_COLOURS[kind], alpha=0.45 if kind == _OPEN else 1.0)
+        canvas.patch(name, color=_FRAMES_COLOURS[kind], alpha=0.45 if kind == _OPEN else 1.0)
         for kind, name in _NAMES.items()
     ]
     marks = [
-        mark("requests unserved", "o", _UNSERVED),
-        mark("a task ends unfinished", "^", _LATE),
+        canvas.mark("requests unserved", "o", _UNSERVED),
+        canvas.mark("a task ends unfinished", "^", _LATE),
     ]
     axes.spines["left"].set_color(MUTED)
-    legend(figure, [*states_drawn, *marks], columns=3)
+    canvas.legend(figure, [*states_drawn, *marks], columns=3)
     return figure
 
 

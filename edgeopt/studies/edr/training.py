@@ -8,17 +8,8 @@ import numpy as np
 
 from edgeopt.studies.edr.log import done, simulated
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    blank,
-    colours,
-    in_strips,
-    lead,
-    legend,
-    of_all,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import number, percent, plural
 
 if TYPE_CHECKING:
@@ -72,14 +63,16 @@ def _progress_draw(case: Case) -> Figure:
     for row, task in enumerate(tasks.tolist()):
         _task(axes, instance, row, task, share[:, task])
     axes.set_xlim(0, instance.frames)
-    in_strips(axes, [f"task {task}" for task in tasks], -(-max(1, tasks.size) // 20), fontsize=7)
-    axes.set_xlabel(f"frame{of_all(tasks.size, instance.tasks, 'task')}")
+    canvas.in_strips(
+        axes, [f"task {task}" for task in tasks], -(-max(1, tasks.size) // 20), fontsize=7
+    )
+    axes.set_xlabel(f"frame{canvas.of_all(tasks.size, instance.tasks, 'task')}")
     handles = [
-        patch("window", color=MUTED, alpha=0.25),
-        patch("share of rounds done", color=_DONE, alpha=0.8),
-        patch("missing at the deadline", color=_MISSING),
+        canvas.patch("window", color=MUTED, alpha=0.25),
+        canvas.patch("share of rounds done", color=_DONE, alpha=0.8),
+        canvas.patch("missing at the deadline", color=_MISSING),
     ]
-    legend(figure, handles, columns=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 

@@ -26,7 +26,7 @@ from edgeopt.studies.system import (
     Reporting,
     System,
 )
-from edgeopt.studies.wording import listed, plural
+from edgeopt.studies.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ def _notes(case: Case) -> list[str]:
         said.append(
             "Every node has a budget in every slot. Rounding that preserves expectations fills a "
             "budget exactly, except for one last model, which it hosts with the remaining "
-            f"probability and which can then exceed the budget: {listed(names)}. The other "
+            f"probability and which can then exceed the budget: {'; '.join(names)}. The other "
             "policies keep every budget in every slot."
         )
     changes = _changes(case.instance)

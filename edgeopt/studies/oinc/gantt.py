@@ -8,18 +8,8 @@ import numpy as np
 
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import kind_name
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    blank,
-    colours,
-    lead,
-    legend,
-    line,
-    mark,
-    of_all,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, colours, lead
 from edgeopt.studies.wording import called, number, plural
 
 if TYPE_CHECKING:
@@ -135,18 +125,18 @@ def _draw(case: Case) -> Figure:
     axes.set_ylim(max(1, order.size), 0)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"time (s){of_all(order.size, instance.jobs, 'job')}")
+    axes.set_xlabel(f"time (s){canvas.of_all(order.size, instance.jobs, 'job')}")
     kinds = [
-        patch(kind, facecolor=colour, edgecolor=INK, linewidth=0.4)
+        canvas.patch(kind, facecolor=colour, edgecolor=INK, linewidth=0.4)
         for kind, colour in shade.items()
     ]
     lines = [
-        line("in the system", MUTED, linewidth=1.2),
-        mark("deadline", "|", markersize=8, markeredgewidth=1.3),
+        canvas.line("in the system", MUTED, linewidth=1.2),
+        canvas.mark("deadline", "|", markersize=8, markeredgewidth=1.3),
     ]
     if not trajectory.on_time[0].all():
-        lines.append(line("past the deadline", _LATE, linewidth=2.2))
-    legend(figure, [*kinds, *lines], columns=4)
+        lines.append(canvas.line("past the deadline", _LATE, linewidth=2.2))
+    canvas.legend(figure, [*kinds, *lines], columns=4)
     return figure
 
 

@@ -8,21 +8,8 @@ import numpy as np
 
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import request_count, simulated
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    PAPER,
-    blank,
-    in_margin,
-    in_rows,
-    in_strips,
-    lead,
-    legend,
-    line,
-    mark,
-    of_all,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.wording import called, percent, plural
 
 if TYPE_CHECKING:
@@ -99,12 +86,12 @@ def _latency_draw(case: Case) -> Figure:
         )  # fmt: skip
     _frame(rows[-1], np.concatenate([quotients(one) for one in found.values()]))
     handles = [
-        patch("in time", color=_MET, alpha=0.85),
-        patch("late", color=_LATENCY_MISSED, alpha=0.85),
-        line("median", linewidth=1.4),
-        line("objective", linewidth=0.9, linestyle=(0, (3, 2))),
+        canvas.patch("in time", color=_MET, alpha=0.85),
+        canvas.patch("late", color=_LATENCY_MISSED, alpha=0.85),
+        canvas.line("median", linewidth=1.4),
+        canvas.line("objective", linewidth=0.9, linestyle=(0, (3, 2))),
     ]
-    legend(figure, handles, columns=4)
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 
@@ -192,21 +179,21 @@ def _success_draw(case: Case) -> Figure:
         values = 100 * np.array([shares[column] for shares in found.values()])
         axes.barh(places, values, 0.66, color=colour, alpha=0.85, linewidth=0)
         for place, value in zip(places, values, strict=True):
-            in_margin(axes, float(place), f"{value:.1f}", away=7)
+            canvas.in_margin(axes, float(place), f"{value:.1f}", away=7)
         axes.set_xlim(0, 100)
-        in_rows(axes, [case.entries[name].title for name in found])
+        canvas.in_rows(axes, [case.entries[name].title for name in found])
     both = 100 * np.array([shares[2] for shares in found.values()])
     left.plot(both, places, "D", color=INK, markerfacecolor=PAPER, markersize=4.5, clip_on=False)
     left.set_xlabel(f"of {plural(request_count(case.instance), 'request')} (%)")
     right.set_xlabel(f"of {plural(case.instance.jobs, 'job')} (%)")
     handles = [
-        patch("requests within their objective", color=_SUCCESS_REQUESTS, alpha=0.85),
-        patch("jobs complete by their deadline", color=_SUCCESS_JOBS, alpha=0.85),
-        mark("both together", "D", markerfacecolor=PAPER, markersize=4.5),
+        canvas.patch("requests within their objective", color=_SUCCESS_REQUESTS, alpha=0.85),
+        canvas.patch("jobs complete by their deadline", color=_SUCCESS_JOBS, alpha=0.85),
+        canvas.mark("both together", "D", markerfacecolor=PAPER, markersize=4.5),
     ]
     for axes in (left, right):
         axes.spines["left"].set_color(MUTED)
-    legend(figure, handles, columns=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -262,17 +249,19 @@ def _load_draw(case: Case) -> Figure:
         _strip(axes, trajectory, site)
     slots = trajectory.reserved.shape[1]
     axes.set_xlim(0, slots)
-    in_strips(axes, [called(instance.names, "site", j) for j in range(shown)])
+    canvas.in_strips(axes, [called(instance.names, "site", j) for j in range(shown)])
     if slots > instance.slots:
         axes.axvline(instance.slots, color=INK, linewidth=1, linestyle=(0, (3, 2)))
-    axes.set_xlabel(f"time (s){of_all(shown, instance.sites, 'site')}")
+    axes.set_xlabel(f"time (s){canvas.of_all(shown, instance.sites, 'site')}")
     handles = [
-        patch("jobs", color=_LOAD_JOBS),
-        patch("kept, unused", facecolor="none", edgecolor=_LOAD_JOBS, hatch="//////", linewidth=0),
-        patch("requests", color=_LOAD_REQUESTS),
-        mark("missed objective", "|", _LOAD_MISSED, markersize=7, markeredgewidth=1.4),
+        canvas.patch("jobs", color=_LOAD_JOBS),
+        canvas.patch(
+            "kept, unused", facecolor="none", edgecolor=_LOAD_JOBS, hatch="//////", linewidth=0
+        ),
+        canvas.patch("requests", color=_LOAD_REQUESTS),
+        canvas.mark("missed objective", "|", _LOAD_MISSED, markersize=7, markeredgewidth=1.4),
     ]
-    legend(figure, handles, columns=4)
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 

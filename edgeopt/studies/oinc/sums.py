@@ -11,17 +11,8 @@ from edgeopt.solvers.tolerance import LOOSE
 from edgeopt.studies.entries import Picture
 from edgeopt.studies.oinc.log import Parts, average_parts, parts, simulated
 from edgeopt.studies.oinc.policies import GAP, apart
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    blank,
-    in_margin,
-    in_rows,
-    lead,
-    legend,
-    line,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.wording import number, percent
 
 if TYPE_CHECKING:
@@ -164,11 +155,11 @@ def _gaps_draw(case: Case) -> Figure:
     _slots(above, found.slots)
     _bars(below, _segments(found))
     handles = [
-        patch("needed with all CPUs", color=_ALONE, alpha=0.85),
-        patch("needed with the shares kept", color=_SHARING),
-        patch("may be saved", color=_OPEN),
+        canvas.patch("needed with all CPUs", color=_ALONE, alpha=0.85),
+        canvas.patch("needed with the shares kept", color=_SHARING),
+        canvas.patch("may be saved", color=_OPEN),
     ]
-    legend(figure, handles, columns=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -180,7 +171,7 @@ def _slots(axes: Axes, gaps: NDArray[np.float64]) -> None:
     if some.size:
         mean = float(some.mean())
         axes.axhline(mean, color=INK, linewidth=1, linestyle=(0, (3, 2)))
-        in_margin(axes, mean, f"mean {number(mean, 2)} %", away=4)
+        canvas.in_margin(axes, mean, f"mean {number(mean, 2)} %", away=4)
     axes.set_xlim(0, gaps.size)
     axes.set_ylim(0, 1.1 * float(shown.max(initial=0.0)) or 1.0)
     axes.set_xlabel("slot (s)")
@@ -203,7 +194,7 @@ def _bars(axes: Axes, split: dict[str, tuple[float, float, float]]) -> None:
                     fontsize=8, color="white" if place != 1 else _ON_GREY,
                 )  # fmt: skip
         start = start + width
-    in_rows(axes, list(split))
+    canvas.in_rows(axes, list(split))
     axes.set_xlim(0, 100)
     axes.spines["left"].set_color(MUTED)
     axes.set_xlabel("share of the sum (%)")
@@ -269,9 +260,9 @@ def _weighted_draw(case: Case) -> Figure:
     axes.axvline(float(total[0]), color=INK, linewidth=1.2)
     axes.axvline(float(inference[0]), color=INK, linewidth=1.0, linestyle=_DASHED)
     for place, value in zip(places, total, strict=True):
-        in_margin(axes, float(place), number(float(value), 4))
+        canvas.in_margin(axes, float(place), number(float(value), 4))
     labels = ["bound, each apart", *(case.entries[name].title for name in found)]
-    in_rows(axes, labels)
+    canvas.in_rows(axes, labels)
     axes.spines["left"].set_color(MUTED)
     instance = case.instance
     axes.set_xlabel(
@@ -279,12 +270,12 @@ def _weighted_draw(case: Case) -> Figure:
         f"{instance.completion_scale:g} s"
     )
     handles = [
-        patch("mean latency", color=_INFERENCE, alpha=0.9),
-        patch("mean completion time", color=_RETRAINING, alpha=0.9),
-        line("bound on latency", linewidth=1.0, linestyle=_DASHED),
-        line("bound on both", linewidth=1.2),
+        canvas.patch("mean latency", color=_INFERENCE, alpha=0.9),
+        canvas.patch("mean completion time", color=_RETRAINING, alpha=0.9),
+        canvas.line("bound on latency", linewidth=1.0, linestyle=_DASHED),
+        canvas.line("bound on both", linewidth=1.2),
     ]
-    legend(figure, handles, columns=4)
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 

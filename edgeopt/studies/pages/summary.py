@@ -146,9 +146,9 @@ def lead(case: Case) -> str:
         second = _runner_up(case, kept)
         level = ""
         if second is not None and _apart(second[1]) == 0:
-            level = f", but not significantly better than {second[0]}"
+            level = f" Its lead over {second[0]} is not significant."
         keeps = f"; it {_keeps(case)}" if case.constraints else ""
-        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}{level}."
+        return f"{case.title(kept)} is best with {_reach(case, kept)}{keeps}.{level}"
     price = (
         f"it {case.constraint.verb[0]} {number(best['violated'], 3)} of "
         f"{plural(case.constraints, case.constraint.name)} per run"

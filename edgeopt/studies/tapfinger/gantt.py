@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    PAPER,
-    blank,
-    colours,
-    lead,
-    legend,
-    of_all,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, colours, lead
 from edgeopt.studies.wording import called, plural
 
 if TYPE_CHECKING:
@@ -179,13 +170,13 @@ def _draw(case: Case) -> Figure:
     panels[2].set_xlim(shown.begin, shown.end)
     slots = int(trajectory.end[0])
     window = shown.end - shown.begin
-    panels[2].set_xlabel(f"slot{of_all(window, slots, 'slot')}")
+    panels[2].set_xlabel(f"slot{canvas.of_all(window, slots, 'slot')}")
     handles = [
-        patch(kind, facecolor=colour, edgecolor=PAPER, linewidth=0.6)
+        canvas.patch(kind, facecolor=colour, edgecolor=PAPER, linewidth=0.6)
         for kind, colour in shade.items()
     ]
-    handles.append(patch("tasks that wait and may run here", color=MUTED, alpha=0.6))
-    legend(figure, handles, columns=4)
+    handles.append(canvas.patch("tasks that wait and may run here", color=MUTED, alpha=0.6))
+    canvas.legend(figure, handles, columns=4)
     return figure
 
 

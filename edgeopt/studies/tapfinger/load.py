@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    blank,
-    in_margin,
-    in_strips,
-    lead,
-    legend,
-    line,
-    of_all,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, blank, lead
 from edgeopt.studies.tapfinger.log import (
     average,
     doublings,
@@ -91,11 +81,11 @@ def _accumulation_draw(case: Case) -> Figure:
     below.set_xlabel("slot")
     below.set_xlim(0, slots)
     handles = [
-        line(case.entries[name].title, shades[name].colour, linestyle=shades[name].style)
+        canvas.line(case.entries[name].title, shades[name].colour, linestyle=shades[name].style)
         for name in found
     ]
-    least = patch("under every policy", facecolor=MUTED, alpha=0.3)
-    legend(figure, [*handles, least, *_bounds(below, case)])
+    least = canvas.patch("under every policy", facecolor=MUTED, alpha=0.3)
+    canvas.legend(figure, [*handles, least, *_bounds(below, case)])
     return figure
 
 
@@ -171,15 +161,15 @@ def _load_draw(case: Case) -> Figure:
                 color=_COLOURS[resource], alpha=0.85, linewidth=0,
             )  # fmt: skip
             mean = float(share.mean()) if units and share.size else float("nan")
-            in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {units}")
+            canvas.in_margin(axes, floor - tall / 2, f"{percent(mean, 0)} of {units}")
     axes.set_xlim(0, slots)
-    in_strips(axes, [called(instance.names, "cluster", n) for n in range(shown)])
-    axes.set_xlabel(f"slot{of_all(shown, instance.clusters, 'cluster')}")
+    canvas.in_strips(axes, [called(instance.names, "cluster", n) for n in range(shown)])
+    axes.set_xlabel(f"slot{canvas.of_all(shown, instance.clusters, 'cluster')}")
     handles = [
-        patch(f"{name} held", color=colour, alpha=0.85)
+        canvas.patch(f"{name} held", color=colour, alpha=0.85)
         for colour, name in zip(_COLOURS, ("CPU cores", "GPUs"), strict=True)
     ]
-    legend(figure, handles, columns=2)
+    canvas.legend(figure, handles, columns=2)
     return figure
 
 

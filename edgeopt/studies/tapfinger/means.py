@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgeopt.studies.entries import Picture
-from edgeopt.studies.pictures.canvas import (
-    INK,
-    MUTED,
-    PAPER,
-    blank,
-    in_margin,
-    in_rows,
-    lead,
-    legend,
-    line,
-    mark,
-    patch,
-)
+from edgeopt.studies.pictures import canvas
+from edgeopt.studies.pictures.canvas import INK, MUTED, PAPER, blank, lead
 from edgeopt.studies.tapfinger.log import (
     average,
     doublings,
@@ -100,7 +89,7 @@ def _means_draw(case: Case) -> Figure:
                 clip_on=False, zorder=4,
             )  # fmt: skip
         words = NO_BOUND if np.isnan(gap[name]) else f"+{percent(gap[name], 0)}"
-        in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
+        canvas.in_margin(axes, place, f"{number(mean, 3)}  ({words})", away=8)
     for name, style in _LINES:
         bound = case.benchmarks[name].bound
         if bound > 0 and case.instance.tasks:
@@ -108,21 +97,21 @@ def _means_draw(case: Case) -> Figure:
                 average(case.instance, bound), color=MUTED, linewidth=1.1, linestyle=style, zorder=1
             )
     doublings(axes.xaxis, lowest, highest)
-    in_rows(axes, [case.entries[name].title for name in found])
+    canvas.in_rows(axes, [case.entries[name].title for name in found])
     assert case.instance.weight is not None
     weighted = "" if np.unique(case.instance.weight).size < 2 else "weighted "
     axes.set_xlabel(f"{weighted}mean flow time (slots)")
     hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": PAPER}
     handles = [
-        mark("median", "o", **hollow),
-        mark("95th percentile", "D", **hollow),
-        line("bound that is valid for the policy", linewidth=1.8),
+        canvas.mark("median", "o", **hollow),
+        canvas.mark("95th percentile", "D", **hollow),
+        canvas.line("bound that is valid for the policy", linewidth=1.8),
     ]
     handles += [
-        line(case.system.offline.bounds[name].label, MUTED, linewidth=1.1, linestyle=style)
+        canvas.line(case.system.offline.bounds[name].label, MUTED, linewidth=1.1, linestyle=style)
         for name, style in _LINES
     ]
-    legend(figure, handles, columns=3)
+    canvas.legend(figure, handles, columns=3)
     return figure
 
 
@@ -199,17 +188,17 @@ def _flow_times_draw(case: Case) -> Figure:
             where="post", color=shades[name].colour, linestyle=shades[name].style, linewidth=1.4,
         )  # fmt: skip
         label = f"{case.entries[name].title}, {number(means[name], 3)}"
-        handles.append(line(label, shades[name].colour, linestyle=shades[name].style))
+        handles.append(canvas.line(label, shades[name].colour, linestyle=shades[name].style))
     bounds = [
-        line(f"{case.system.offline.bounds[name].label}, {mean}", linestyle="none")
+        canvas.line(f"{case.system.offline.bounds[name].label}, {mean}", linestyle="none")
         for name, mean in _least_means(case).items()
     ]
-    impossible = patch("impossible for all", facecolor=MUTED, alpha=0.3)
+    impossible = canvas.patch("impossible for all", facecolor=MUTED, alpha=0.3)
     doublings(axes.xaxis, max(0.75, 0.8 * float(least.min())), 1.15 * longest)
     axes.set_ylim(0, 101)
     axes.set_xlabel("flow time (slots)")
     axes.set_ylabel("tasks complete within it (%)")
-    legend(figure, [*handles, impossible, *bounds], title="policy, mean flow time")
+    canvas.legend(figure, [*handles, impossible, *bounds], title="policy, mean flow time")
     return figure
 
 

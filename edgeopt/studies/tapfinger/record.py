@@ -88,10 +88,11 @@ def _mode(instance: TapFingerInstance) -> str:
         else "Each slot has rounds of decisions until no task is started (the paper's multi-task "
         "mode)."
     )
-    factor = percent(instance.switching, 0)
+    if instance.switching == 1:
+        return f"{said} Changing the bundle of a running task costs nothing."
     return (
-        f"{said} In a slot in which the bundle of a running task changes, the task makes {factor} "
-        "of its usual progress; starting a task costs nothing."
+        f"{said} In a slot in which the bundle of a running task changes, the task makes "
+        f"{percent(instance.switching, 0)} of its usual progress; starting a task costs nothing."
     )
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from edgeopt.cli.main import run
-from edgeopt.errors import OptionError
 from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.online.oinc import OincTrajectory, Served
 from edgeopt.studies import Case, Study, registry, study
@@ -21,10 +18,12 @@ from edgeopt.studies.oinc.policies import APART, COMBINATIONS, apart, export, so
 from edgeopt.studies.oinc.service import EDGES, changes, quotients
 from edgeopt.studies.oinc.sums import proof, retraining_at, slot_bounds
 from edgeopt.studies.oinc.table_one import PUBLISHED
-from tests.studies.test_page import assert_self_contained, overlapping
+from tests.studies.test_page import assert_readable, assert_self_contained
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.studies.conftest import Plans
 
 SIZES: dict[str, Any] = {"sites": 3, "devices": 7, "slots": 24, "jobs": 5, "job_scale": 0.1}
 FEW = ["oinc", "oinc+refuse", "ekya", "greedy+zhang"]
@@ -306,14 +305,7 @@ def drawn() -> dict[str, OincInstance]:
 def test_pictures_can_be_read(name: str) -> None:
     policies = ["oinc", "oinc+refuse"]
     case = study({name: drawn()[name]}, policies, system=NO_CLAIMS).cases[0]
-    for picture in SYSTEM.reporting.pictures:
-        figure = case.figure(picture.name)
-        assert overlapping(figure) == [], picture.name
-        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
-        assert all(axes.get_xlabel() or axes.get_ylabel() for axes in figure.axes[-1:])
-    for log in SYSTEM.reporting.logs:
-        assert list(log.rows(case, "oinc").columns)
-    assert not re.search(r"\b(nan|inf|None)\b", " ".join(SYSTEM.reporting.notes(case)))
+    assert_readable(case)
 
 
 def test_titles_say_what_the_table_says(case: Case) -> None:
@@ -398,56 +390,15 @@ def test_describe_counts_what_there_is() -> None:
     assert found["CPU_share_asked_by_requests"] == pytest.approx(share)
 
 
-def test_export_writes_both_files_alike(tmp_path: Path) -> None:
-    import xarray as xr
-
+def test_export_writes_both_files_alike(plans: Plans) -> None:
     instance = busy()
-    benchmark = solve(instance)
-    for name in ("plan.csv", "plan.nc"):
-        export(benchmark, tmp_path / name)
-    rows = pd.read_csv(tmp_path / "plan.csv")
+    rows, stored = plans(export, solve(instance))
     slot, device = np.nonzero(instance.active)
     assert rows["slot"].tolist() == slot.tolist()
     assert rows["device"].tolist() == device.tolist()
     sent = instance.transmission_seconds[slot, device, rows["site"]] / rows["band"]
     done = instance.computation_seconds[slot, device, rows["site"]] / rows["cpu"]
     assert rows["latency"].to_numpy() == pytest.approx((sent + done).to_numpy())
-    with xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf") as stored:
-        assert stored["latency"].to_numpy() == pytest.approx(rows["latency"].to_numpy())
-        assert stored["latency"].attrs["units"] == "s"
-        assert stored["completion"].shape == (instance.jobs,)
-        assert stored.attrs["bound"] == pytest.approx(benchmark.bound)
-    with pytest.raises(OptionError, match=r"ends in \.csv or \.nc"):
-        export(benchmark, tmp_path / "plan.txt")
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-
-
-def test_command_line_from_file_to_study(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, plan = str(tmp_path / "mine.nc"), tmp_path / "plan.csv"
-    options = [part for name, value in SIZES.items() for part in ("--set", f"{name}={value}")]
-    made = ["--seed", "3", "--set", "channel=physical", *options, "--set", "bandwidth=(20, 30)"]
-    assert run(["generate", "oinc", "--out", path, *made]) == 0
-    assert "fingerprint" in capsys.readouterr().out
-    drawn = generate(**SIZES, channel="physical", bandwidth=(20, 30), rng=3)
-    assert OincInstance.load(path) == drawn
-    assert run(["solve", "oinc", "--instance", path, "--out", str(plan), "--json"]) == 0
-    solved = document(capsys)
-    assert solved["benchmark"]["bound"] <= solved["benchmark"]["value"]
-    assert solved["instance"]["jobs"] == 5
-    assert plan.is_file()
-    wanted = ["--policies", "oinc,near+dedas", "--json"]
-    assert run(["study", "oinc", "--instance", path, *wanted]) == 0
-    found = document(capsys)
-    assert found["benchmark"]["bound"] == pytest.approx(solved["benchmark"]["bound"])
-    assert [row["policy"] for row in found["policies"]] == ["oinc", "near+dedas"]
-    assert run(["study", "oinc", "--instance", path, *wanted[:-1]]) == 0
-    published = capsys.readouterr()
-    assert "weighted sum per run" in published.out
-    assert "missed objectives" in published.out
-    assert "Table I; 1 instance" in published.out
-    assert published.err == ""
+    assert stored["latency"].to_numpy() == pytest.approx(rows["latency"].to_numpy())
+    assert stored["latency"].attrs["units"] == "s"
+    assert stored["completion"].shape == (instance.jobs,)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from edgeopt.studies import Study
+    from edgeopt.studies import Case, Study
 
 
 class Reader(HTMLParser):
@@ -206,6 +206,20 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
         for second, b in boxes[:place]
         if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
     ]
+
+
+def assert_readable(case: Case) -> None:
+    """Check that pictures, logs and notes of a case can be drawn, and have no missing numbers."""
+    reporting = case.system.reporting
+    for picture in reporting.pictures:
+        figure = case.figure(picture.name)
+        assert overlapping(figure) == [], picture.name
+        assert not re.search(r"\b(nan|inf|None)\b", picture.title(case)), picture.name
+        drawn = [axes for axes in figure.axes if axes.axison and axes.get_visible()]
+        assert not drawn or any(axes.get_xlabel() or axes.get_ylabel() for axes in drawn)
+    for log in reporting.logs:
+        assert all(list(log.rows(case, policy).columns) for policy in case.trajectories)
+    assert not re.search(r"\b(nan|inf|None)\b", " ".join(reporting.notes(case)))
 
 
 def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped: Study) -> None:

@@ -104,7 +104,7 @@ def test_the_name_of_a_system_is_taken_once(offer: Offer) -> None:
     offer("systems", "stopping = odd_plugin:SYSTEM", "first")
     assert registry.find_system("stopping") is stopping.SYSTEM
     offer("systems", "stopping = odd_plugin:SYSTEM", "second")
-    with pytest.raises(OptionError, match=r"offered more than once, see .*package (first|second)"):
+    with pytest.raises(OptionError, match=r"offered more than once: .*package (first|second)"):
         registry.find_system("stopping")
 
 

@@ -64,7 +64,7 @@ class CheckedClaim:
 
     @property
     def relation(self) -> str:
-        """How measured should stand to guaranteed: ``"at least"``, ``"at most"``, ``"exactly"``."""
+        """Relation of measured to guaranteed: ``"at least"``, ``"at most"``, ``"exactly"``."""
         equal = self.claim.relation is Relation.EQUAL
         return "exactly" if equal else self.claim.relation.value
 

@@ -193,7 +193,7 @@ def _spread(instance: IdnInstance) -> NDArray[np.float64]:
 
 
 def _apart(place: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Push nodes from each other that are too close to be told apart, shape [V, 2]."""
+    """Push nodes apart that are too close to be distinguished, shape [V, 2]."""
     least = 0.7 / np.sqrt(max(16, len(place)))
     for _ in range(100):
         away = place[:, None] - place

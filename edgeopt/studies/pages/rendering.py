@@ -36,7 +36,7 @@ OPERATORS: Final = {
 """Relations, brackets and the like."""
 
 LARGE: Final = {"sum": "∑", "prod": "∏", "int": "∫"}
-"""Signs that take limits."""
+"""Signs with limits."""
 
 FUNCTIONS: Final = ("max", "min", "log", "exp", "Pr", "arg", "tanh", "sup", "inf", "lim")
 """Functions that are written upright."""
@@ -50,7 +50,7 @@ ACCENTS: Final = {
 PRIME: Final = "′"
 
 SIGNS: Final = {"-": "−", "*": "∗"}
-"""What stands for signs of the keyboard."""
+"""Signs that replace those of the keyboard."""
 
 SPACED: Final = frozenset("=<>≤≥+−∈∋⊆∝→·≈≠")
 """Signs with a space on both sides in plain text."""
@@ -187,7 +187,7 @@ def _argument(tokens: list[str]) -> Node:
 
 
 def _letters(tokens: list[str]) -> Iterator[str]:
-    """Yield what stands in the braces that follow, or the token that does."""
+    """Yield the tokens in the braces that follow, or the next token."""
     token = tokens.pop()
     if token != "{":
         yield token
@@ -217,7 +217,7 @@ def _mathml(node: Node) -> str:
 
 
 def _sign(text: str) -> str:
-    # At the beginning of a piece it still stands between two things.
+    # An infix sign, also at the beginning of a piece.
     return f'<mo form="infix" stretchy="false">{escape(text)}</mo>'
 
 

@@ -32,8 +32,8 @@ def document(capsys: pytest.CaptureFixture[str]) -> Any:
 
 @pytest.fixture
 def instance_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the path of a small RESCUE instance that the program itself has written."""
-    path = tmp_path / "small.nc"
+    """Return the path of a RESCUE instance that the program has written."""
+    path = tmp_path / "instance.nc"
     assert run(["generate", "rescue", "--out", str(path), "--set", "reserved=3", *SMALL]) == 0
     assert "fingerprint" in capsys.readouterr().out
     return str(path)

@@ -56,7 +56,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--published"]])
-def test_exit_code_tells_of_claims_that_should_hold_alone(
+def test_exit_code_depends_on_claims_that_should_hold(
     options: list[str], offer: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     offer(made_up.TRUE, made_up.PUBLISHED, made_up.READING, made_up.SILENT, made_up.BROKEN)
@@ -81,7 +81,7 @@ def test_document_holds_the_tightest_instance_and_the_smallest_counterexample(
     assert (true["instance"], true["measured"], true["slack"]) == ("near", 2.0, 1.0)
     assert true["named"] == {"holds": 2, "violated": 0, "vacuous": 0}
     assert true["counterexample"] is None
-    # Zeros leave least room, but three numbers are fewer than five.
+    # Zeros have the least slack, but three numbers are fewer than five.
     assert (printed["instance"], printed["verdict"]) == ("large", "violated")
     assert printed["named"] == {"holds": 1, "violated": 2, "vacuous": 0}
     against = printed["counterexample"]

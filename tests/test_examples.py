@@ -1,4 +1,4 @@
-"""The examples run, print what they promise, and are the ones that the readme shows."""
+"""The examples run, print what they should, and are those that the readme shows."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ COMMANDS = [
 
 @pytest.fixture
 def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Install a package whose module does what is said, and offers it to all groups."""
+    """Return a function that installs a package whose module is offered to all groups."""
 
     def install(module: str) -> str:
         (tmp_path / "odd_end.py").write_text(module)
         metadata = tmp_path / "oddend-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: oddend\nVersion: 1.0\n")
-        groups = ("systems", "policies", "solvers", "claims", "families")
+        groups = ("systems", "policies", "solvers", "claims", "parameter_spaces")
         lines = [f"[edgeopt.{group}]\nodd = odd_end:ODD\n" for group in groups]
         (metadata / "entry_points.txt").write_text("\n".join(lines))
         monkeypatch.syspath_prepend(tmp_path)
@@ -93,7 +93,7 @@ def test_bugs_end_with_70_and_ask_for_a_report(monkeypatch, capsys, error):
     assert said.count("\n") == 1
 
 
-def test_notes_of_a_bug_are_told(monkeypatch, capsys):
+def test_notes_of_a_bug_are_printed(monkeypatch, capsys):
     error = ZeroDivisionError("division by zero")
     error.add_note("in Mine.decide, slot 3")
     assert "division by zero (in Mine.decide, slot 3); this" in ended(monkeypatch, capsys, error)[1]

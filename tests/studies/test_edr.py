@@ -42,7 +42,7 @@ def case(day: Study) -> Case:
     return day.cases[0]
 
 
-def test_default_policies_and_who_is_bounded(case: Case) -> None:
+def test_default_policies_and_their_bounds(case: Case) -> None:
     table = case.table.set_index("policy")
     assert {"saddle_point", "saddle_point+published", "greedy", "lyapunov", "oasdr"} <= set(
         table.index
@@ -56,7 +56,7 @@ def test_default_policies_and_who_is_bounded(case: Case) -> None:
     assert len(registry.choose(SYSTEM, "*")) > len(registry.choose(SYSTEM))
 
 
-def test_parts_of_the_cost_are_what_was_done_and_add_up(case: Case) -> None:
+def test_parts_of_the_cost_add_up(case: Case) -> None:
     instance = case.instance
     for name, trajectory in simulated(case).items():
         parts = cost_parts(instance, trajectory)
@@ -76,7 +76,7 @@ def test_parts_of_the_cost_are_what_was_done_and_add_up(case: Case) -> None:
             assert both == pytest.approx(instance.energy_weight * all_dollars)
 
 
-def test_measures_are_what_the_frames_show(case: Case) -> None:
+def test_metrics_are_those_of_the_frames(case: Case) -> None:
     instance, table = case.instance, case.table.set_index("policy")
     allowed = sum(cap for cap in instance.cap if np.isfinite(cap))
     for name, trajectory in simulated(case).items():
@@ -150,7 +150,7 @@ def test_framewise_benchmark_trains_at_least_what_fits() -> None:
     assert (least <= rate + 1e-12).all()
     full = (least @ tight.round_work / (tight.slots * tight.capacity)).max(axis=1)
     assert (full <= 1 + 1e-9).all()
-    whole = full < 1 - 1e-9  # elsewhere a site has no room for more
+    whole = full < 1 - 1e-9  # elsewhere a site has no capacity for more
     assert least[free & whole] == pytest.approx(rate[free & whole])
     assert (free & whole).sum() > 3
     assert (least[~free].sum(axis=1) < rate[~free].sum(axis=1)).any()

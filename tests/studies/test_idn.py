@@ -36,7 +36,7 @@ def case(steady: Study) -> Case:
     return steady.cases[0]
 
 
-def test_default_policies_and_who_is_bounded(case: Case) -> None:
+def test_default_policies_and_their_bounds(case: Case) -> None:
     table = case.table.set_index("policy")
     assert {"infida", "infida+theory", "infida+common", "infida-offline", *KEEPING} <= set(
         table.index
@@ -64,7 +64,7 @@ def test_value_is_the_mean_gain_per_request_over_slots(case: Case) -> None:
 
 
 @pytest.mark.parametrize("policy", ["infida+fill", "olag"])
-def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
+def test_metrics_are_those_of_the_trajectory(case: Case, policy: str) -> None:
     instance, ranking = case.instance, case.instance.ranking
     hosted = case.replay(policy).hosted
     scenarios = np.random.default_rng(5).spawn(2)[0]
@@ -88,7 +88,7 @@ def test_measures_are_what_the_first_run_shows(case: Case, policy: str) -> None:
     assert found["updates"] == pytest.approx(fetched / instance.horizon)
 
 
-def test_slots_weigh_as_their_requests_in_what_users_notice() -> None:
+def test_slots_weigh_as_their_requests_in_metrics() -> None:
     instance = generate(**SIZES)
     requests = instance.requests.copy()
     requests[0] = 0
@@ -146,7 +146,7 @@ def test_layers_without_tiers_are_hops_to_a_repository() -> None:
     assert layer_name(instance, 3) == "tier 3"
 
 
-def test_nodes_stand_below_those_they_hang_on() -> None:
+def test_nodes_are_drawn_below_their_parents() -> None:
     instance = generate(tasks=2, replicas=1, horizon=1)
     place = layered(instance)
     assert len({tuple(point) for point in place.tolist()}) == instance.nodes
@@ -220,7 +220,7 @@ def test_without_infida_the_best_policy_is_shown() -> None:
     assert "alpha 3" not in allocation.title(case)
 
 
-def test_page_tells_what_the_bound_is_for(steady: Study, tmp_path: Path) -> None:
+def test_page_says_which_policies_the_bound_is_valid_for(steady: Study, tmp_path: Path) -> None:
     page = steady.page(tmp_path).read_text(encoding="utf-8")
     text = " ".join(" ".join(assert_self_contained(page).text).split())
     assert "It bounds every placement that is the same in all slots" in text

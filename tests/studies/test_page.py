@@ -91,7 +91,7 @@ def test_page_is_self_contained_and_whole(stopped: Study, tmp_path: Path) -> Non
         assert case.instance.fingerprint() in text
 
 
-def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
+def test_files_in_the_folder_of_the_page(stopped: Study, tmp_path: Path) -> None:
     stopped.page(tmp_path)
     pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
     assert pictures == [
@@ -108,7 +108,7 @@ def test_files_beside_the_page(stopped: Study, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "study.json").read_text()) == json.loads(stopped.to_json())
 
 
-def test_comparison_is_on_the_page_and_beside_it(stopped: Study, tmp_path: Path) -> None:
+def test_comparison_is_on_the_page_and_in_its_folder(stopped: Study, tmp_path: Path) -> None:
     reader = assert_self_contained(stopped.page(tmp_path).read_text(encoding="utf-8"))
     assert "compared-over_all" in reader.identifiers
     text = " ".join(reader.text)
@@ -250,7 +250,7 @@ def test_summary_begins_with_the_best_policy_its_distance_and_its_price(stopped:
     ("ratio", "distance"),
     [(1.147, "14.7 % above LB"), (0.9, "10.0 % below LB"), (2.29, "2.29 times LB")],
 )
-def test_a_cost_stands_at_a_distance_from_its_bound(ratio: float, distance: str) -> None:
+def test_cost_is_written_by_its_distance_from_the_bound(ratio: float, distance: str) -> None:
     bound = BenchmarkEntry(
         "LB", "every policy", lambda _: Benchmark(1 / ratio, 1 / ratio, 0.0, 0.0, "", "")
     )

@@ -28,7 +28,7 @@ GROUPS = ["RESCUE", "RESCUE+", "PickConfigs", "SRS", "Sumita", "CVS", "Random"]
 
 
 def instance(servers: int = 2, **options: object) -> RescueInstance:
-    """Draw a small instance with busy servers and much reserved work."""
+    """Draw an instance with busy servers and much reserved work."""
     sizes = {"devices": 4, "profiles": 3, "horizon": 24, "shortest": 2, "longest": 6}
     demand = {"reserved": 2 * servers, "density": 0.6, "demand": 0.3, "arrival": 0.6}
     return generate(servers=servers, **{**sizes, **demand, **options})  # type: ignore[arg-type]

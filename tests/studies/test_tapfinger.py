@@ -140,7 +140,7 @@ def test_value_weighs_flow_times_and_has_no_ratio_where_a_task_is_left() -> None
     assert np.isnan(gaps(one)["Idle"])
 
 
-def test_where_nothing_bounds_the_words_say_so(
+def test_missing_bounds_are_written_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     instance = generate(**SIZES, rng=5)
@@ -189,7 +189,7 @@ def test_fluid_completes_as_many_tasks_as_any_set_that_fits() -> None:
         work = rng.integers(1, 9, tasks)
         found = fluid_completions(arrival, work, rate, 12)
         for slot in range(12):
-            # A set can be complete by then if what arrives late has the room that is left.
+            # A set can be complete by then if what arrives late gets the units that are left.
             most = max(
                 size
                 for size in range(tasks + 1)
@@ -323,10 +323,10 @@ def test_distribution_counts_tasks_that_are_never_complete() -> None:
 
 
 def test_lines_tell_methods_by_colour_and_forms_by_dashes(case: Case) -> None:
-    looks = lines(case)
-    assert len({str(look) for look in looks.values()}) == len(looks)
-    assert looks["optimus"].colour == looks["optimus+swapped"].colour
-    assert looks["optimus"].colour != looks["tiresias"].colour
+    drawn_as = lines(case)
+    assert len({str(one) for one in drawn_as.values()}) == len(drawn_as)
+    assert drawn_as["optimus"].colour == drawn_as["optimus+swapped"].colour
+    assert drawn_as["optimus"].colour != drawn_as["tiresias"].colour
 
 
 def drawn() -> dict[str, TapFingerInstance]:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -17,17 +17,13 @@ from edgeopt.instances.oinc import OincInstance, generate
 from edgeopt.studies import Source as SourceEntry
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
+from tests.studies.test_systems import document
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 RUNS = ["--runs", "20"]
 SMALL = ["--set", "servers=2", "--set", "devices=3", "--set", "profiles=2", "--set", "horizon=12"]
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the JSON document on standard output, which must hold nothing else."""
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import io
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import joblib
 import pytest
@@ -19,16 +19,13 @@ from tests import claims_to_check as made_up
 from tests.studies import stopping
 from tests.studies.conftest import offering as offering
 from tests.studies.stopping import Offers
+from tests.studies.test_systems import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from edgeopt.bounds import Claim
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
 @pytest.fixture

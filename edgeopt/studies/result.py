@@ -213,11 +213,13 @@ class Case:
         """
         from edgeopt.studies.pictures.canvas import draw
 
-        for picture in self.system.reporting.pictures:
-            if picture.name == name:
-                return draw(picture, self, titled=True)
-        known = ", ".join(picture.name for picture in self.system.reporting.pictures)
-        raise OptionError(f"picture {name!r} is unknown to {self.system.name}; choose from {known}")
+        pictures = {picture.name: picture for picture in self.system.reporting.pictures}
+        if name not in pictures:
+            raise OptionError(
+                f"picture {name!r} is unknown to {self.system.name}; "
+                f"choose from {', '.join(pictures)}"
+            )
+        return draw(pictures[name], self, titled=True)
 
     def record(self) -> dict[str, Any]:
         """Return the JSON document: system, instance, benchmark, policies, claims."""

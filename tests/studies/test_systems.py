@@ -64,6 +64,7 @@ GIVEN = {
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the JSON document on standard output, which must hold nothing else."""
     return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 

@@ -202,9 +202,9 @@ def _of_best(case: Case) -> list[Finding]:
     said = []
     fails, failed = case.constraint.verb
     if kept is not None:
-        keeping = f" that {failed} no {case.constraint.name} in any run"
-        among = f"Of the policies{keeping if case.constraints else ''}, "
-        said.append(Finding("Best policy", f"{among}{_measured(case, kept)}{_ahead(case, kept)}"))
+        among = f"Of the policies that {failed} no {case.constraint.name} in any run, "
+        text = f"{_measured(case, kept, 'the best')}{_ahead(case, kept)}"
+        said.append(Finding("Best policy", f"{among if case.constraints else ''}{text}"))
     if kept is None or kept["policy"] != best["policy"]:
         text = (
             f"The policy with the best {case.objective.name} of all {fails} some "
@@ -216,10 +216,10 @@ def _of_best(case: Case) -> list[Finding]:
     return said
 
 
-def _measured(case: Case, row: pd.Series) -> str:
+def _measured(case: Case, row: pd.Series, which: str = "a") -> str:
     per_run = " per run" if case.objective.adds == "sum" else ""
     said = (
-        f"{case.title(row)} has a {case.objective.name} of "
+        f"{case.title(row)} has {which} {case.objective.name}{' of' if which == 'a' else ','} "
         f"{case.objective.amount(row['value'])}{per_run} "
         f"(standard error {number(row['value_se'], 2)})"
     )

@@ -130,16 +130,8 @@ def digits(value: float) -> str:
 class Refutation:
     """The smallest instance that refutes a claim.
 
-    Parameters
-    ----------
-    verdict
-        The verdict about it, with the name of the instance.
-    words
-        Description of the instance, in paragraphs.
-    numbers
-        The instance field by field, see :func:`numbers`.
-    size
-        How many numbers it is made of.
+    The verdict, the description of the instance in paragraphs, its fields as :func:`numbers` writes
+    them, and how many numbers it has.
     """
 
     verdict: Verdict

@@ -31,14 +31,10 @@ _SHARE = 8
 
 
 class Losses(NamedTuple):
-    """What a policy loses over each of several horizons.
+    """Losses of a policy over several horizons, shape [n] each.
 
-    Parameters
-    ----------
-    regret
-        Cost beyond that of the best plan of every frame by itself, shape [n].
-    fit
-        Norm of the rounds by which tasks lag behind their even rates at the end, shape [n].
+    Regret is the cost beyond that of the best plan of every frame by itself; fit, the norm of the
+    rounds by which tasks lag behind their even rates at the end.
     """
 
     regret: NDArray[np.float64]

@@ -29,12 +29,7 @@ METHODS = ("benders", "highs")
 class Framewise(NamedTuple):
     """The best plan of every frame by itself, training at the even rate at least.
 
-    Parameters
-    ----------
-    cost
-        Its cost, penalties for unserved requests included, shape [T].
-    bound
-        Proven lower bound on it, shape [T].
+    The cost includes penalties for unserved requests; `bound` is a proven lower bound, shape [T].
     """
 
     cost: NDArray[np.float64]

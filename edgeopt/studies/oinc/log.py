@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """A figure of inference and one of retraining.
-
-    Parameters
-    ----------
-    inference, retraining
-        The two figures.
-    """
+    """A figure of inference and one of retraining."""
 
     inference: Floats
     retraining: Floats

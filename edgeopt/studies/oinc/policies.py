@@ -36,16 +36,9 @@ GAP: Final = 1e-3
 class Apart(NamedTuple):
     """Inference as if there were no jobs, and retraining as if there were no requests.
 
-    Parameters
-    ----------
-    value
-        Weighted sum of the two plans, which cannot both be carried out.
-    bound
-        Lower bound on that of any two plans.
-    plans
-        Plan of every slot, with all CPUs.
-    job_site, completion
-        Site of every job and when it is complete, s, shape [K].
+    The weighted sum of the two plans, which cannot both be carried out, and a lower bound on that
+    of any two plans; the plan of every slot with all CPUs; and site and completion time (s) of
+    every job, shape [K].
     """
 
     value: Parts

@@ -30,17 +30,9 @@ if TYPE_CHECKING:
 class Proof(NamedTuple):
     """The weighted sum of the first run of a policy, and bounds on it.
 
-    Parameters
-    ----------
-    value
-        Weighted sum of the run.
-    shared
-        Bound on it with the shares that the run kept for jobs.
-    alone
-        Bound on it with all CPUs for either kind.
-    slots
-        Relative gap of the latencies of each slot to their bound with the shares kept, shape [T];
-        NaN where there are no requests.
+    One with the shares that the run kept for jobs, and one with all CPUs for either kind. `slots`
+    has the relative gap of the latencies of each slot to their bound with the shares kept,
+    shape [T]; NaN where there are no requests.
     """
 
     value: Parts

@@ -40,17 +40,7 @@ def verdict_count(case: Case) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure to see first.
-
-    Parameters
-    ----------
-    figure
-        The number, with unit.
-    what
-        What it is.
-    detail
-        Its certificate or interval.
-    """
+    """An important figure, with its unit; what it is; and its certificate or interval."""
 
     figure: str
     what: str
@@ -113,15 +103,7 @@ _TIMES = 2.0
 
 @dataclass(frozen=True)
 class Finding:
-    """A paragraph of the summary.
-
-    Parameters
-    ----------
-    about
-        Its heading, one to three words.
-    text
-        Whole sentences.
-    """
+    """A paragraph of the summary: a heading of one to three words, and whole sentences."""
 
     about: str
     text: str

@@ -23,18 +23,9 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """Neighbouring units of a resource that a task holds for a while.
+    """Neighbouring units of a resource that a task holds for a while, ends excluded.
 
-    Attributes
-    ----------
-    task
-        The task.
-    begin, end
-        First slot, and the slot after the last.
-    low, high
-        First unit, and the unit after the last.
-    held
-        Place of the stretch in what was recorded; a stretch may have several pieces.
+    `held` is the place of its stretch in what was recorded; a stretch may have several pieces.
     """
 
     task: int
@@ -93,17 +84,7 @@ _LETTER: Final = 0.062
 
 
 class Scene(NamedTuple):
-    """What is drawn: a cluster, from one slot to another.
-
-    Attributes
-    ----------
-    cluster
-        The cluster that served most tasks.
-    begin, end
-        First slot, and the slot after the last.
-    waiting
-        Tasks that wait and may run there, in each of these slots.
-    """
+    """A cluster from one slot to another, and the tasks that wait for it in each of them."""
 
     cluster: int
     begin: int

@@ -36,17 +36,7 @@ _SOLVING: Final = 15.0
 
 
 class Plan(NamedTuple):
-    """A plan for all tasks, known in advance, and a bound.
-
-    Parameters
-    ----------
-    problem
-        The tasks without noise.
-    schedule
-        Where, when and with what each of them runs.
-    bound
-        Lower bound on the flow times of policies, noise included.
-    """
+    """A plan for all tasks without noise, known in advance, and a bound with noise."""
 
     problem: SchedulingProblem
     schedule: Schedule

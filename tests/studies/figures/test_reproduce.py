@@ -102,7 +102,7 @@ def test_lines_set_published_beside_computed() -> None:
 def test_page_and_files(tmp_path: Path) -> None:
     result = reproduce(RECORD, out=tmp_path, quick=True)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "quick look"):
+    for text in ("At most 4.5 s", "Everything is left open.", NOT_BUILT, "Figure 3b", "Quick run"):
         assert text in page
     assert "http" not in page.replace("http://www.w3.org", "")
     rows = pd.read_csv(tmp_path / "figure-3b.csv")

@@ -79,7 +79,7 @@ def chosen_instance(record: System, wanted: str | None, data: Path | None, seed:
             f"--instance {wanted}: neither a file nor a source of {record.name}; "
             f"choose from {', '.join(sources)}"
         )
-    return Chosen(path.name, record.instances.load(path), (f"{path.name}, a file of yours",))
+    return Chosen(path.name, record.instances.load(path), (f"{path.name}, an instance file",))
 
 
 def chosen_instances(

@@ -72,8 +72,8 @@ def system_of(instance: object) -> System:
             continue
         try:
             record = find_system(name)
-        except OptionError as broken:
-            plugins.leave_out(broken)
+        except OptionError as error:
+            plugins.leave_out(error)
             continue
         if isinstance(instance, record.instances.kind):
             return record

@@ -109,8 +109,8 @@ def _drawing(chosen: Sequence[Claim]) -> dict[str, list[Claim]]:
     for name in _systems_of(chosen) if about_own else systems():
         try:
             record = find_system(name)
-        except OptionError as broken:
-            plugins.leave_out(broken)
+        except OptionError as error:
+            plugins.leave_out(error)
             continue
         about = [
             claim

@@ -113,7 +113,7 @@ def _describe(instance: OincInstance) -> Mapping[str, float | int | str]:
     """Return the sizes and main figures of an instance."""
     requests = request_count(instance)
     speed = float(instance.speed.sum())
-    asked = float((instance.request_work * instance.active).sum()) / instance.slots
+    needed = float((instance.request_work * instance.active).sum()) / instance.slots
     found: dict[str, float | int | str] = {
         "sites": instance.sites,
         "devices": instance.devices,
@@ -122,7 +122,7 @@ def _describe(instance: OincInstance) -> Mapping[str, float | int | str]:
         "requests": requests,
         "requests_per_slot": requests / instance.slots,
         "CPU_Gcycle_per_s": speed,
-        "CPU_share_asked_by_requests": asked / speed,
+        "CPU_share_asked_by_requests": needed / speed,
         "CPU_share_asked_by_jobs": float(instance.work.sum()) / instance.slots / speed,
         "latency_that_counts_as_1_s": instance.latency_scale,
         "completion_that_counts_as_1_s": instance.completion_scale,

@@ -278,13 +278,13 @@ def _strip(axes: Axes, trajectory: OincTrajectory, site: int) -> None:
     slots = trajectory.reserved.shape[1]
     axes.broken_barh([(0, slots)], (floor - tall, tall), facecolor=MUTED, alpha=0.16, linewidth=0)
     jobs, kept = trajectory.job_load[0, :, site], trajectory.reserved[0, :, site]
-    asked = np.zeros(slots)
-    asked[: trajectory.cpu_load.shape[1]] = trajectory.cpu_load[0, :, site]
+    answered = np.zeros(slots)
+    answered[: trajectory.cpu_load.shape[1]] = trajectory.cpu_load[0, :, site]
     unused = np.where(kept > jobs + _VISIBLE, kept, jobs)
     layers: tuple[tuple[Floats, Floats, dict[str, Any]], ...] = (
         (np.zeros(slots), jobs, {"color": _LOAD_JOBS}),
         (jobs, unused, {"facecolor": "none", "edgecolor": _LOAD_JOBS, "hatch": "//////"}),
-        (kept, kept + asked, {"color": _LOAD_REQUESTS}),
+        (kept, kept + answered, {"color": _LOAD_REQUESTS}),
     )
     for low, high, look in layers:
         keep = changes(low, high)

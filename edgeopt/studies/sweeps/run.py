@@ -101,7 +101,7 @@ def compute_cells(
         If a process that computes has ended without a word, or the scheduler is lost; what is
         finished is kept.
     MissingDependencyError
-        If a cluster is asked for and the extra ``cluster`` is not installed.
+        If a cluster is given and the extra ``cluster`` is not installed.
     """
     check_workers(workers)
     if cluster is not None:

@@ -161,11 +161,11 @@ def broken_tables(folder: Path) -> Iterator[Case]:
         text = path.read_text(encoding="utf-8")
         how, content, right = broken(text, draw)
         path.write_bytes(content)
-        room = rescue if name == "drift" and draw.random() < 0.5 else TABLES[name]
-        usual = room.read_tables(FOLDER)
+        module = rescue if name == "drift" and draw.random() < 0.5 else TABLES[name]
+        usual = module.read_tables(FOLDER)
         yield Case(
             f"{name}.csv: {how}: {content[:200]!r}",
-            lambda room=room: room.read_tables(folder),
+            lambda module=module: module.read_tables(folder),
             right=lambda found, usual=usual, right=right: not right or same(found, usual),
         )
         path.write_text(text, encoding="utf-8")

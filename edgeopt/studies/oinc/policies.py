@@ -1,4 +1,4 @@
-"""The policies that an OINC study compares, and the bound with inference and retraining apart."""
+"""The policies that an OINC study compares, and the bound on inference and retraining apart."""
 
 from __future__ import annotations
 
@@ -36,16 +36,9 @@ GAP: Final = 1e-3
 class Apart(NamedTuple):
     """Inference as if there were no jobs, and retraining as if there were no requests.
 
-    Parameters
-    ----------
-    value
-        Weighted sum of the two plans, which cannot be carried out together.
-    bound
-        Lower bound on that of any two plans.
-    plans
-        Plan of every slot, all CPU at its disposal.
-    job_site, completion
-        Site of every job and when it is complete, s, shape [K].
+    The weighted sum of the two plans, which cannot both be carried out, and a lower bound on that
+    of any two plans; the plan of every slot with all CPUs; and site and completion time (s) of
+    every job, shape [K].
     """
 
     value: Parts
@@ -129,14 +122,14 @@ def export(benchmark: Benchmark, path: Path) -> None:
 BENCHMARKS = {
     APART: BenchmarkEntry(
         "BOUND(apart)",
-        "every policy that completes all its jobs, each at one site: it gives all CPUs to the "
-        "requests and all of them to the jobs as well, so that no policy reaches it",
+        "every policy that completes all its jobs, each at one site; it gives all CPUs to the "
+        "requests and all of them to the jobs, so that no policy reaches it",
         solve,
     ),
 }
 
 
-_ROOM = "edgeopt.online.oinc"
+_ONLINE = "edgeopt.online.oinc"
 
 _INFERENCE = {
     "near": ("Near-optimal", "NearOptimalInference"),
@@ -180,7 +173,7 @@ COMBINATIONS = {
     for inference in _INFERENCE
     for retraining in _RETRAINING
 }
-"""Names and titles of all pairs of a way to infer and a way to retrain, beside fixed shares."""
+"""Names and titles of all pairs of a way to infer and a way to retrain, with fixed shares."""
 
 
 def _oinc(
@@ -198,13 +191,13 @@ def _oinc(
 
 
 def _combined(name: str, _instance: OincInstance, _found: Mapping[str, Benchmark]) -> Any:
-    import edgeopt.online.oinc as room
+    from edgeopt.online import oinc
 
     inference, retraining = name.split("+")
-    return room.Oinc(
-        inference=getattr(room, _INFERENCE[inference][1])(),
-        retraining=getattr(room, _RETRAINING[retraining][1])(),
-        reservation=room.StaticShares(),
+    return oinc.Oinc(
+        inference=getattr(oinc, _INFERENCE[inference][1])(),
+        retraining=getattr(oinc, _RETRAINING[retraining][1])(),
+        reservation=oinc.StaticShares(),
     )
 
 
@@ -221,7 +214,7 @@ POLICIES = (
         for name, title, options, default in _OINC
     ),
     *(
-        PolicyEntry(name, title, made(_ROOM, title), edition="published", bound=APART)
+        PolicyEntry(name, title, made(_ONLINE, title), edition="published", bound=APART)
         for name, title in (("ekya", "Ekya"), ("kalmia", "Kalmia"))
     ),
     *(

@@ -53,7 +53,7 @@ def search(
                 **found.verdict.as_dict(),
                 "relation": chosen.relation.value,
                 "relative_slack": found.slack,
-                "looked": found.looked,
+                "evaluations": found.evaluations,
                 "space": found.space.name,
                 "instance": dict(found.parameters),
                 "file": None if out is None else str(out),
@@ -78,7 +78,7 @@ def _print(found: "Found", relation: str) -> None:
             ["measured", number(verdict.measured, 6)],
             [relation, number(verdict.guaranteed, 6)],
             ["relative slack", number(found.slack, 3)],
-            ["instances checked", str(found.looked)],
+            ["instances checked", str(found.evaluations)],
         ],
     )
     show.table(

@@ -42,7 +42,6 @@ class Due:
         The paper says no more than that a weight is inversely proportional to the time that is
         left, which is meaningless from the deadline on; it counts as one slot at least here.
         """
-        assert self.problem.weight is not None
         return np.asarray(self.problem.weight / np.maximum(self.deadline - time, CLOSEST))
 
 

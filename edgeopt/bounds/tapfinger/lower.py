@@ -64,7 +64,6 @@ def least_preempted_flow(instance: TapFingerInstance) -> float:
 class _Search:
     def __init__(self, instance: TapFingerInstance) -> None:
         assert instance.slowing is not None
-        assert instance.weight is not None
         self.instance, self.kind = instance, instance.kind.tolist()
         self.weight, self.arrival = instance.weight.tolist(), instance.arrival.tolist()
         self.slowing = instance.slowing.tolist()

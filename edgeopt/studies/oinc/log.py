@@ -49,15 +49,12 @@ def constraint_count(instance: OincInstance) -> int:
 
 def parts(instance: OincInstance, trajectory: OincTrajectory) -> Parts:
     """Split the weighted sum of every run; the parts add up to it, each of shape [runs]."""
-    assert instance.weight is not None
     jobs = trajectory.counted_completion @ instance.weight / instance.completion_scale
     return Parts(trajectory.total - jobs, jobs)
 
 
 def average_parts(instance: OincInstance, found: Parts) -> Parts:
     """Turn the parts of a weighted sum into weighted means, each over its own scale."""
-    assert instance.weight is not None
-    assert instance.request_weight is not None
     requests = float(instance.request_weight @ instance.active.sum(axis=1))
     jobs = float(instance.weight.sum())
     return Parts(

@@ -62,8 +62,6 @@ def solve(instance: OincInstance, *, gap: float = GAP) -> Benchmark:
     from edgeopt.online.oinc.retraining import run_density
 
     began = time.perf_counter()
-    assert instance.request_weight is not None
-    assert instance.weight is not None
     least = weighted_sum_bound(instance, gap=gap)
     plans = tuple(
         solve_slot(slot_problem(instance, slot), objectives=False) for slot in range(instance.slots)

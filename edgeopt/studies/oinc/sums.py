@@ -77,7 +77,6 @@ def retraining_at(instance: OincInstance, share: Floats) -> float:
 
     if not instance.jobs:
         return 0.0
-    assert instance.weight is not None
     least = flow_bound(retraining_problem(instance, share)).value
     return least + float(instance.weight @ instance.arrival)
 
@@ -86,7 +85,6 @@ def proof(case: Case) -> Proof:
     """Return what is proven about the policy that a study shows in detail."""
     instance: OincInstance = case.instance
     trajectory = simulated(case)[lead(case)]
-    assert instance.request_weight is not None
     value = parts(instance, trajectory)
     value = Parts(value.inference[:1], value.retraining[:1])
     alone = apart(case)

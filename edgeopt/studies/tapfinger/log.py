@@ -42,7 +42,6 @@ def simulated(case: Case) -> dict[str, TapFingerTrajectory]:
 
 def average(instance: TapFingerInstance, total: float) -> float:
     """Turn a weighted sum of flow times into their weighted mean, slots; 0 without tasks."""
-    assert instance.weight is not None
     weight = float(instance.weight.sum())
     return total / weight if weight > 0 else 0.0
 

@@ -98,7 +98,6 @@ def _means_draw(case: Case) -> Figure:
             )
     doublings(axes.xaxis, lowest, highest)
     canvas.in_rows(axes, [case.entries[name].title for name in found])
-    assert case.instance.weight is not None
     weighted = "" if np.unique(case.instance.weight).size < 2 else "weighted "
     axes.set_xlabel(f"{weighted}mean flow time (slots)")
     hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": PAPER}
@@ -204,7 +203,6 @@ def _flow_times_draw(case: Case) -> Figure:
 
 def _least_means(case: Case) -> dict[str, str]:
     """Write the bounds on the mean, by name; none where weights differ."""
-    assert case.instance.weight is not None
     if np.unique(case.instance.weight).size > 1:
         return {}
     return {

@@ -173,7 +173,6 @@ def _describe(instance: TapFingerInstance) -> Mapping[str, float | int | str]:
 
 def _warm_up(instance: TapFingerInstance) -> TapFingerInstance:
     """Keep the first tasks: enough that everything is compiled."""
-    assert instance.weight is not None
     few = slice(6)
     return instance.replace(
         arrival=instance.arrival[few],

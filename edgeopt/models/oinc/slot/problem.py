@@ -70,7 +70,7 @@ class SlotProblem(Record, axes={"request": "n", "site": "J"}, empty=("request",)
     requests = Size("request", "Number of requests n.")
     sites = Size("site", "Number of sites J.")
 
-    def beside(self, reserved: ArrayLike) -> SlotProblem:
+    def with_reserved(self, reserved: ArrayLike) -> SlotProblem:
         """Return the same requests with other reserved shares, in [0, 1), shape [J]."""
         shares = np.array(np.broadcast_to(real_array("reserved", reserved), self.room.shape))
         require("reserved", (shares >= 0) & (shares < 1), shares, "must lie in [0, 1)")
@@ -109,7 +109,7 @@ def slot_problem(instance: OincInstance, slot: int, reserved: ArrayLike = 0.0) -
         room=np.ones(instance.sites),
         device=device,
     )
-    return problem.beside(reserved)
+    return problem.with_reserved(reserved)
 
 
 @dataclass(frozen=True, eq=False)
